@@ -1,0 +1,11 @@
+import { startRedis, type PrivateRedis } from "./redis-server.js";
+
+declare global {
+  var sharedRedis: PrivateRedis | undefined;
+}
+
+/** One private server for all test files of the `redis` project; each file keeps to key prefixes of its own. */
+export default async function setup(): Promise<void> {
+  globalThis.sharedRedis = await startRedis();
+  process.env["TEST_REDIS_URL"] = globalThis.sharedRedis.url;
+}

@@ -1,0 +1,36 @@
+/** @jest-config-loader esbuild-register */
+import type { Config } from "jest";
+
+const shared: Config = {
+  testEnvironment: "node",
+  transform: {
+    "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } }],
+  },
+  moduleNameMapper: {
+    "^(\\.{1,2}/.*)\\.js$": "$1",
+    "^langchain-redis-memory$": "<rootDir>/src/index.ts",
+    "^langchain-redis-memory/testing$": "<rootDir>/src/testing/index.ts",
+  },
+  modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/"],
+};
+
+/** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`). */
+const config: Config = {
+  projects: [
+    {
+      ...shared,
+      displayName: "unit",
+      testMatch: ["<rootDir>/__tests__/**/*.test.ts"],
+      testPathIgnorePatterns: ["\\.redis\\.test\\.ts$"],
+    },
+    {
+      ...shared,
+      displayName: "redis",
+      testMatch: ["<rootDir>/__tests__/**/*.redis.test.ts"],
+      globalSetup: "<rootDir>/__tests__/support/redis-setup.ts",
+      globalTeardown: "<rootDir>/__tests__/support/redis-teardown.ts",
+    },
+  ],
+};
+
+export default config;

@@ -1,0 +1,56 @@
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+
+/** The part that a message plays. `system` includes developer messages; a summary is never `human`, whatever its role for the model. */
+export type Role = "system" | "summary" | "human" | "ai" | "tool" | "other";
+
+/** Key in `additional_kwargs` that marks a message as a summary and says what it covers (see {@link SummaryMark}). */
+export const summaryKey = "lcmem_summary";
+
+/** What a summary stands for: the first and last message that it covers, by id, and how many they are. */
+export interface SummaryMark {
+  readonly firstId: string | undefined;
+  readonly lastId: string | undefined;
+  readonly count: number;
+}
+
+const genericRoles: Readonly<Record<string, Role>> = {
+  system: "system",
+  developer: "system",
+  user: "human",
+  human: "human",
+  assistant: "ai",
+  ai: "ai",
+  tool: "tool",
+};
+
+/** The role of a message, by its type (never by its class: an application may hold two copies of @langchain/core). */
+export function roleOf(message: BaseMessage): Role {
+  if (summaryMarkOf(message) !== undefined) {
+    return "summary";
+  }
+  const type = message.getType();
+  if (type === "human" || type === "ai" || type === "system" || type === "tool") {
+    return type;
+  }
+  return type === "generic" ? (genericRoles[(message as unknown as { role: string }).role] ?? "other") : "other";
+}
+
+/** The mark of a summary; undefined for every other message. */
+export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
+  const mark = message.additional_kwargs?.[summaryKey];
+  return typeof mark === "object" && mark !== null ? (mark as SummaryMark) : undefined;
+}
+
+/** Ids of the tool calls that a message makes, in order, those with unreadable arguments included; empty for all but AI messages. */
+export function toolCallIds(message: BaseMessage): string[] {
+  if (roleOf(message) !== "ai") {
+    return [];
+  }
+  const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
+  return [...calls, ...invalid].flatMap(({ id }) => (id === undefined ? [] : [id]));
+}
+
+/** The id of the call that a tool message answers; undefined for every other message. */
+export function answeredCallId(message: BaseMessage): string | undefined {
+  return roleOf(message) === "tool" ? (message as ToolMessage).tool_call_id : undefined;
+}

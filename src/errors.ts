@@ -1,0 +1,164 @@
+const brand = Symbol.for("langchain-redis-memory.error");
+
+interface ErrorDetails {
+  readonly code: string;
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/**
+ * Base of every error that this package throws.
+ *
+ * `code` is stable and meant for branching, `retryable` says whether the same call may succeed later without
+ * a change, `cause` is the error underneath. Messages name the option, session or position concerned and what to
+ * do; they never hold message text or secrets. Use `isInstance` and not `instanceof`: an application may hold
+ * the ESM and the CommonJS build of this package at once.
+ */
+export class MemoryError extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+  /** Names of this error's class and of those above it, for {@link MemoryError.isInstance}. */
+  readonly [brand]: readonly string[] = ["MemoryError"];
+
+  constructor(message: string, { code, retryable = false, cause }: ErrorDetails) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "MemoryError";
+    this.code = code;
+    this.retryable = retryable;
+  }
+
+  /** The class's name as a literal, because bundlers shorten class names. */
+  protected static readonly brandName: string = "MemoryError";
+
+  /** True for an error of this class or of one below it, whichever copy of the package made it. */
+  static isInstance<T extends MemoryError>(this: abstract new (...args: never[]) => T, value: unknown): value is T {
+    const names = (value as { [brand]?: unknown } | null | undefined)?.[brand];
+    return Array.isArray(names) && names.includes((this as unknown as typeof MemoryError).brandName);
+  }
+}
+
+/** An option, argument or combination of them that cannot be used; `option` names it. Thrown before any work is done. */
+export class ConfigurationError extends MemoryError {
+  protected static override readonly brandName = "ConfigurationError";
+  override readonly [brand] = ["MemoryError", "ConfigurationError"];
+  readonly option: string;
+
+  constructor(option: string, message: string, cause?: unknown) {
+    super(message, { code: "invalid_option", cause });
+    this.name = "ConfigurationError";
+    this.option = option;
+  }
+}
+
+/** What went wrong between this process and Redis. */
+export type StoreErrorCode =
+  | "unavailable"
+  | "timeout"
+  | "out_of_memory"
+  | "read_only"
+  | "wrong_type"
+  | "damaged"
+  | "too_large"
+  | "fenced"
+  | "closed"
+  | "script_failed";
+
+/**
+ * Redis refused, failed, or did not answer in time.
+ *
+ * After `timeout` and `unavailable` the outcome of a write is unknown; the same call with the same messages (or the same
+ * `turnId`) is safe, because writes are idempotent by message id.
+ */
+export class StoreError extends MemoryError {
+  protected static override readonly brandName = "StoreError";
+  override readonly [brand] = ["MemoryError", "StoreError"];
+  declare readonly code: StoreErrorCode;
+  readonly operation: string;
+  readonly sessionId: string | undefined;
+
+  constructor(
+    message: string,
+    details: { code: StoreErrorCode; operation: string; sessionId?: string; retryable?: boolean; cause?: unknown },
+  ) {
+    super(message, details);
+    this.name = "StoreError";
+    this.operation = details.operation;
+    this.sessionId = details.sessionId;
+  }
+}
+
+/**
+ * The session is not what the caller expected; nothing was written.
+ *
+ * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext` says.
+ * `epoch`: the session was cleared, or expired and began anew. `stale`: another writer changed the view first.
+ * `unknown_message`: no message of this id is stored.
+ */
+export class ConflictError extends MemoryError {
+  protected static override readonly brandName = "ConflictError";
+  override readonly [brand] = ["MemoryError", "ConflictError"];
+  declare readonly code: "content" | "position" | "epoch" | "stale" | "unknown_message";
+  readonly sessionId: string;
+  readonly messageId: string | undefined;
+
+  constructor(message: string, details: { code: ConflictError["code"]; sessionId: string; messageId?: string }) {
+    super(message, { code: details.code, retryable: details.code === "stale" });
+    this.name = "ConflictError";
+    this.sessionId = details.sessionId;
+    this.messageId = details.messageId;
+  }
+}
+
+/** A message that cannot be stored, or a stored record that cannot be read; `position` is its place in the log, where known. */
+export class RecordError extends MemoryError {
+  protected static override readonly brandName = "RecordError";
+  override readonly [brand] = ["MemoryError", "RecordError"];
+  declare readonly code: "corrupt" | "unsupported_version" | "unsupported_message";
+  readonly position: number | undefined;
+
+  constructor(message: string, details: { code: RecordError["code"]; position?: number; cause?: unknown }) {
+    super(message, details);
+    this.name = "RecordError";
+    this.position = details.position;
+  }
+}
+
+/** A conversation that breaks structure rules; `issues` lists each with its rule and index. */
+export class StructureError extends MemoryError {
+  protected static override readonly brandName = "StructureError";
+  override readonly [brand] = ["MemoryError", "StructureError"];
+  readonly issues: readonly { readonly rule: string; readonly index: number; readonly message: string }[];
+
+  constructor(message: string, issues: StructureError["issues"]) {
+    super(message, { code: "invalid_structure" });
+    this.name = "StructureError";
+    this.issues = issues;
+  }
+}
+
+/** What must be kept does not fit; `needed` and `allowed` are in the unit that the message names. */
+export class BudgetError extends MemoryError {
+  protected static override readonly brandName = "BudgetError";
+  override readonly [brand] = ["MemoryError", "BudgetError"];
+  readonly needed: number;
+  readonly allowed: number;
+
+  constructor(message: string, details: { needed: number; allowed: number }) {
+    super(message, { code: "over_budget" });
+    this.name = "BudgetError";
+    this.needed = details.needed;
+    this.allowed = details.allowed;
+  }
+}
+
+/** A summary could not be made; no message was lost and nothing was changed. */
+export class SummaryError extends MemoryError {
+  protected static override readonly brandName = "SummaryError";
+  override readonly [brand] = ["MemoryError", "SummaryError"];
+  declare readonly code: "failed" | "empty" | "too_long" | "timeout" | "backing_off";
+
+  constructor(message: string, details: { code: SummaryError["code"]; cause?: unknown }) {
+    super(message, { ...details, retryable: true });
+    this.name = "SummaryError";
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * What the package reports beside results and errors: one object per event, told apart by `type`. Events name sessions, positions and
+ * ids, never message text. A handler that throws is ignored: telling must not break doing.
+ *
+ * - `command`: one round trip to Redis was made (also when it failed).
+ * - `record_skipped`: a stored record could not be read and was left out of the result.
+ * - `damaged`: a part of the session is missing in Redis; the result holds what is left.
+ * - `conflict_kept`: a message came again with other content, and the first was kept.
+ * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
+ * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
+ * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
+ */
+export type MemoryEvent =
+  | { readonly type: "command"; readonly sessionId: string; readonly operation: string; readonly milliseconds: number }
+  | { readonly type: "record_skipped"; readonly sessionId: string; readonly position: number | undefined; readonly error: Error }
+  | { readonly type: "damaged"; readonly sessionId: string; readonly operation: string }
+  | { readonly type: "conflict_kept"; readonly sessionId: string; readonly messageId: string }
+  | { readonly type: "tool_result_hidden"; readonly sessionId: string; readonly messageId: string | undefined; readonly toolCallId: string }
+  | {
+      readonly type: "reduced";
+      readonly sessionId: string;
+      readonly before: { readonly messages: number; readonly tokens?: number };
+      readonly after: { readonly messages: number; readonly tokens?: number };
+      readonly overBudgetBy: number;
+    }
+  | { readonly type: "reduction_stale"; readonly sessionId: string }
+  | { readonly type: "reduction_failed"; readonly sessionId: string; readonly error: unknown }
+  | { readonly type: "repaired"; readonly sessionId: string; readonly rules: readonly string[] };
+
+/** Receives every {@link MemoryEvent}; called synchronously, so keep it short. */
+export type MemoryEventHandler = (event: MemoryEvent) => void;
+
+/** Tells the handler, if there is one. */
+export function report(handler: MemoryEventHandler | undefined, event: MemoryEvent): void {
+  try {
+    handler?.(event);
+  } catch {
+    // An observer's failure is not the observed call's.
+  }
+}
