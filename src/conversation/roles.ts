@@ -13,26 +13,33 @@ export interface SummaryMark {
   readonly count: number;
 }
 
-const genericRoles: Readonly<Record<string, Role>> = {
-  system: "system",
-  developer: "system",
-  user: "human",
-  human: "human",
-  assistant: "ai",
-  ai: "ai",
-  tool: "tool",
-};
+const genericRoles: ReadonlyMap<string, Role> = new Map<string, Role>([
+  ["system", "system"],
+  ["developer", "system"],
+  ["user", "human"],
+  ["human", "human"],
+  ["assistant", "ai"],
+  ["ai", "ai"],
+]);
+
+const typedRoles: ReadonlyMap<string, Role> = new Map<string, Role>([
+  ["system", "system"],
+  ["developer", "system"],
+  ["human", "human"],
+  ["ai", "ai"],
+  ["tool", "tool"],
+]);
 
 /** The role of a message, by its type (never by its class: an application may hold two copies of @langchain/core). */
 export function roleOf(message: BaseMessage): Role {
   if (summaryMarkOf(message) !== undefined) {
     return "summary";
   }
-  const type = message.getType();
-  if (type === "human" || type === "ai" || type === "system" || type === "tool") {
-    return type;
+  const type: string = message.getType();
+  if (type === "generic") {
+    return genericRoles.get((message as unknown as { role: string }).role) ?? "other";
   }
-  return type === "generic" ? (genericRoles[(message as unknown as { role: string }).role] ?? "other") : "other";
+  return typedRoles.get(type) ?? "other";
 }
 
 /** The mark of a summary; undefined for every other message. */
