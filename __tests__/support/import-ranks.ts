@@ -1,0 +1,100 @@
+import { posix } from "node:path";
+import type { SourceFile, SourceImport } from "./source-tree.js";
+import { importsOf } from "./source-tree.js";
+
+/** What one folder, or one file directly in src, may import besides itself and all that ranks lower. */
+interface Rank {
+  readonly rank: number;
+  readonly also?: readonly string[];
+}
+
+/** Every folder of src and every file directly in it, but `index.ts`, which may import all and be imported by none. */
+export const ranks: Readonly<Record<string, Rank>> = {
+  errors: { rank: 0 },
+  options: { rank: 0, also: ["errors"] },
+  events: { rank: 0 },
+  conversation: { rank: 1 },
+  tokens: { rank: 1, also: ["conversation"] },
+  codec: { rank: 1, also: ["conversation"] },
+  store: { rank: 1 },
+  reducers: { rank: 2 },
+  memory: { rank: 3 },
+  openai: { rank: 3 },
+  "history-manager": { rank: 4 },
+  langchain: { rank: 5 },
+  testing: { rank: 6 },
+  cli: { rank: 6 },
+};
+
+/** Packages that one folder alone may import; `lazy` ones only as types or with `await import(…)`. */
+export const packageOwners: Readonly<Record<string, { readonly folder: string; readonly lazy: boolean }>> = {
+  ioredis: { folder: "store", lazy: true },
+  langchain: { folder: "langchain", lazy: false },
+};
+
+/**
+ * The imports of a file of src that break the direction of dependency, each as a sentence with file, line and import.
+ * `packages` are those that the package declares, so that users have them.
+ */
+export function importViolations(file: SourceFile, packages: ReadonlySet<string>): string[] {
+  return importsOf(file).flatMap((found) => {
+    const reason = whyForbidden(file.path, found, packages);
+    return reason === undefined ? [] : [`src/${file.path}:${found.line} imports ${found.specifier ?? "a computed name"}: ${reason}`];
+  });
+}
+
+/** Where a file of src belongs in the table: its first folder, or its own name. */
+export function unitOf(path: string): string {
+  const [first = "", ...rest] = path.split("/");
+  return rest.length > 0 ? first : first.replace(/\.ts$/, "");
+}
+
+function whyForbidden(path: string, found: SourceImport, packages: ReadonlySet<string>): string | undefined {
+  const { specifier } = found;
+  if (specifier === undefined) {
+    return "an import must name its module";
+  }
+  return specifier.startsWith(".")
+    ? whyForbiddenFile(unitOf(path), posix.join(posix.dirname(path), specifier))
+    : whyForbiddenPackage(unitOf(path), { ...found, specifier }, packages);
+}
+
+function whyForbiddenFile(from: string, target: string): string | undefined {
+  const to = unitOf(target.replace(/\.js$/, ".ts"));
+  if (target.startsWith("..")) {
+    return "it lies outside src";
+  }
+  if (to === from) {
+    return undefined;
+  }
+  if (to === "index" || ranks[to] === undefined) {
+    return to === "index" ? "index is for users; import the file itself" : `${to} is not in the rank table`;
+  }
+  if (from === "index" || ranks[from]?.also?.includes(to)) {
+    return undefined;
+  }
+  const own = ranks[from]?.rank ?? -1;
+  return ranks[to].rank < own ? undefined : `${to} (rank ${ranks[to].rank}) is not below ${from} (rank ${own})`;
+}
+
+function whyForbiddenPackage(
+  from: string,
+  { specifier, value, lazy }: SourceImport & { readonly specifier: string },
+  packages: ReadonlySet<string>,
+): string | undefined {
+  if (specifier.startsWith("node:")) {
+    return undefined;
+  }
+  const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+  if (!packages.has(name)) {
+    return `${name} is neither a dependency nor a peer dependency`;
+  }
+  if (specifier === "@langchain/core") {
+    return "import a subpath of it";
+  }
+  const owner = packageOwners[name];
+  if (owner !== undefined && owner.folder !== from) {
+    return `only ${owner.folder}/ may import ${name}`;
+  }
+  return owner?.lazy === true && value && !lazy ? `${name} is loaded when first needed: import its types, or use await import()` : undefined;
+}

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import ts from "typescript";
+
+/** One import of a source file, whatever its form. `value` is false where nothing of it is left after compiling. */
+export interface SourceImport {
+  /** What is imported; undefined where it is computed at run time. */
+  readonly specifier: string | undefined;
+  readonly value: boolean;
+  readonly lazy: boolean;
+  readonly line: number;
+}
+
+/** A source file: its path below the root with `/` on every system, and its text. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Every file below a folder, by path. */
+export function readTree(root: string): SourceFile[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({ path: relative(root, file).split(sep).join("/"), text: readFileSync(file, "utf8") }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Static, type-only, dynamic and required imports, re-exports and `import("…")` types of a file, in order. */
+export function importsOf({ path, text }: SourceFile): SourceImport[] {
+  const source = parse({ path, text });
+  const imports: SourceImport[] = [];
+  const visit = (node: ts.Node): void => {
+    const found = importAt(node);
+    if (found !== undefined) {
+      const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+      const { specifier } = found;
+      imports.push({ ...found, specifier: specifier && ts.isStringLiteralLike(specifier) ? specifier.text : undefined, line });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return imports;
+}
+
+/** Line counts of the template strings of a file that are not part of another one, blank first and last lines left out. */
+export function templateLengths(file: SourceFile): number[] {
+  const source = parse(file);
+  const lengths: number[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node)) {
+      lengths.push(node.getText(source).slice(1, -1).trim().split("\n").length);
+    } else {
+      ts.forEachChild(node, visit);
+    }
+  };
+  visit(source);
+  return lengths;
+}
+
+function parse({ path, text }: SourceFile): ts.SourceFile {
+  return ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
+}
+
+interface FoundImport {
+  readonly specifier: ts.Node | undefined;
+  readonly value: boolean;
+  readonly lazy: boolean;
+}
+
+function importAt(node: ts.Node): FoundImport | undefined {
+  if (ts.isImportDeclaration(node)) {
+    // `import { type A }` counts as a value: under verbatimModuleSyntax the import itself stays.
+    return { specifier: node.moduleSpecifier, value: node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword, lazy: false };
+  }
+  if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
+    return { specifier: node.moduleSpecifier, value: !node.isTypeOnly, lazy: false };
+  }
+  if (ts.isImportEqualsDeclaration(node) && ts.isExternalModuleReference(node.moduleReference)) {
+    return { specifier: node.moduleReference.expression, value: !node.isTypeOnly, lazy: false };
+  }
+  if (ts.isImportTypeNode(node)) {
+    const { argument } = node;
+    return { specifier: ts.isLiteralTypeNode(argument) ? argument.literal : undefined, value: false, lazy: false };
+  }
+  return ts.isCallExpression(node) ? callImport(node) : undefined;
+}
+
+function callImport(node: ts.CallExpression): FoundImport | undefined {
+  const dynamic = node.expression.kind === ts.SyntaxKind.ImportKeyword;
+  const required = ts.isIdentifier(node.expression) && node.expression.text === "require";
+  return dynamic || required ? { specifier: node.arguments[0], value: true, lazy: true } : undefined;
+}
