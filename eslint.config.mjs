@@ -33,5 +33,6 @@ export default tseslint.config(
       "max-lines-per-function": ["error", { max: 40, skipComments: true, skipBlankLines: true }],
     },
   },
+  { files: ["**/*.cjs"], rules: { "@typescript-eslint/no-require-imports": "off" } },
   { files: ["examples/**/*.ts", "scripts/**/*.mjs", "src/cli/**/*.ts", "__tests__/support/**/*.ts"], rules: { "no-console": "off" } },
 );

@@ -1,0 +1,151 @@
+// Checks the package as users get it: packed, installed into an empty folder, imported, required, type-checked, and used by the examples.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const programs = join(root, "scripts", "smoke");
+const examples = join(root, "examples");
+const packages = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+const ownName = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
+const expectedFiles = /^(dist\/.+|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/;
+const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE"];
+
+const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
+let failures = 0;
+try {
+  main();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(failures === 0 ? "\nThe package works as packed." : `\n${failures} of the checks above failed.`);
+process.exitCode = failures === 0 ? 0 : 1;
+
+function main() {
+  if (!existsSync(join(root, "dist"))) {
+    check("build", () => run(process.execPath, [join(root, "scripts", "build.mjs")], root));
+  }
+  const tarball = check("npm pack", () => pack());
+  if (tarball === undefined) {
+    return;
+  }
+  check("types resolve in every module system (attw)", () => runTool("attw", [tarball, "--no-color", "--no-emoji"]));
+  check("package.json is right (publint)", () => runTool("publint", ["run", tarball, "--strict"]));
+  // The two majors that the peer range allows; the package must compile and run with either.
+  for (const client of ["ioredis", "ioredis5"]) {
+    checkInstalled(tarball, client);
+  }
+  checkExamples(tarball);
+}
+
+/** Packs and returns the tarball's path; complains about files that do not belong in it, and about those that are missing. */
+function pack() {
+  const [{ filename, files }] = JSON.parse(run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], root));
+  const paths = files.map(({ path }) => path);
+  const problems = [
+    ...paths.filter((path) => !expectedFiles.test(path)).map((path) => `${path} does not belong in the package`),
+    ...requiredFiles.filter((path) => !paths.includes(path)).map((path) => `${path} is missing from the package`),
+  ];
+  if (problems.length > 0) {
+    throw new Error(problems.join("\n"));
+  }
+  return join(folder, filename);
+}
+
+/** Installs the tarball with its peers and nothing else, then runs and type-checks the programs of scripts/smoke. */
+function checkInstalled(tarball, client) {
+  const version = packages[`node_modules/${client}`].version;
+  const place = join(folder, client);
+  const installed = check(`install with ioredis ${version}`, () => {
+    install(place, [tarball, locked("@langchain/core"), `ioredis@${version}`]);
+    return true;
+  });
+  if (!installed) {
+    return;
+  }
+  const files = readdirSync(programs).sort();
+  cpSync(programs, place, { recursive: true });
+  for (const file of files.filter((name) => /\.[cm]js$/.test(name))) {
+    check(`run ${file}`, () => run(process.execPath, [file], place));
+  }
+  const typed = files.filter((name) => name.endsWith(".ts"));
+  check(`type-check ${typed.join(", ")} as ESM and CommonJS, NodeNext and bundler`, () => typeCheck(place, typed));
+}
+
+/** Compiles copies of the programs, as .mts and .cts where the extension decides, and as they are for bundlers. */
+function typeCheck(place, files) {
+  for (const file of files) {
+    cpSync(join(place, file), join(place, `${basename(file, extname(file))}.mts`));
+    cpSync(join(place, file), join(place, `${basename(file, extname(file))}.cts`));
+  }
+  const shared = ["--noEmit", "--strict", "--target", "es2022", "--typeRoots", join(root, "node_modules", "@types"), "--types", "node"];
+  const named = (extension) => files.map((file) => `${basename(file, extname(file))}${extension}`);
+  runTool("tsc", [...shared, "--module", "nodenext", ...named(".mts"), ...named(".cts")], place);
+  runTool("tsc", [...shared, "--module", "esnext", "--moduleResolution", "bundler", ...files], place);
+}
+
+/** Runs every example against the installed package, with the other packages that the examples import. */
+function checkExamples(tarball) {
+  const files = existsSync(examples) ? readdirSync(examples).filter((name) => /^\d\d-.+\.ts$/.test(name)).sort() : [];
+  if (files.length === 0) {
+    return;
+  }
+  const place = join(folder, "with-examples");
+  const installed = check("install with what the examples import", () => {
+    install(place, [tarball, ...new Set(["@langchain/core", "ioredis", ...importedByExamples()])].map((name) => (name === tarball ? name : locked(name))));
+    cpSync(examples, join(place, "examples"), { recursive: true });
+    return true;
+  });
+  for (const file of installed ? files : []) {
+    check(`run examples/${file}`, () => runTool("tsx", [join("examples", file)], place));
+  }
+}
+
+function importedByExamples() {
+  const files = readdirSync(examples, { recursive: true }).filter((name) => name.endsWith(".ts"));
+  const specifiers = files.flatMap((name) =>
+    [...readFileSync(join(examples, name), "utf8").matchAll(/(?:\bfrom|\bimport\(?)\s*"([^".][^"]*)"/g)].map((match) => match[1]),
+  );
+  return specifiers
+    .filter((name) => !name.startsWith("node:"))
+    .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"))
+    .filter((name) => name !== ownName);
+}
+
+function install(place, specifications) {
+  mkdirSync(place, { recursive: true });
+  writeFileSync(join(place, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--no-progress", ...specifications], place);
+}
+
+function locked(name) {
+  return `${name}@${packages[`node_modules/${name}`].version}`;
+}
+
+/** Runs a tool of this repository's node_modules. */
+function runTool(name, args, cwd = folder) {
+  const bin = join(root, "node_modules", ".bin", process.platform === "win32" ? `${name}.cmd` : name);
+  return run(bin, args, cwd);
+}
+
+function run(command, args, cwd) {
+  // Nothing of an npm that started this script may leak into the npm that it starts.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name)));
+  return execFileSync(command, args, { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 });
+}
+
+function check(title, work) {
+  const begun = performance.now();
+  try {
+    const result = work();
+    console.log(`ok    ${title} (${((performance.now() - begun) / 1000).toFixed(1)} s)`);
+    return result;
+  } catch (error) {
+    failures += 1;
+    const said = [error.stdout, error.stderr].filter(Boolean).join("\n").trim() || error.message;
+    console.log(`FAIL  ${title}\n${said.replace(/^/gm, "      ")}`);
+    return undefined;
+  }
+}
