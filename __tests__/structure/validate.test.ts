@@ -1,0 +1,128 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { assertConversation, validateConversation, type StructurePurpose } from "../../src/conversation/structure/index.js";
+import { ConfigurationError, StructureError } from "../../src/errors.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+
+/** Rule and index of each issue under the profile `langchain`, as `S07@2`. */
+function issuesOf(messages: readonly BaseMessage[], purpose: StructurePurpose = "history"): string[] {
+  return validateConversation(messages, { purpose }).map(({ rule, index, severity }) => `${rule}@${index}${severity === "warning" ? "?" : ""}`);
+}
+
+describe("a valid conversation has no issues", () => {
+  const toolRound = [human("q"), aiCalls("a", "b"), tool("b"), tool("a"), aiCalls("c"), tool("c")];
+
+  it.each<[string, BaseMessage[]]>([
+    ["a question", [human("q")]],
+    ["system, question, answer, question", [system("s"), human("q"), ai("a"), human("q")]],
+    ["several system messages at the front", [system("s"), system("t"), human("q")]],
+    ["parallel and repeated calls, results in any order", toolRound],
+    ["two questions in a row", [human("q"), human("q")]],
+  ])("%s, for a model and as a history", (_, messages) => {
+    expect(issuesOf(messages, "model-input")).toEqual([]);
+    expect(issuesOf(messages)).toEqual([]);
+  });
+
+  it.each<[string, BaseMessage[]]>([
+    ["nothing at all", []],
+    ["an answer at the end", [human("q"), ai("a")]],
+    ["a call at the end that the runtime will answer", [human("q"), aiCalls("a")]],
+    ["parallel calls at the end, one of them answered", [human("q"), aiCalls("a", "b"), tool("b")]],
+  ])("%s, as a history", (_, messages) => {
+    expect(issuesOf(messages)).toEqual([]);
+  });
+});
+
+describe("the profile langchain finds", () => {
+  it.each<[string, BaseMessage[], string[]]>([
+    ["a greeting as a warning", [ai("hello"), human("q")], ["S02@0?"]],
+    ["a system message behind others", [human("q"), system("s"), human("q")], ["S03@1"]],
+    ["a result without a call", [human("q"), tool("a"), human("q")], ["S07@1"]],
+    ["a result before its call", [human("q"), tool("a"), aiCalls("a")], ["S07@1"]],
+    ["an interrupted call", [human("q"), aiCalls("a"), human("q")], ["S08@1"]],
+    ["a call that the model talked over", [human("q"), aiCalls("a"), ai("a")], ["S08@1"]],
+    ["a late result", [human("q"), aiCalls("a"), human("q"), tool("a")], ["S09@3"]],
+    ["a result behind a later call's message", [human("q"), aiCalls("a"), aiCalls("b"), tool("a"), tool("b")], ["S09@3"]],
+    ["parallel calls answered in part", [human("q"), aiCalls("a", "b"), tool("a"), human("q")], ["S10@1"]],
+    ["two calls of one message with one id", [human("q"), aiCalls("a", "a"), tool("a"), tool("a")], ["S11@1"]],
+    ["an id used again, as a warning", [human("q"), aiCalls("a"), tool("a"), aiCalls("a"), tool("a")], ["S11@3?"]],
+    ["a second result", [human("q"), aiCalls("a"), tool("a"), tool("a")], ["S12@3"]],
+    ["a second result that comes later", [human("q"), aiCalls("a"), tool("a"), human("q"), tool("a")], ["S12@4"]],
+  ])("%s", (_, messages, issues) => {
+    expect(issuesOf(messages)).toEqual(issues);
+  });
+
+  it.each<[string, BaseMessage[], string[]]>([
+    ["no message", [], ["S01@0"]],
+    ["only system messages", [system("s"), system("t")], ["S01@1"]],
+    ["an answer at the end", [human("q"), ai("a")], ["S05@1"]],
+    ["an open call at the end", [human("q"), aiCalls("a")], ["S30@1"]],
+    ["parallel calls at the end, one of them open", [human("q"), aiCalls("a", "b"), tool("b")], ["S30@1"]],
+  ])("%s where a model is to answer", (_, messages, issues) => {
+    expect(issuesOf(messages, "model-input")).toEqual(issues);
+    expect(issuesOf(messages)).toEqual([]);
+  });
+
+  it("every issue of a conversation, in the order of the messages", () => {
+    const messages = [tool("x"), human("q"), aiCalls("a"), system("s"), tool("y"), ai("a")];
+    expect(issuesOf(messages, "model-input")).toEqual(["S02@0?", "S07@0", "S08@2", "S03@3", "S07@4", "S05@5"]);
+  });
+});
+
+describe("an issue", () => {
+  it("names the rule, the severity, the index and the message's id", () => {
+    const [issue] = validateConversation([human("q"), ai("secret", { calls: ["a"], id: "m1" }), human("q")]);
+    expect(issue).toEqual({ rule: "S08", severity: "error", index: 1, messageId: "m1", message: 'The call "a" has no result.' });
+  });
+
+  it("never shows the text of a message, and only the beginning of a long id", () => {
+    const id = "x".repeat(10_000);
+    const issues = validateConversation([human("secret"), tool(id, "secret"), ai("secret", { calls: [id, id] }), system("secret"), human("secret")]);
+    expect(issues.length).toBeGreaterThan(3);
+    expect(issues.filter(({ message }) => message.includes("secret") || message.length > 200)).toEqual([]);
+  });
+});
+
+describe("assertConversation", () => {
+  it("throws a StructureError that holds the errors and not the warnings", () => {
+    const broken = [ai("hello"), human("q"), tool("a"), tool("b")];
+    const error = catchError(() => assertConversation(broken));
+    expect(StructureError.isInstance(error)).toBe(true);
+    expect((error as StructureError).issues.map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S07@2", "S07@3"]);
+    expect((error as StructureError).message).toContain("Message 2 breaks rule S07");
+  });
+
+  it("lets a conversation pass that has only warnings", () => {
+    expect(() => assertConversation([ai("hello"), human("q")])).not.toThrow();
+  });
+});
+
+describe("a profile of one's own", () => {
+  it("is a value: the rules that it names hold, no others", () => {
+    const profile = { name: "mine", rules: { S04: "error", S07: "warning" } } as const;
+    const messages = [system("s"), system("t"), tool("a"), aiCalls("b"), human("q")];
+    expect(validateConversation(messages, { profile }).map(({ rule, severity }) => [rule, severity])).toEqual([
+      ["S04", "error"],
+      ["S07", "warning"],
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    ["an unknown profile", { profile: "nobody" }, "profile"],
+    ["a name that every object has", { profile: "constructor" }, "profile"],
+    ["a profile without rules", { profile: { name: "mine" } }, "profile"],
+    ["a rule that does not exist", { profile: { name: "mine", rules: { S99: "error" } } }, "profile"],
+    ["an unknown purpose", { purpose: "fun" }, "purpose"],
+  ])("is refused where it makes no sense: %s", (_, options, option) => {
+    const error = catchError(() => validateConversation([], options));
+    expect(ConfigurationError.isInstance(error) && error.option).toBe(option);
+  });
+});
+
+function catchError(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}

@@ -1,0 +1,54 @@
+/** What each structure rule asks of a conversation, in one sentence. Which of them hold, and how strictly, is a profile's business. */
+export const structureRules = {
+  S01: "There is something to answer: at least one message that is not a system message.",
+  S02: "The first message that is not a system message is the user's.",
+  S03: "System messages stand at the front.",
+  S04: "There is one system message at most.",
+  S05: "The last message is the user's or a tool result, so that the model's turn comes next.",
+  S06: "Messages of the user and of the model alternate.",
+  S07: "A tool result follows the call that it answers.",
+  S08: "Every tool call has a result before the conversation goes on.",
+  S09: "Tool results stand immediately behind the message that called for them, in the order of the calls where the provider matches by order.",
+  S10: "Of the calls that one message makes, either all have results or none.",
+  S11: "No two calls share an id.",
+  S12: "A call has one result.",
+  S13: "Call ids have the form that the provider accepts.",
+  S14: "In one message, tool calls come after all text, and tool results before it.",
+  S15: "No text is empty or blank.",
+  S16: "A message of the model says something or calls a tool.",
+  S17: "A last message of the model does not end in white space.",
+  S18: "A message that calls tools has no text beside them.",
+  S19: "The arguments of a call are an object.",
+  S20: "A tool result names its tool.",
+  S21: "Thinking blocks stand first in their message and carry the signature of the provider that they go to.",
+  S22: "A reasoning item is stored with the provider, and is followed by what it led to.",
+  S23: "The first call of each step in the current turn carries its thought signature.",
+  S24: "Reasoning text goes back with the model's messages where the model asks for it, and nowhere else.",
+  S25: "The model speaks between a tool result and the user's next message.",
+  S26: "Names of speakers and tools have the form that the provider accepts.",
+  S27: "Every content block is of a kind that the role may hold.",
+  S28: "A conversation with tool calls is sent with tools declared.",
+  S29: "A tool call is given once, not in the content and as a call too.",
+  S30: "A call at the very end is left open only where the runtime will answer it.",
+  S31: "Every role is known to the provider.",
+} as const;
+
+/** The id of a structure rule: the key of its sentence in {@link structureRules}. */
+export type StructureRule = keyof typeof structureRules;
+
+/** An `error` is refused by the provider, or may be; a `warning` is unusual and accepted. */
+export type StructureSeverity = "error" | "warning";
+
+/** One place where a conversation breaks a rule. `message` says what is wrong and never shows message text. */
+export interface StructureIssue {
+  readonly rule: StructureRule;
+  readonly severity: StructureSeverity;
+  /** Index of the message in the list; 0 for an empty list. */
+  readonly index: number;
+  /** Id of that message, where it has one. */
+  readonly messageId?: string;
+  readonly message: string;
+}
+
+/** What the messages are for: to be kept (may end on the model's word or on an open call), or to be answered by a model now. */
+export type StructurePurpose = "history" | "model-input";
