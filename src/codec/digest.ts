@@ -1,0 +1,24 @@
+import * as crypto from "node:crypto";
+
+/** The first `length` hexadecimal digits of the text's SHA-256. */
+export function shortHash(text: string, length: number): string {
+  return sha256(text).slice(0, length);
+}
+
+/** The one-shot function takes half the time; Node.js has it from 20.12 on. */
+const sha256: (text: string) => string =
+  typeof crypto.hash === "function"
+    ? (text) => crypto.hash("sha256", text, "hex")
+    : (text) => crypto.createHash("sha256").update(text).digest("hex");
+
+/** The value with the keys of all objects in ascending order, so that equal content gives equal JSON. Linear but for the sorting. */
+export function sortKeys(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map(sortKeys);
+  }
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sortKeys((value as Record<string, unknown>)[key])]));
+}

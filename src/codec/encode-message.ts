@@ -1,0 +1,175 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { RecordError } from "../errors.js";
+import { shortHash, sortKeys } from "./digest.js";
+import { fieldsByType, isRecord, requiredField, shapeProblem } from "./message-fields.js";
+import { startWalk, tagValue, UnsupportedValue, type Walk } from "./tagged-values.js";
+
+/** A message as it is stored: its id, a digest of its content (12 hexadecimal digits, the id left out) and the record itself. */
+export interface EncodedRecord {
+  readonly id: string;
+  readonly digest: string;
+  readonly record: string;
+}
+
+/** What goes into a record besides the message. */
+export interface EncodeOptions {
+  /** The id under which the message is stored, also where the message has none of its own. */
+  readonly id: string;
+  /** Token counts by counter id. */
+  readonly tokens?: Readonly<Record<string, number>>;
+}
+
+/** Version of the record format; raised only when older readers would misread a record. */
+export const recordVersion = 1;
+
+/**
+ * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"tokens"?:{…}}}`, which LangChain's own
+ * `mapStoredMessagesToChatMessages` reads too.
+ *
+ * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are left
+ * out. A chunk becomes the message that it is a chunk of, without `tool_call_chunks`; content blocks become `content`. Constructor
+ * arguments that are no field of the message are kept too (in `lc_kwargs`). Values that JSON cannot hold are tagged, see
+ * `tagged-values.ts`. The order of keys is kept.
+ *
+ * @throws RecordError `unsupported_message` for a `RemoveMessage`, unknown types, and values that cannot be stored; the error
+ * names the value's path.
+ */
+export function encodeMessage(message: BaseMessage, { id, tokens }: EncodeOptions): EncodedRecord {
+  const { type, data, sorted } = messageData(message);
+  const body = JSON.stringify(data);
+  const extras = extrasOf(message);
+  const rest = `${extras === undefined ? "" : `,${extras.slice(1, -1)}`},"id":${JSON.stringify(id)}}`;
+  const meta = tokens === undefined ? `{"v":${recordVersion}}` : `{"v":${recordVersion},"tokens":${JSON.stringify(tokens)}}`;
+  return {
+    id,
+    digest: digestOf(type, sorted ? body : JSON.stringify(sortedFields(data))),
+    record: `{"type":"${type}","data":${body.slice(0, -1)}${rest},"meta":${meta}}`,
+  };
+}
+
+/**
+ * A digest of what a message says (12 hexadecimal digits): equal for messages that are equal but for their id and the order of keys,
+ * and equal to the digest of the message's record.
+ *
+ * @throws RecordError `unsupported_message` as {@link encodeMessage} does.
+ */
+export function digestMessage(message: BaseMessage): string {
+  const { type, data, sorted } = messageData(message);
+  return digestOf(type, JSON.stringify(sorted ? data : sortedFields(data)));
+}
+
+function digestOf(type: string, canonical: string): string {
+  return shortHash(type + canonical, 12);
+}
+
+/** Fields come in a fixed order already; only what is in them needs sorting. */
+function sortedFields(data: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(data).map(([field, value]) => [field, sortKeys(value)]));
+}
+
+function messageData(message: BaseMessage): { type: string; data: Record<string, unknown>; sorted: boolean } {
+  const type = typeOf(message);
+  const walk = startWalk();
+  const data: Record<string, unknown> = {};
+  for (const [field, shape] of fieldsByType.get(type)!) {
+    const value = tagField(field, readField(message, field), walk);
+    if (value === undefined) {
+      continue;
+    }
+    const problem = shapeProblem(shape, value);
+    if (problem !== undefined) {
+      throw unsupportedMessage(`${field} of a message of type "${type}" ${problem}`);
+    }
+    if (!isEmpty(field, value, message)) {
+      data[field] = value;
+    }
+  }
+  const required = requiredField.get(type);
+  if (required !== undefined && data[required] === undefined) {
+    throw unsupportedMessage(`a message of type "${type}" must have a ${required}`);
+  }
+  return { type, data, sorted: walk.sorted };
+}
+
+function typeOf(message: BaseMessage): string {
+  const type: unknown = typeof message?.getType === "function" ? message.getType() : undefined;
+  if (type === "remove") {
+    throw unsupportedMessage("a RemoveMessage removes messages and cannot be stored; use rewind() or clear() instead");
+  }
+  if (typeof type !== "string" || !fieldsByType.has(type)) {
+    throw unsupportedMessage(
+      typeof type === "string"
+        ? `messages of type "${type.slice(0, 40)}" cannot be stored; use a message class of @langchain/core`
+        : "it is not a LangChain message; use a message class of @langchain/core",
+    );
+  }
+  return type;
+}
+
+/** Upstream's constructors turn missing content into an empty array, and some models answer with one bare block. */
+function readField(message: BaseMessage, field: string): unknown {
+  const value = (message as unknown as Record<string, unknown>)[field];
+  if (field === "content") {
+    return isRecord(value) ? [value] : (value ?? []);
+  }
+  return value === null && field !== "artifact" ? undefined : value;
+}
+
+function tagField(field: string, value: unknown, walk: Walk): unknown {
+  if (value === undefined || typeof value === "string") {
+    return value;
+  }
+  try {
+    return tagValue(value, walk);
+  } catch (error) {
+    throw unsupportedField(field, error);
+  }
+}
+
+/** An empty list of calls is written where raw calls stand beside it: upstream would parse those instead. */
+function isEmpty(field: string, value: unknown, message: BaseMessage): boolean {
+  switch (field) {
+    case "tool_calls":
+      return (value as unknown[]).length === 0 && (message.additional_kwargs?.["tool_calls"] ?? undefined) === undefined;
+    case "invalid_tool_calls":
+      return (value as unknown[]).length === 0;
+    case "additional_kwargs":
+    case "response_metadata":
+      return Object.values(value as object).every((property) => property === undefined);
+    default:
+      return false;
+  }
+}
+
+/** Constructor arguments that are no field of the message, as JSON; undefined where there are none. */
+function extrasOf(message: BaseMessage): string | undefined {
+  const given: unknown = message.lc_kwargs;
+  if (!isRecord(given)) {
+    return undefined;
+  }
+  let extras: [string, unknown][] | undefined;
+  for (const key of Object.keys(given)) {
+    const value = given[key];
+    if (!knownArguments.has(key) && !key.startsWith("lc_") && value !== undefined && typeof value !== "function") {
+      (extras ??= []).push([key, tagField(key, value, startWalk())]);
+    }
+  }
+  return extras === undefined ? undefined : JSON.stringify(Object.fromEntries(extras));
+}
+
+const knownArguments: ReadonlySet<string> = new Set([
+  ...[...fieldsByType.values()].flatMap((fields) => fields.map(([field]) => field)),
+  ...["id", "type", "contentBlocks", "content_blocks", "tool_call_chunks"],
+]);
+
+function unsupportedField(field: string, error: unknown): RecordError {
+  if (error instanceof UnsupportedValue) {
+    const path = [field, ...error.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, 40)}`))].join("").slice(0, 200);
+    return unsupportedMessage(`${path} ${error.message}`);
+  }
+  return unsupportedMessage(`${field} cannot be read`, error);
+}
+
+function unsupportedMessage(reason: string, cause?: unknown): RecordError {
+  return new RecordError(`The message cannot be stored: ${reason}.`, { code: "unsupported_message", cause });
+}

@@ -1,0 +1,48 @@
+import { RecordError } from "../errors.js";
+import { isRecord } from "./message-fields.js";
+
+/**
+ * The records of a head as one text: a JSON array, `""` for none.
+ *
+ * @throws RecordError `corrupt` where one of them is no record; its position is its index.
+ */
+export function encodeHead(records: readonly string[]): string {
+  records.forEach((record, index) => {
+    if (!isRecordText(record)) {
+      throw new RecordError(`The record at index ${index} of the head is not a JSON object.`, { code: "corrupt", position: index });
+    }
+  });
+  return records.length === 0 ? "" : `[${records.join(",")}]`;
+}
+
+/**
+ * The records of a head, ready for `decodeRecord`.
+ *
+ * @throws RecordError `corrupt` where the text is not what {@link encodeHead} writes.
+ */
+export function decodeHead(head: string): string[] {
+  if (head === "") {
+    return [];
+  }
+  try {
+    const records: unknown = JSON.parse(head);
+    if (Array.isArray(records) && records.every(isRecord)) {
+      return records.map((record) => JSON.stringify(record));
+    }
+  } catch (error) {
+    throw corruptHead(error);
+  }
+  throw corruptHead();
+}
+
+function isRecordText(record: string): boolean {
+  try {
+    return isRecord(JSON.parse(record));
+  } catch {
+    return false;
+  }
+}
+
+function corruptHead(cause?: unknown): RecordError {
+  return new RecordError("The head of the view cannot be read: it is not a JSON array of records.", { code: "corrupt", cause });
+}

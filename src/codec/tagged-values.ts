@@ -1,0 +1,184 @@
+import { types } from "node:util";
+
+/**
+ * Values that JSON cannot hold are written as `{"$lcmem":[kind, payload]}`:
+ *
+ * | kind | payload |
+ * | --- | --- |
+ * | `Date` | ISO 8601 text, null for an invalid date |
+ * | `BigInt` | decimal digits |
+ * | `Number` | `NaN`, `Infinity`, `-Infinity` or `-0` |
+ * | `Undefined` | none (elements of arrays only; a property that is undefined is left out) |
+ * | `Buffer`, `ArrayBuffer`, `Uint8Array` and the other typed arrays | base64 of the bytes, little-endian |
+ * | `Map`, `Set` | array of entries or elements |
+ * | `Error` | `{ name, message, cause? }` |
+ * | `Object` | the properties of an object that has a key `$lcmem` of its own |
+ *
+ * Objects with a `toJSON` method become what it returns, other class instances their own enumerable properties: both as JSON does.
+ */
+export const tagKey = "$lcmem";
+
+/** Nesting that is accepted; far above what any provider sends, far below what exhausts the stack. */
+const maxDepth = 500;
+/** Characters and bytes, plus 64 for each value: bounds the time that shared references can cost, which JSON repeats. */
+const maxSize = 64 * 1024 * 1024;
+
+/** Why a value cannot be stored, and where it is; never the value itself. */
+export class UnsupportedValue extends Error {
+  readonly path: readonly (string | number)[];
+
+  constructor(reason: string, path: readonly (string | number)[]) {
+    super(reason);
+    this.path = path;
+  }
+}
+
+/** A walk over one message's values; `sorted` stays true while the keys of every object met are in ascending order. */
+export interface Walk {
+  readonly ancestors: object[];
+  readonly path: (string | number)[];
+  sorted: boolean;
+  size: number;
+}
+
+/** The start of a walk over the values of one message. */
+export function startWalk(): Walk {
+  return { ancestors: [], path: [], sorted: true, size: 0 };
+}
+
+/**
+ * The value in a form that `JSON.stringify` writes without loss. Parts that need no tag are returned as they are, not copied;
+ * nothing is modified.
+ *
+ * @throws UnsupportedValue for functions, symbols, circular references and what no kind above fits.
+ */
+export function tagValue(value: unknown, walk: Walk): unknown {
+  if ((walk.size += 64) > maxSize) {
+    throw unsupported("makes the message too large to store", walk);
+  }
+  switch (typeof value) {
+    case "string":
+      walk.size += value.length;
+      return value;
+    case "number":
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : tagged("Number", Object.is(value, -0) ? "-0" : String(value));
+    case "boolean":
+      return value;
+    case "undefined":
+      return tagged("Undefined");
+    case "bigint":
+      return tagged("BigInt", String(value));
+    case "object":
+      return value === null ? null : tagObject(value, walk);
+    default:
+      throw unsupported(`is a ${typeof value}`, walk);
+  }
+}
+
+function tagObject(value: object, walk: Walk): unknown {
+  if (walk.ancestors.length >= maxDepth) {
+    throw unsupported(`is nested deeper than ${maxDepth} levels`, walk);
+  }
+  if (walk.ancestors.includes(value)) {
+    throw unsupported("refers back to an object that contains it", walk);
+  }
+  walk.ancestors.push(value);
+  const result = Array.isArray(value) ? tagArray(value, walk) : isPlain(value) ? tagProperties(value, walk) : tagInstance(value, walk);
+  walk.ancestors.pop();
+  return result;
+}
+
+function tagArray(array: readonly unknown[], walk: Walk): readonly unknown[] {
+  const depth = walk.ancestors.length - 1;
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < array.length; index += 1) {
+    walk.path[depth] = index;
+    const result = tagValue(array[index], walk);
+    if (result !== array[index]) {
+      copy ??= array.slice();
+      copy[index] = result;
+    }
+  }
+  return copy ?? array;
+}
+
+function tagProperties(object: object, walk: Walk): unknown {
+  const depth = walk.ancestors.length - 1;
+  const keys = Object.keys(object);
+  const entries: [string, unknown][] = [];
+  let changed = false;
+  for (let index = 0; index < keys.length; index += 1) {
+    const key = keys[index]!;
+    const value = (object as Record<string, unknown>)[key];
+    if (value === undefined) {
+      continue;
+    }
+    walk.path[depth] = key;
+    walk.size += key.length;
+    walk.sorted &&= index === 0 || keys[index - 1]! < key;
+    const result = tagValue(value, walk);
+    changed ||= result !== value;
+    entries.push([key, result]);
+  }
+  // Own properties in any case, also for a key such as `__proto__`.
+  const result = changed ? Object.fromEntries(entries) : object;
+  return Object.hasOwn(object, tagKey) ? tagged("Object", result) : result;
+}
+
+function tagInstance(value: object, walk: Walk): unknown {
+  if (types.isDate(value)) {
+    return tagged("Date", Number.isNaN(value.getTime()) ? null : value.toISOString());
+  }
+  if (types.isTypedArray(value)) {
+    walk.size += value.byteLength;
+    const kind = Buffer.isBuffer(value) ? "Buffer" : value[Symbol.toStringTag];
+    return tagged(kind, Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"));
+  }
+  if (types.isArrayBuffer(value)) {
+    walk.size += value.byteLength;
+    return tagged("ArrayBuffer", Buffer.from(value).toString("base64"));
+  }
+  if (types.isMap(value)) {
+    return tagged("Map", tagArray([...value], walk));
+  }
+  if (types.isSet(value)) {
+    return tagged("Set", tagArray([...value], walk));
+  }
+  return tagForeignInstance(value, walk);
+}
+
+function tagForeignInstance(value: object, walk: Walk): unknown {
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    return tagValue((value as { toJSON(): unknown }).toJSON() ?? null, walk);
+  }
+  if (types.isNativeError(value)) {
+    const { name, message, cause } = value;
+    return tagged("Error", tagProperties({ name, message, cause }, walk));
+  }
+  if (types.isBoxedPrimitive(value)) {
+    return tagValue(value.valueOf(), walk);
+  }
+  const kind = Object.prototype.toString.call(value).slice(8, -1);
+  if (unsupportedKinds.has(kind)) {
+    throw unsupported(`is a ${kind}`, walk);
+  }
+  return tagProperties(value, walk);
+}
+
+/** Built-in objects that hold something other than their properties. */
+const unsupportedKinds: ReadonlySet<string> = new Set([
+  ...["RegExp", "Promise", "WeakMap", "WeakSet", "WeakRef", "DataView", "SharedArrayBuffer", "Generator", "AsyncGenerator"],
+]);
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && typeof (value as { toJSON?: unknown }).toJSON !== "function";
+}
+
+function tagged(kind: string, payload?: unknown): object {
+  return { [tagKey]: payload === undefined ? [kind] : [kind, payload] };
+}
+
+function unsupported(reason: string, walk: Walk): UnsupportedValue {
+  return new UnsupportedValue(reason, walk.path.slice(0, walk.ancestors.length));
+}
