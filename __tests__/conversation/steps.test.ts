@@ -1,0 +1,85 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { findBoundaries, findOrphanResults, splitsStep, stepsOf } from "../../src/conversation/steps.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+
+function boundaries(...messages: BaseMessage[]): number[] {
+  return [...findBoundaries(messages)].flatMap((flag, index) => (flag === 1 ? [index] : []));
+}
+
+describe("findBoundaries", () => {
+  it("allows a cut everywhere where nobody calls a tool", () => {
+    expect(boundaries(human("a"), ai("b"), human("c"))).toEqual([0, 1, 2, 3]);
+    expect(boundaries()).toEqual([0]);
+  });
+
+  it("keeps a call with all its parallel results", () => {
+    expect(boundaries(human("a"), aiCalls("1", "2"), tool("2"), tool("1"), ai("b"))).toEqual([0, 1, 4, 5]);
+  });
+
+  it("keeps a call with a result that stands apart, over a human message too", () => {
+    expect(boundaries(aiCalls("1"), human("a"), ai("b"), tool("1"), ai("c"))).toEqual([0, 4, 5]);
+  });
+
+  it("keeps interleaved steps together", () => {
+    expect(boundaries(aiCalls("1"), aiCalls("2"), tool("1"), tool("2"))).toEqual([0, 4]);
+  });
+
+  it("gives a result to the nearest earlier call of its id when ids come again", () => {
+    expect(boundaries(aiCalls("1"), tool("1"), aiCalls("1"), tool("1"))).toEqual([0, 2, 4]);
+  });
+
+  it("lets a result without a call, and a call that a human message followed, bind nothing", () => {
+    expect(boundaries(tool("9"), human("a"), aiCalls("1"), human("b"))).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it("keeps a call whose result may still come with all that follows it", () => {
+    expect(boundaries(human("a"), aiCalls("1", "2"), tool("1"), ai("working"))).toEqual([0, 1, 4]);
+  });
+
+  it("takes a call as answered for good when another call takes its id", () => {
+    expect(boundaries(aiCalls("1"), aiCalls("1"), tool("1"))).toEqual([0, 1, 3]);
+  });
+
+  it("stays linear for 100,000 messages of one step", () => {
+    const ids = Array.from({ length: 50_000 }, (_, index) => `c${index}`);
+    const messages = [aiCalls(...ids), ...ids.map((id) => tool(id)), ...ids.map(() => ai("x"))];
+    expect(findBoundaries(messages).reduce((sum, flag) => sum + flag, 0)).toBe(50_002);
+  });
+});
+
+describe("stepsOf", () => {
+  it("lists each AI message with the results that belong to it", () => {
+    const messages = [human("a"), aiCalls("1", "2"), tool("1"), ai("b"), tool("2"), aiCalls("3")];
+    expect(stepsOf(messages)).toEqual([
+      { indexes: [1, 2, 4], pending: false },
+      { indexes: [3], pending: false },
+      { indexes: [5], pending: true },
+    ]);
+  });
+});
+
+describe("findOrphanResults", () => {
+  it("finds results whose call is missing or comes later", () => {
+    expect(findOrphanResults([tool("1"), aiCalls("1"), tool("1"), tool("2")])).toEqual([0, 3]);
+  });
+});
+
+describe("splitsStep", () => {
+  const [call, result, answer] = [aiCalls("1"), tool("1"), ai("b", { id: "answer" })];
+
+  it("is true where a call or a result went alone", () => {
+    expect(splitsStep({ before: [call, result, answer], after: [result, answer] })).toBe(true);
+    expect(splitsStep({ before: [call, result, answer], after: [call] })).toBe(true);
+  });
+
+  it("is false where a step stayed or went as a whole", () => {
+    expect(splitsStep({ before: [call, result, answer], after: [call, result] })).toBe(false);
+    expect(splitsStep({ before: [call, result, answer], after: [answer] })).toBe(false);
+  });
+
+  it("knows a changed message by its id", () => {
+    const clipped = Object.assign(tool("1", "short"), { id: "t" });
+    const whole = Object.assign(tool("1", "long"), { id: "t" });
+    expect(splitsStep({ before: [call, whole], after: [call, clipped] })).toBe(false);
+  });
+});

@@ -1,0 +1,130 @@
+import { type BaseMessage, HumanMessage, SystemMessage, trimMessages } from "@langchain/core/messages";
+import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { type Runnable, RunnableLambda, RunnableSequence } from "@langchain/core/runnables";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { asReducer } from "../../src/reducers/as-reducer.js";
+import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+
+const conversation = [human("1"), ai("a"), human("2"), ai("b"), human("3")];
+const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+
+class LastOnly extends ChatHistoryReducer {
+  override reduce(messages: BaseMessage[]): Promise<BaseMessage[] | null> {
+    return Promise.resolve(messages.length > 1 ? messages.slice(-1) : null);
+  }
+}
+
+describe("a reducer as a Runnable", () => {
+  it("stands between a prompt and a model", async () => {
+    const prompt = ChatPromptTemplate.fromMessages([["system", "S"], new MessagesPlaceholder("history"), ["human", "{question}"]]);
+    const chain = prompt.pipe(reducer).pipe(new FakeListChatModel({ responses: ["fine"] }));
+    const answer = await chain.invoke({ history: conversation, question: "4" });
+    expect(answer.content).toBe("fine");
+    const messages: BaseMessage[] = await prompt.pipe(reducer).invoke({ history: conversation, question: "4" });
+    expect(messages.map(({ content }) => content)).toEqual(["S", "4"]);
+  });
+
+  it("stands behind a function and in a sequence, and is a Runnable from messages to messages", async () => {
+    const lambda = RunnableLambda.from((question: string) => [...conversation, new HumanMessage(question)]);
+    const piped: Runnable<string, BaseMessage[]> = lambda.pipe(reducer);
+    const sequence: Runnable<string, BaseMessage[]> = RunnableSequence.from([lambda, reducer]);
+    const plain: Runnable<BaseMessage[], BaseMessage[]> = reducer;
+    expect(await piped.invoke("4")).toHaveLength(2);
+    expect(await sequence.invoke("4")).toHaveLength(2);
+    expect(await plain.invoke(conversation)).toEqual(conversation.slice(2));
+  });
+
+  it("takes messages, message-likes, a prompt value and an object with messages", async () => {
+    const prompt = await ChatPromptTemplate.fromMessages([["system", "S"], ["human", "1"], ["ai", "a"], ["human", "2"]]).invoke({});
+    expect((await reducer.invoke(prompt)).map(({ content }) => content)).toEqual(["S", "2"]);
+    expect((await reducer.invoke({ messages: [["system", "S"], "1", { role: "assistant", content: "a" }, "2"] })).map(({ content }) => content)).toEqual(["S", "2"]);
+    expect((await reducer.invoke(["1", ["ai", "a"], "2"]))[0]!.getType()).toBe("human");
+  });
+
+  it.each([undefined, null, 7, "text", {}, { messages: "text" }])("refuses %p as input with a typed error", async (input) => {
+    await expect(reducer.invoke(input as never)).rejects.toMatchObject({ name: "ConfigurationError", option: "input" });
+  });
+
+  it("gives the objects that it keeps as they are", async () => {
+    const result = await reducer.invoke(conversation);
+    expect(result.every((message) => conversation.includes(message as HumanMessage))).toBe(true);
+  });
+
+  it("gives the input's own messages in a fresh array where there is nothing to do", async () => {
+    const few = conversation.slice(0, 2);
+    const result = await reducer.invoke(few);
+    expect(result).toEqual(few);
+    expect(result).not.toBe(few);
+    expect(result[0]).toBe(few[0]);
+  });
+
+  it("streams its one result and takes a batch", async () => {
+    const chunks: BaseMessage[][] = [];
+    for await (const chunk of await reducer.stream(conversation)) {
+      chunks.push(chunk);
+    }
+    expect(chunks).toEqual([await reducer.invoke(conversation)]);
+    expect(await reducer.batch([conversation, []])).toEqual([await reducer.invoke(conversation), []]);
+  });
+
+  it("has its name in traces, and passes the caller's callbacks on", async () => {
+    const names: string[] = [];
+    const handleChainStart = (...given: unknown[]): void => void names.push(String(given[7]));
+    await new LastOnly().withConfig({ runName: "mine" }).invoke(conversation, { callbacks: [{ handleChainStart }] });
+    await reducer.invoke(conversation, { callbacks: [{ handleChainStart }] });
+    expect(names).toEqual(["mine", "ChatHistoryTruncationReducer"]);
+  });
+});
+
+describe("a reducer of one's own", () => {
+  it("has an outcome made from what it gives", async () => {
+    const outcome = await new LastOnly().reduceWithOutcome(conversation);
+    expect(outcome).toMatchObject({ changed: true, reason: "reduced", before: { messages: 5 }, after: { messages: 1 }, overBudgetBy: 0 });
+    expect(outcome.removed).toEqual(conversation.slice(0, 4));
+    expect(await new LastOnly().reduceWithOutcome([human("1")])).toMatchObject({ changed: false, removed: [] });
+  });
+
+  it("is asked after every write unless it names a limit", () => {
+    expect(new LastOnly().viewLimit).toEqual({ messages: 0 });
+  });
+});
+
+describe("asReducer", () => {
+  const counter = (messages: BaseMessage[]): number => messages.length;
+
+  it("gives a reducer back as it is", () => {
+    expect(asReducer(reducer)).toBe(reducer);
+  });
+
+  it("makes a reducer of trimMessages, which gives the input's own objects", async () => {
+    const trimming = asReducer(trimMessages({ maxTokens: 2, tokenCounter: counter, strategy: "last" }));
+    const outcome = await trimming.reduceWithOutcome(conversation);
+    expect(outcome.messages[0]).toBe(conversation[3]);
+    expect(outcome.removed).toEqual(conversation.slice(0, 3));
+  });
+
+  it("takes a result that equals the input as nothing to do, also when it consists of copies", async () => {
+    const trimming = asReducer(trimMessages({ maxTokens: 99, tokenCounter: counter, strategy: "last" }));
+    expect(await trimming.reduce([system("S"), aiCalls("c"), tool("c")])).toBeNull();
+  });
+
+  it("makes a reducer of a function, with null for nothing to do", async () => {
+    expect(await asReducer((messages) => messages.slice(1)).reduce(conversation)).toEqual(conversation.slice(1));
+    expect(await asReducer(() => null).reduce(conversation)).toBeNull();
+  });
+
+  it("keeps a changed message as the reducer made it", async () => {
+    const shout = asReducer(async (messages) => messages.map(({ content }) => new SystemMessage(`${content as string}!`)));
+    expect((await shout.reduce([system("S")]))!.map(({ content }) => content)).toEqual(["S!"]);
+  });
+
+  it.each([undefined, null, 7, {}])("refuses %p", (like) => {
+    expect(() => asReducer(like as never)).toThrow(expect.objectContaining({ option: "reducer" }));
+  });
+
+  it("refuses a result that is no list", async () => {
+    await expect(asReducer((() => "text") as never).reduce(conversation)).rejects.toMatchObject({ option: "reducer" });
+  });
+});

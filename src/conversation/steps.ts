@@ -1,0 +1,100 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { answeredCallId, roleOf, toolCallIds } from "./roles.js";
+
+/** An AI message and the tool results that belong to it, as ascending indexes into the list. Never to be parted. */
+export interface Step {
+  readonly indexes: readonly number[];
+  /** True while a call of it has no result and no human message follows: the result may still come. */
+  readonly pending: boolean;
+}
+
+interface Links {
+  /** For each message, the index of the message whose call it answers; -1 for all but tool results that follow their call. */
+  readonly caller: Int32Array;
+  readonly orphans: number[];
+  /** Indexes of messages with a call that may still be answered. */
+  readonly pending: ReadonlySet<number>;
+}
+
+/**
+ * For each index from 0 to the length of the list, 1 where the list can be cut before it without splitting a step.
+ *
+ * A result belongs to the nearest earlier message that called its id, so ids may come again, results may stand apart from
+ * their call and steps may interleave. A result without a call binds nothing; a call without a result binds what follows it
+ * until a human message comes, or another call takes its id. Linear.
+ */
+export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
+  const { caller, pending } = linkResults(messages);
+  const lastMember = Int32Array.from(messages, (_, index) => (pending.has(index) ? messages.length - 1 : index));
+  caller.forEach((from, index) => {
+    if (from >= 0) {
+      lastMember[from] = Math.max(lastMember[from]!, index);
+    }
+  });
+  const boundaries = new Uint8Array(messages.length + 1);
+  let reach = -1;
+  for (let index = 0; index <= messages.length; index += 1) {
+    boundaries[index] = reach < index ? 1 : 0;
+    reach = Math.max(reach, lastMember[index] ?? 0);
+  }
+  return boundaries;
+}
+
+/** The steps of a list: one for each AI message, in order, with the results that belong to it. Linear. */
+export function stepsOf(messages: readonly BaseMessage[]): Step[] {
+  const { caller, pending } = linkResults(messages);
+  const members = new Map<number, number[]>();
+  messages.forEach((message, index) => {
+    if (roleOf(message) === "ai") {
+      members.set(index, [index]);
+    }
+    members.get(caller[index]!)?.push(index);
+  });
+  return [...members].map(([first, indexes]) => ({ indexes, pending: pending.has(first) }));
+}
+
+/** Indexes of the tool results that no earlier message of the list called for. */
+export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
+  return linkResults(messages).orphans;
+}
+
+/** True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity where they have none. */
+export function splitsStep({ before, after }: { readonly before: readonly BaseMessage[]; readonly after: readonly BaseMessage[] }): boolean {
+  const kept = new Set(after.map(identityOf));
+  return stepsOf(before).some(({ indexes }) => {
+    const present = indexes.filter((index) => kept.has(identityOf(before[index]!))).length;
+    return present !== 0 && present !== indexes.length;
+  });
+}
+
+function identityOf(message: BaseMessage): unknown {
+  return message.id ?? message;
+}
+
+function linkResults(messages: readonly BaseMessage[]): Links {
+  const caller = new Int32Array(messages.length).fill(-1);
+  const orphans: number[] = [];
+  const callers = new Map<string, number>();
+  const open = new Map<string, number>();
+  messages.forEach((message, index) => {
+    if (roleOf(message) === "human") {
+      open.clear();
+    }
+    for (const id of toolCallIds(message)) {
+      callers.set(id, index);
+      open.set(id, index);
+    }
+    const answered = answeredCallId(message);
+    if (answered === undefined) {
+      return;
+    }
+    open.delete(answered);
+    const from = callers.get(answered);
+    if (from === undefined) {
+      orphans.push(index);
+    } else {
+      caller[index] = from;
+    }
+  });
+  return { caller, orphans, pending: new Set(open.values()) };
+}

@@ -1,0 +1,107 @@
+import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ConfigurationError } from "../errors.js";
+import { ChatHistoryReducer } from "./chat-history-reducer.js";
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** Anything with an `invoke` from messages to messages: `trimMessages(options)`, a RunnableLambda, a chain. */
+export interface MessagesRunnable {
+  invoke(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessageLike[] | null>;
+}
+
+/** What can stand where a reducer is expected: a reducer, a Runnable from messages to messages, or such a function; null says that there is nothing to do. */
+export type ReducerLike =
+  | ChatHistoryReducer
+  | MessagesRunnable
+  | ((messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>);
+
+/**
+ * A reducer that does what `like` does: itself where it is one. A result that equals the input counts as nothing to do, and what a result holds
+ * unchanged is given as the input's own objects, whatever copies `like` makes.
+ *
+ * @throws ConfigurationError if it is none of these.
+ */
+export function asReducer(like: ReducerLike): ChatHistoryReducer {
+  if (isReducer(like)) {
+    return like;
+  }
+  if (typeof like === "function") {
+    return new ForeignReducer(like, like.name);
+  }
+  if (typeof (like as MessagesRunnable | undefined)?.invoke === "function") {
+    return new ForeignReducer((messages, config) => like.invoke(messages, config));
+  }
+  throw new ConfigurationError("reducer", "A reducer must be a ChatHistoryReducer, or a Runnable or function from messages to messages.");
+}
+
+// By its methods: a reducer may come from the other build of this package.
+function isReducer(like: ReducerLike): like is ChatHistoryReducer {
+  return typeof (like as Partial<ChatHistoryReducer> | undefined)?.reduceWithOutcome === "function";
+}
+
+class ForeignReducer extends ChatHistoryReducer {
+  readonly #call: (messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>;
+
+  constructor(call: (messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>, name?: string) {
+    super();
+    this.#call = call;
+    if (name) {
+      this.name = name;
+    }
+  }
+
+  static override lc_name(): string {
+    return "ForeignReducer";
+  }
+
+  override async reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null> {
+    const given = await this.#call([...messages], config);
+    if (given === null) {
+      return null;
+    }
+    if (!Array.isArray(given)) {
+      throw new ConfigurationError("reducer", "The reducer gave no array of messages; it must give messages, or null where there is nothing to do.");
+    }
+    const result = withOwnObjects(given.map((message) => coerceMessageLikeToMessage(message)), messages);
+    return result.length === messages.length && result.every((message, index) => message === messages[index]) ? null : result;
+  }
+}
+
+/** The result with each message that equals one of the input replaced by that one; of equal ones the newest first, from the end. */
+function withOwnObjects(result: readonly BaseMessage[], input: readonly BaseMessage[]): BaseMessage[] {
+  const objects = new Set(input);
+  if (result.every((message) => objects.has(message))) {
+    return [...result];
+  }
+  const byContent = new Map<string, BaseMessage[]>();
+  for (const message of input) {
+    const key = contentKey(message);
+    const equal = byContent.get(key);
+    if (equal === undefined) {
+      byContent.set(key, [message]);
+    } else {
+      equal.push(message);
+    }
+  }
+  const replaced = result.toReversed().map((message) => (objects.has(message) ? message : (byContent.get(contentKey(message))?.pop() ?? message)));
+  return replaced.reverse();
+}
+
+/** Equal for messages that say the same, however they were constructed: keys sorted, empty fields left out. */
+function contentKey(message: BaseMessage): string {
+  return JSON.stringify(message.toDict(), (_, value: unknown) => {
+    if (typeof value !== "object" || value === null) {
+      return typeof value === "bigint" ? `${value}n` : value;
+    }
+    if (Array.isArray(value)) {
+      return value;
+    }
+    const entries = Object.entries(value).filter(([, field]) => !isEmpty(field));
+    return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+}

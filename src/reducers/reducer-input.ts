@@ -1,0 +1,25 @@
+import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
+import { ConfigurationError } from "../errors.js";
+
+/** What a reducer can be invoked with: messages or what becomes messages, a prompt's value, or an object that holds messages. */
+export type ReducerInput = BaseMessageLike[] | BasePromptValueInterface | { messages: BaseMessageLike[] };
+
+/**
+ * The messages of an input, as a fresh array; those that are messages already keep their identity.
+ *
+ * @throws ConfigurationError if it holds none.
+ */
+export function messagesOf(input: ReducerInput): BaseMessage[] {
+  if (Array.isArray(input)) {
+    return input.map((message) => coerceMessageLikeToMessage(message));
+  }
+  if (typeof (input as Partial<BasePromptValueInterface> | undefined)?.toChatMessages === "function") {
+    return [...(input as BasePromptValueInterface).toChatMessages()];
+  }
+  const messages = (input as { messages?: unknown } | null | undefined)?.messages;
+  if (Array.isArray(messages)) {
+    return messagesOf(messages as BaseMessageLike[]);
+  }
+  throw new ConfigurationError("input", "A reducer takes messages, a prompt value, or an object with messages.");
+}

@@ -1,0 +1,70 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { cutByCount } from "../conversation/cut-by-count.js";
+import { sectionsOf } from "../conversation/sections.js";
+import type { SectionOptions } from "../conversation/sections.js";
+import { nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { OutcomeReducer } from "./chat-history-reducer.js";
+import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { sectionFields } from "./section-options.js";
+
+/** Options of {@link ChatHistoryTruncationReducer}. */
+export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
+  /** Messages to keep, system messages included, summaries not. At least 1. The newest step is kept whatever its size. */
+  readonly targetCount: number;
+  /**
+   * How many messages beyond the target there may be before anything is removed, and how far the cut may move back to begin with a human message.
+   * Above 0 the prompt's beginning, and with it the provider's prompt cache, stays the same over that many messages. @default 0
+   */
+  readonly thresholdCount?: number;
+}
+
+const schema = z.strictObject({ targetCount: positiveInteger, thresholdCount: nonNegativeInteger.default(0), ...sectionFields });
+
+/**
+ * Keeps the newest messages, with all system messages and summaries.
+ *
+ * Steps stay whole, and where the cut falls inside a round, the round's human message stays in front. So a round of fifty tool calls can be cut, and
+ * what remains is still a conversation that every provider accepts. Linear.
+ *
+ * @example
+ * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, thresholdCount: 10 });
+ * const chain = prompt.pipe(reducer).pipe(model);
+ */
+export class ChatHistoryTruncationReducer extends OutcomeReducer {
+  readonly #options: z.output<typeof schema>;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: ChatHistoryTruncationReducerOptions) {
+    super();
+    this.#options = parseOptions("ChatHistoryTruncationReducer", schema, options);
+  }
+
+  static override lc_name(): string {
+    return "ChatHistoryTruncationReducer";
+  }
+
+  override get viewLimit(): { readonly messages: number } {
+    return { messages: this.#options.targetCount + this.#options.thresholdCount };
+  }
+
+  override reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    return Promise.resolve(this.#cut(messages));
+  }
+
+  #cut(messages: readonly BaseMessage[]): ReductionOutcome {
+    const { targetCount: target, thresholdCount: threshold, ...sectionOptions } = this.#options;
+    const kept = cutByCount(messages, sectionsOf(messages, sectionOptions), { target, threshold });
+    if (typeof kept === "string") {
+      return unchanged(messages, { reason: kept });
+    }
+    const result = kept.map((index) => messages[index]!);
+    const stays = new Set(kept);
+    return {
+      ...{ messages: result, changed: true, reason: "reduced", overBudgetBy: 0 },
+      removed: messages.filter((_, index) => !stays.has(index)),
+      before: { messages: messages.length },
+      after: { messages: result.length },
+    };
+  }
+}
