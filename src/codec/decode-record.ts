@@ -54,7 +54,7 @@ function decodeStored(stored: unknown, { tagged, position }: { tagged: boolean; 
     }
     return { message: reviveFields(type, data), id, tokens: own ? tokensOf(stored["meta"]) : noTokens };
   } catch (error) {
-    throw corrupt(error instanceof RangeError ? "it is nested too deeply" : "its data does not fit its type", position, error);
+    throw corrupt(error instanceof RangeError ? "it is nested too deeply" : (error as Error).message, position);
   }
 }
 
@@ -78,7 +78,7 @@ function versionOf(stored: Record<string, unknown>, position: number | undefined
 function ownParts(stored: Record<string, unknown>, tagged: boolean): { type: string; data: Record<string, unknown> } {
   const { type, data } = stored as { type: string; data: unknown };
   if (!isRecord(data)) {
-    throw new Error("data is not an object");
+    throw new Error("its data is not an object");
   }
   for (const field of tagged ? Object.keys(data) : []) {
     Object.defineProperty(data, field, { value: untagValue(data[field]), enumerable: true, configurable: true, writable: true });
@@ -95,11 +95,11 @@ function tokensOf(meta: unknown): Readonly<Record<string, number>> {
     : noTokens;
 }
 
-function corrupt(reason: string, position: number | undefined, cause?: unknown): RecordError {
+/** Without a cause: the errors of JSON.parse quote what they read. */
+function corrupt(reason: string, position: number | undefined): RecordError {
   const place = position === undefined ? "" : ` at position ${position}`;
   return new RecordError(`The record${place} cannot be read: ${reason}.`, {
     code: "corrupt",
     ...(position === undefined ? {} : { position }),
-    cause,
   });
 }

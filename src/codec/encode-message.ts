@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../errors.js";
 import { shortHash, sortKeys } from "./digest.js";
 import { fieldsByType, isRecord, requiredField, shapeProblem } from "./message-fields.js";
-import { startWalk, tagValue, UnsupportedValue, type Walk } from "./tagged-values.js";
+import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
 /** A message as it is stored: its id, a digest of its content (12 hexadecimal digits, the id left out) and the record itself. */
 export interface EncodedRecord {
@@ -122,7 +122,7 @@ function tagField(field: string, value: unknown, walk: Walk): unknown {
   try {
     return tagValue(value, walk);
   } catch (error) {
-    throw unsupportedField(field, error);
+    throw unsupportedField(field, walk, error);
   }
 }
 
@@ -162,12 +162,12 @@ const knownArguments: ReadonlySet<string> = new Set([
   ...["id", "type", "contentBlocks", "content_blocks", "tool_call_chunks"],
 ]);
 
-function unsupportedField(field: string, error: unknown): RecordError {
-  if (error instanceof UnsupportedValue) {
-    const path = [field, ...error.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, 40)}`))].join("").slice(0, 200);
-    return unsupportedMessage(`${path} ${error.message}`);
+function unsupportedField(field: string, { problem }: Walk, error: unknown): RecordError {
+  if (problem === undefined) {
+    return unsupportedMessage(`${field} cannot be read`, error);
   }
-  return unsupportedMessage(`${field} cannot be read`, error);
+  const path = problem.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${key.slice(0, 40)}`));
+  return unsupportedMessage(`${(field + path.join("")).slice(0, 200)} ${problem.reason}`);
 }
 
 function unsupportedMessage(reason: string, cause?: unknown): RecordError {

@@ -10,7 +10,7 @@ import { isRecord } from "./message-fields.js";
 export function normalizeForeign(stored: Record<string, unknown>): { type: string; data: Record<string, unknown> } {
   const { data: given = { content: stored["text"], role: stored["role"] } } = stored;
   if (!isRecord(given)) {
-    throw new Error("data is not an object");
+    throw new Error("its data is not an object");
   }
   const data = unescapeProperties(dropEmpty(given));
   const type = normalizeType(stored["type"] as string, data);

@@ -29,10 +29,10 @@ export function decodeHead(head: string): string[] {
     if (Array.isArray(records) && records.every(isRecord)) {
       return records.map((record) => JSON.stringify(record));
     }
-  } catch (error) {
-    throw corruptHead(error);
+  } catch {
+    // The error of JSON.parse quotes what it read.
   }
-  throw corruptHead();
+  throw new RecordError("The head of the view cannot be read: it is not a JSON array of records.", { code: "corrupt" });
 }
 
 function isRecordText(record: string): boolean {
@@ -41,8 +41,4 @@ function isRecordText(record: string): boolean {
   } catch {
     return false;
   }
-}
-
-function corruptHead(cause?: unknown): RecordError {
-  return new RecordError("The head of the view cannot be read: it is not a JSON array of records.", { code: "corrupt", cause });
 }

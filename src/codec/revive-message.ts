@@ -12,19 +12,23 @@ import { fieldsByType, requiredField, shapeProblem, type MessageFields } from ".
 /**
  * A message of a stored type with these fields; fields that are missing get the value that a new message has. Takes the object over.
  *
- * @throws Error, naming the field, where one does not fit its type.
+ * @throws Error, naming the field, for an unknown type or a field that does not fit it.
  */
 export function reviveFields(type: string, data: Record<string, unknown>): BaseMessage {
+  const shapes = fieldsByType.get(type);
+  if (shapes === undefined) {
+    throw new Error("its type is not one that is stored");
+  }
   const fields: MessageFields = { content: [], additional_kwargs: {}, response_metadata: {}, ...data };
-  for (const [field, shape] of fieldsByType.get(type)!) {
+  for (const [field, shape] of shapes) {
     const problem = fields[field] === undefined ? undefined : shapeProblem(shape, fields[field]);
     if (problem !== undefined) {
-      throw new Error(`${field} ${problem}`);
+      throw new Error(`its ${field} ${problem}`);
     }
   }
   const required = requiredField.get(type);
   if (required !== undefined && fields[required] === undefined) {
-    throw new Error(`${required} is missing`);
+    throw new Error(`its ${required} is missing`);
   }
   return constructors[type as keyof typeof constructors](fields);
 }

@@ -6,7 +6,7 @@ import { types } from "node:util";
  * | kind | payload |
  * | --- | --- |
  * | `Date` | ISO 8601 text, null for an invalid date |
- * | `BigInt` | decimal digits |
+ * | `BigInt` | decimal digits; `0x` and hexadecimal digits from 2^1024 on, which take linear time |
  * | `Number` | `NaN`, `Infinity`, `-Infinity` or `-0` |
  * | `Undefined` | none (elements of arrays only; a property that is undefined is left out) |
  * | `Buffer`, `ArrayBuffer`, `Uint8Array` and the other typed arrays | base64 of the bytes, little-endian |
@@ -23,34 +23,27 @@ const maxDepth = 500;
 /** Characters and bytes, plus 64 for each value: bounds the time that shared references can cost, which JSON repeats. */
 const maxSize = 64 * 1024 * 1024;
 
-/** Why a value cannot be stored, and where it is; never the value itself. */
-export class UnsupportedValue extends Error {
-  readonly path: readonly (string | number)[];
-
-  constructor(reason: string, path: readonly (string | number)[]) {
-    super(reason);
-    this.path = path;
-  }
-}
-
-/** A walk over one message's values; `sorted` stays true while the keys of every object met are in ascending order. */
+/** A walk over one message's values. */
 export interface Walk {
   readonly ancestors: object[];
   readonly path: (string | number)[];
+  /** True as long as the keys of every object met are in ascending order. */
   sorted: boolean;
   size: number;
+  /** What the walk ended at, and where: never the value itself. */
+  problem: { readonly reason: string; readonly path: readonly (string | number)[] } | undefined;
 }
 
 /** The start of a walk over the values of one message. */
 export function startWalk(): Walk {
-  return { ancestors: [], path: [], sorted: true, size: 0 };
+  return { ancestors: [], path: [], sorted: true, size: 0, problem: undefined };
 }
 
 /**
  * The value in a form that `JSON.stringify` writes without loss. Parts that need no tag are returned as they are, not copied;
  * nothing is modified.
  *
- * @throws UnsupportedValue for functions, symbols, circular references and what no kind above fits.
+ * @throws Error for functions, symbols, circular references and what no kind above fits; the walk's `problem` says where.
  */
 export function tagValue(value: unknown, walk: Walk): unknown {
   if ((walk.size += 64) > maxSize) {
@@ -67,12 +60,21 @@ export function tagValue(value: unknown, walk: Walk): unknown {
     case "undefined":
       return tagged("Undefined");
     case "bigint":
-      return tagged("BigInt", String(value));
+      return tagBigInt(value, walk);
     case "object":
       return value === null ? null : tagObject(value, walk);
     default:
       throw unsupported(`is a ${typeof value}`, walk);
   }
+}
+
+const largeBigInt = 2n ** 1024n;
+
+function tagBigInt(value: bigint, walk: Walk): object {
+  const magnitude = value < 0n ? -value : value;
+  const digits = magnitude < largeBigInt ? String(magnitude) : `0x${magnitude.toString(16)}`;
+  walk.size += digits.length;
+  return tagged("BigInt", value < 0n ? `-${digits}` : digits);
 }
 
 function tagObject(value: object, walk: Walk): unknown {
@@ -179,6 +181,7 @@ function tagged(kind: string, payload?: unknown): object {
   return { [tagKey]: payload === undefined ? [kind] : [kind, payload] };
 }
 
-function unsupported(reason: string, walk: Walk): UnsupportedValue {
-  return new UnsupportedValue(reason, walk.path.slice(0, walk.ancestors.length));
+function unsupported(reason: string, walk: Walk): Error {
+  walk.problem = { reason, path: walk.path.slice(0, walk.ancestors.length) };
+  return new Error(reason);
 }

@@ -38,9 +38,14 @@ function untag(tag: unknown): unknown {
   return revive(payload);
 }
 
+const typedArrays = [
+  ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array],
+  ...[BigInt64Array, BigUint64Array],
+];
+
 const revivers: ReadonlyMap<string, (payload: unknown) => unknown> = new Map<string, (payload: unknown) => unknown>([
   ["Date", (payload) => new Date(payload === null ? NaN : text(payload))],
-  ["BigInt", (payload) => BigInt(text(payload))],
+  ["BigInt", reviveBigInt],
   ["Number", (payload) => Number(text(payload))],
   ["Undefined", () => undefined],
   ["Map", (payload) => new Map(array(payload).map((entry) => array(untagValue(entry)) as [unknown, unknown]))],
@@ -48,19 +53,25 @@ const revivers: ReadonlyMap<string, (payload: unknown) => unknown> = new Map<str
   ["Error", reviveError],
   ["Object", (payload) => untagProperties(record(payload))],
   ["Buffer", (payload) => Buffer.from(text(payload), "base64")],
-  ["ArrayBuffer", (payload) => bytes(payload)],
-  ["Int8Array", (payload) => new Int8Array(bytes(payload))],
-  ["Uint8Array", (payload) => new Uint8Array(bytes(payload))],
-  ["Uint8ClampedArray", (payload) => new Uint8ClampedArray(bytes(payload))],
-  ["Int16Array", (payload) => new Int16Array(bytes(payload))],
-  ["Uint16Array", (payload) => new Uint16Array(bytes(payload))],
-  ["Int32Array", (payload) => new Int32Array(bytes(payload))],
-  ["Uint32Array", (payload) => new Uint32Array(bytes(payload))],
-  ["Float32Array", (payload) => new Float32Array(bytes(payload))],
-  ["Float64Array", (payload) => new Float64Array(bytes(payload))],
-  ["BigInt64Array", (payload) => new BigInt64Array(bytes(payload))],
-  ["BigUint64Array", (payload) => new BigUint64Array(bytes(payload))],
+  ["ArrayBuffer", bytes],
+  ...typedArrays.map((view) => [view.name, (payload: unknown) => reviveTypedArray(view, payload)] as const),
 ]);
+
+function reviveTypedArray(view: (typeof typedArrays)[number], payload: unknown): unknown {
+  const buffer = bytes(payload);
+  if (buffer.byteLength % view.BYTES_PER_ELEMENT !== 0) {
+    throw new Error("a tag's bytes do not fill whole elements");
+  }
+  return new view(buffer);
+}
+
+function reviveBigInt(payload: unknown): bigint {
+  const [, sign, digits] = /^(-?)(\d{1,400}|0x[\da-f]+)$/.exec(text(payload)) ?? [];
+  if (digits === undefined) {
+    throw new Error("a tag's payload is not a whole number");
+  }
+  return sign === "-" ? -BigInt(digits) : BigInt(digits);
+}
 
 function reviveError(payload: unknown): Error {
   const fields = untagProperties(record(payload)) as { name?: unknown; message?: unknown };
