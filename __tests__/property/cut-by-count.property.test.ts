@@ -1,0 +1,137 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { roleOf } from "../../src/conversation/roles.js";
+import { findBoundaries, findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { anyConversation, orderlyConversation } from "../support/conversations.js";
+
+const runs = { numRuns: 1000 };
+const sizes = { target: fc.integer({ min: 1, max: 14 }), threshold: fc.integer({ min: 0, max: 8 }) };
+const cases = fc.record({ messages: fc.oneof(anyConversation(), orderlyConversation()), ...sizes });
+
+interface Case {
+  readonly messages: BaseMessage[];
+  readonly target: number;
+  readonly threshold: number;
+}
+
+async function cut({ messages, target, threshold }: Case): Promise<BaseMessage[] | null> {
+  return new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold }).reduce(messages);
+}
+
+/** Checks a promise of every cut that changes something. */
+async function promise(check: (result: BaseMessage[], given: Case) => void | Promise<void>): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(cases, async (given) => {
+      const result = await cut(given);
+      if (result !== null) {
+        await check(result, given);
+      }
+    }),
+    runs,
+  );
+}
+
+function rest(messages: readonly BaseMessage[]): BaseMessage[] {
+  return messages.filter((message) => !["system", "summary"].includes(roleOf(message)));
+}
+
+describe("a cut by count", () => {
+  it("splits no step and makes no orphan", () =>
+    promise((result, { messages }) => {
+      expect(splitsStep({ before: messages, after: result })).toBe(false);
+      const orphans = new Set(findOrphanResults(messages).map((index) => messages[index]!.id));
+      expect(findOrphanResults(result).every((index) => orphans.has(result[index]!.id))).toBe(true);
+    }));
+
+  it("keeps order and objects, and shortens", () =>
+    promise((result, { messages }) => {
+      expect(result.length).toBeLessThan(messages.length);
+      for (const part of [rest, (list: readonly BaseMessage[]) => list.filter((message) => roleOf(message) === "summary")]) {
+        const places = part(result).map((message) => messages.indexOf(message));
+        expect(places).toEqual([...places].sort((a, b) => a - b));
+        expect(places).not.toContain(-1);
+      }
+    }));
+
+  it("keeps every summary, every system message that says something else, and the newest message", () =>
+    promise((result, { messages }) => {
+      const texts = (list: readonly BaseMessage[]) => new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
+      expect(texts(result)).toEqual(texts(messages));
+      const summaries = messages.filter((message) => roleOf(message) === "summary");
+      expect(summaries.every((message) => result.includes(message))).toBe(true);
+      expect(result).toContain(rest(messages).at(-1));
+    }));
+
+  it("begins with a human message unless none comes before, and keeps the newest human message", () =>
+    promise((result, { messages }) => {
+      const [all, kept] = [rest(messages), rest(result)];
+      const before = all.slice(0, all.indexOf(kept[0]!) + 1);
+      expect(roleOf(kept[0]!) === "human" || before.every((message) => roleOf(message) !== "human")).toBe(true);
+      const newest = all.findLast((message) => roleOf(message) === "human");
+      expect(newest === undefined || kept.includes(newest)).toBe(true);
+    }));
+
+  it("keeps no more than the target, the threshold, an anchor and what a step makes it keep", () =>
+    promise((result, { messages, target, threshold }) => {
+      const systems = result.filter((message) => roleOf(message) === "system").length;
+      const flags = findBoundaries(rest(messages));
+      const stretches = flags.join("").split("1").map(({ length }) => length);
+      expect(rest(result).length).toBeLessThanOrEqual(Math.max(1, target - systems) + threshold + 1 + Math.max(...stretches));
+    }));
+
+  it("has nothing to do a second time", () => promise(async (result, given) => expect(await cut({ ...given, messages: result })).toBeNull()));
+
+  it("leaves its input as it was", () =>
+    fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const [list, texts] = [[...given.messages], JSON.stringify(given.messages)];
+        await cut(given);
+        expect(given.messages).toEqual(list);
+        expect(JSON.stringify(given.messages)).toBe(texts);
+      }),
+      { numRuns: 200 },
+    ));
+
+  it("has nothing to do where the view is no larger than the limit that it names", () =>
+    promise((_, { messages, target, threshold }) => {
+      const { viewLimit } = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold });
+      expect(messages.length).toBeGreaterThan(viewLimit.messages);
+    }));
+
+  it("keeps pinned messages, whole steps and order also under a pin", async () => {
+    const pinnedCases = fc.record({ messages: anyConversation(), ...sizes, every: fc.integer({ min: 2, max: 9 }) });
+    await fc.assert(
+      fc.asyncProperty(pinnedCases, async ({ messages, target, threshold, every }) => {
+        const pin = (message: BaseMessage): boolean => Number(message.id!.slice(1)) % every === 0;
+        const reducer = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold, pin });
+        const result = await reducer.reduce(messages);
+        if (result === null) {
+          return;
+        }
+        expect(rest(messages).filter(pin).every((message) => result.includes(message))).toBe(true);
+        expect(splitsStep({ before: messages, after: result })).toBe(false);
+        const places = rest(result).map((message) => messages.indexOf(message));
+        expect(places).toEqual([...places].sort((a, b) => a - b));
+        expect(await reducer.reduce(result)).toBeNull();
+      }),
+      runs,
+    );
+  });
+
+  it("stays bounded when it runs after every message, also with a system message saved with each turn", async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ messages, target, threshold }) => {
+        const reducer = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold });
+        let view: BaseMessage[] = [];
+        for (const message of messages) {
+          view = await reducer.invoke([...view, message]);
+          const flags = findBoundaries(rest(view));
+          const longest = Math.max(...flags.join("").split("1").map(({ length }) => length));
+          expect(rest(view).length).toBeLessThanOrEqual(target + threshold + 2 + longest);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
