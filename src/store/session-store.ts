@@ -170,6 +170,11 @@ export interface CommitRequest {
   /** Tokens of the new head, and of the log from the new start to `next`, under `counter`. Records that were appended since are added by the store. */
   readonly tokens?: number;
   readonly counter?: string;
+  /**
+   * `tokens` of the view as it was read, if its `counter` was the same: from it the store knows the tokens of records that were appended
+   * since. Left out, a commit that other appends have overtaken leaves the total unknown.
+   */
+  readonly tokensRead?: number;
   /** Remove all records before the new start, and forget these ids of theirs. */
   readonly discard?: { readonly forget: readonly string[] };
 }

@@ -1,0 +1,64 @@
+import { ConfigurationError } from "../errors.js";
+
+/** The prefix of all keys where the application names none. */
+export const defaultKeyPrefix = "lcmem";
+
+/** Longest session id, in bytes of UTF-8. */
+export const maxSessionIdBytes = 512;
+
+/** Names of the keys of one session; all lie in one hash slot. */
+export interface SessionKeys {
+  /** LIST: the records, oldest first. */
+  readonly log: string;
+  /** HASH: hash of a message id → digest and position. */
+  readonly ids: string;
+  /** HASH: everything else that is kept about the session. */
+  readonly state: string;
+  /** STRING: the token of whoever summarizes this session now. */
+  readonly lease: string;
+}
+
+/** The keys of a session. This is the only place where names of keys are made. */
+export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
+  const session = `${keyPrefix}:{${encodeSessionId(sessionId)}}`;
+  return { log: `${session}:log`, ids: `${session}:ids`, state: `${session}:state`, lease: `${session}:lease` };
+}
+
+/**
+ * The session id as it stands in keys: all but `A-Z a-z 0-9 . _ ~ -` percent-encoded, so that different ids never share a key
+ * and no id can break out of the hash tag.
+ *
+ * @throws ConfigurationError `sessionId` for what {@link checkSessionId} refuses.
+ */
+export function encodeSessionId(sessionId: string): string {
+  checkSessionId(sessionId);
+  return encodeURIComponent(sessionId).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Refuses what is no session id: not a string, empty, over 512 bytes, or with half of a surrogate pair (it has no bytes of its own in UTF-8). */
+export function checkSessionId(sessionId: unknown): asserts sessionId is string {
+  if (typeof sessionId !== "string") {
+    throw new ConfigurationError("sessionId", `The session id must be a string; got ${sessionId === null ? "null" : typeof sessionId}.`);
+  }
+  if (sessionId === "") {
+    throw new ConfigurationError("sessionId", "The session id must not be empty.");
+  }
+  // No character takes less than one byte: huge strings are refused without being encoded.
+  if (sessionId.length > maxSessionIdBytes || Buffer.byteLength(sessionId) > maxSessionIdBytes) {
+    throw new ConfigurationError("sessionId", `The session id must not be longer than ${maxSessionIdBytes} bytes in UTF-8.`);
+  }
+  if (/\p{Surrogate}/u.test(sessionId)) {
+    throw new ConfigurationError("sessionId", "The session id must be well-formed Unicode; it holds half of a surrogate pair.");
+  }
+}
+
+/** What is wrong with a key prefix, as the end of a sentence; undefined for a good one. */
+export function keyPrefixIssue(keyPrefix: string): string | undefined {
+  if (keyPrefix === "") {
+    return "must not be empty";
+  }
+  if (/[{}]/.test(keyPrefix)) {
+    return "must not contain braces, which would put all sessions into one slot of a cluster";
+  }
+  return /[\s\p{Cc}\p{Cf}]/u.test(keyPrefix) ? "must not contain white space or control characters" : undefined;
+}

@@ -1,0 +1,161 @@
+import { ConfigurationError } from "../errors.js";
+import { checkSessionId } from "./keys.js";
+import { contentConflict, tooLarge } from "./refusals.js";
+import type { AppendRequest, CommitRequest, NewRecord, RewindRequest, SideChanges, SideWrite } from "./session-store.js";
+
+/** Limits of size, in bytes of UTF-8. */
+export interface SizeLimits {
+  readonly maxMessageBytes: number;
+  readonly maxAppendBytes: number;
+}
+
+/** One record may take a megabyte: 250,000 tokens of English, more than a model reads at once. */
+export const defaultMaxMessageBytes = 1_000_000;
+
+/** One append may take ten megabytes: Redis stands still for about 16 ms while it takes them in. */
+export const defaultMaxAppendBytes = 10_000_000;
+
+/** An append whose request is known to be sound, and without repetitions in itself. */
+export interface AppendPlan {
+  /** The records without those whose id occurred before in the same request. */
+  readonly records: readonly NewRecord[];
+  /** For each of them its index in the request. */
+  readonly indexes: readonly number[];
+  /** Repetitions with the same content. */
+  readonly duplicates: number;
+  /** Indexes of repetitions with other content; empty unless `onConflict` is `keep`. */
+  readonly conflicts: readonly number[];
+  /** The request's counter where it names one and every record carries its count. */
+  readonly counter: string | undefined;
+}
+
+/**
+ * The records to write, once the request was found sound and within the limits.
+ *
+ * @throws ConfigurationError naming the part of the request; StoreError `too_large`; ConflictError `content` for an id that occurs twice
+ *   with different content.
+ */
+export function planAppend(sessionId: string, request: AppendRequest, limits: SizeLimits): AppendPlan {
+  checkSessionId(sessionId);
+  checkNumbers(request);
+  checkSide(request.side);
+  request.records.forEach(checkRecord);
+  checkSizes(sessionId, request, limits);
+  const counted = request.counter !== undefined && request.records.every(({ tokens }) => tokens !== undefined);
+  return { ...withoutRepetitions(sessionId, request), counter: counted ? request.counter : undefined };
+}
+
+/** Refuses a commit whose numbers cannot be meant. */
+export function checkCommit(sessionId: string, request: CommitRequest): void {
+  checkSessionId(sessionId);
+  checkInteger("next", request.next, 0);
+  checkInteger("start", request.start, 0);
+  checkInteger("headCount", request.headCount, 0);
+  checkOptional("tokens", request.tokens, checkAmount);
+  checkOptional("tokensRead", request.tokensRead, checkAmount);
+}
+
+/** Refuses a rewind whose numbers cannot be meant. */
+export function checkRewind(sessionId: string, request: RewindRequest): void {
+  checkSessionId(sessionId);
+  checkInteger("next", request.next, 0);
+  checkInteger("to", request.to, 0);
+}
+
+/** Refuses a side write whose parts cannot be meant. */
+export function checkSideWrite(sessionId: string, changes: SideWrite): void {
+  checkSessionId(sessionId);
+  checkOptional("ttlMs", changes.ttlMs, (option, value) => checkInteger(option, value, 1));
+  checkSide(changes);
+}
+
+/** Refuses all but whole numbers of at least `minimum`. */
+export function checkInteger(option: string, value: unknown, minimum: number): void {
+  if (!Number.isSafeInteger(value) || (value as number) < minimum) {
+    throw new ConfigurationError(option, `"${option}" must be an integer of ${minimum} or more; got ${received(value)}.`);
+  }
+}
+
+/** Calls the check unless the value is left out. */
+export function checkOptional(option: string, value: unknown, check: (option: string, value: unknown) => void): void {
+  if (value !== undefined) {
+    check(option, value);
+  }
+}
+
+function checkNumbers(request: AppendRequest): void {
+  checkOptional("expectedNext", request.expectedNext, (option, value) => checkInteger(option, value, 0));
+  checkOptional("fencingToken", request.fencingToken, (option, value) => checkInteger(option, value, 0));
+  checkOptional("ttlMs", request.ttlMs, (option, value) => checkInteger(option, value, 1));
+  checkOptional("viewLimit.messages", request.viewLimit?.messages, checkAmount);
+  checkOptional("viewLimit.tokens", request.viewLimit?.tokens, checkAmount);
+  if (request.counter === "") {
+    throw new ConfigurationError("counter", '"counter" must not be empty.');
+  }
+}
+
+function checkSide(side: SideChanges | undefined): void {
+  checkOptional("side.bound.keep", side?.bound?.keep, (option, value) => checkInteger(option, value, 0));
+  for (const value of Object.values(side?.set ?? {})) {
+    if (typeof value !== "string") {
+      throw new ConfigurationError("side.set", `The values of "side.set" must be strings; got ${received(value)}.`);
+    }
+  }
+}
+
+function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): void {
+  if (typeof id !== "string" || id === "") {
+    throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a string that is not empty.`);
+  }
+  if (typeof digest !== "string" || !/^[0-9a-f]{12}$/.test(digest)) {
+    throw new ConfigurationError(`records.${index}.digest`, `The digest of record ${index} must be 12 lower-case hexadecimal digits.`);
+  }
+  if (typeof record !== "string") {
+    throw new ConfigurationError(`records.${index}.record`, `Record ${index} must be a string; got ${received(record)}.`);
+  }
+  checkOptional(`records.${index}.tokens`, tokens, checkAmount);
+}
+
+function checkSizes(sessionId: string, { records, side }: AppendRequest, { maxMessageBytes, maxAppendBytes }: SizeLimits): void {
+  let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  records.forEach(({ record }, index) => {
+    const bytes = Buffer.byteLength(record);
+    if (bytes > maxMessageBytes) {
+      throw tooLarge(sessionId, `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`);
+    }
+    total += bytes;
+  });
+  if (total > maxAppendBytes) {
+    throw tooLarge(sessionId, `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Append it in parts`);
+  }
+}
+
+function withoutRepetitions(sessionId: string, request: AppendRequest): Omit<AppendPlan, "counter"> {
+  const digests = new Map<string, string>();
+  const plan = { records: [] as NewRecord[], indexes: [] as number[], duplicates: 0, conflicts: [] as number[] };
+  request.records.forEach((record, index) => {
+    const first = digests.get(record.id);
+    if (first === undefined) {
+      digests.set(record.id, record.digest);
+      plan.records.push(record);
+      plan.indexes.push(index);
+    } else if (first === record.digest) {
+      plan.duplicates += 1;
+    } else if (request.onConflict === "keep") {
+      plan.conflicts.push(index);
+    } else {
+      throw contentConflict(sessionId, record.id);
+    }
+  });
+  return plan;
+}
+
+function checkAmount(option: string, value: unknown): void {
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
+    throw new ConfigurationError(option, `"${option}" must be a number of 0 or more; got ${received(value)}.`);
+  }
+}
+
+function received(value: unknown): string {
+  return typeof value === "number" ? String(value) : value === null ? "null" : `a value of type ${typeof value}`;
+}

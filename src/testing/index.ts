@@ -1,0 +1,1 @@
+export { sessionStoreContract, type ContractCase, type StoreSetup } from "./session-store-contract.js";

@@ -1,0 +1,75 @@
+import { strict as assert } from "node:assert";
+import { code, everything, record, records, written, type StoreCase } from "./store-case.js";
+
+/** What a writer may demand of the session before it writes. */
+export const expectationCases: readonly StoreCase[] = [
+  {
+    title: "an append that expects the log's end is written there and nowhere else",
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: records("a", 2), expectedNext: 0 });
+      await store.append(session, { records: [record("b")], expectedNext: 2 });
+      const before = await everything(context);
+      await assert.rejects(store.append(session, { records: [record("c")], expectedNext: 2 }), { code: "position", sessionId: session });
+      await assert.rejects(store.append(session, { records: [record("c")], expectedNext: 4 }), code("position"));
+      assert.deepEqual(await everything(context), before);
+    },
+  },
+  {
+    title: "the same append again is answered, not refused, though by itself it moved the log's end",
+    async check({ store, session }) {
+      const request = { records: records("a", 2), expectedNext: 0, expectedEpoch: "" };
+      const first = await store.append(session, request);
+      const again = await store.append(session, request);
+      assert.deepEqual([again.appended, again.duplicates, again.next, again.epoch], [0, 2, 2, first.epoch]);
+    },
+  },
+  {
+    title: "an append that expects a life is refused in every other one",
+    async check(context) {
+      const { store, session } = context;
+      await assert.rejects(store.append(session, { records: [record("a")], expectedEpoch: "some other" }), code("epoch"));
+      const { epoch } = await store.append(session, { records: [record("a")] });
+      await store.append(session, { records: [record("b")], expectedEpoch: epoch });
+      await store.clear(session);
+      const resend = { records: [record("b")], expectedEpoch: epoch };
+      await assert.rejects(store.append(session, resend), { code: "epoch", sessionId: session });
+      assert.equal((await store.readView(session)).epoch, "");
+      await store.append(session, { records: [record("b")] });
+      await assert.rejects(store.append(session, resend), code("epoch"));
+    },
+  },
+  {
+    title: "an append that expects no session is refused where there is one",
+    async check({ store, session }) {
+      await store.append(session, { records: [record("a")], expectedEpoch: "" });
+      await assert.rejects(store.append(session, { records: [record("b")], expectedEpoch: "" }), code("epoch"));
+    },
+  },
+  {
+    title: "a writer with an older fencing token than one that was used changes nothing",
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [record("a")], fencingToken: 7 });
+      await store.append(session, { records: [record("b")], fencingToken: 7 });
+      await store.append(session, { records: [record("c")] });
+      const before = await everything(context);
+      await assert.rejects(store.append(session, { records: [record("d")], fencingToken: 6 }), { code: "fenced", sessionId: session });
+      assert.deepEqual(await everything(context), before);
+      await store.append(session, { records: [record("d")], fencingToken: Number.MAX_SAFE_INTEGER });
+      await assert.rejects(store.append(session, { records: [record("e")], fencingToken: Number.MAX_SAFE_INTEGER - 1 }), code("fenced"));
+    },
+  },
+  {
+    title: "a refused append leaves the expiry and the fields as they were",
+    async check(context) {
+      const { store, session, wait } = context;
+      await written(context, [record("a")], { side: { set: { kept: "1" } } });
+      const request = { records: [record("b")], expectedNext: 9, ttlMs: 20, side: { set: { kept: "2" }, remove: ["kept"] } };
+      await assert.rejects(store.append(session, request), code("position"));
+      await wait(60);
+      assert.deepEqual(await store.readSide(session, ""), { kept: "1" });
+      assert.equal((await store.readView(session)).next, 1);
+    },
+  },
+];

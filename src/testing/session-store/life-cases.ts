@@ -1,0 +1,162 @@
+import { strict as assert } from "node:assert";
+import { asRead, code, everything, human, record, records, texts, written, type StoreCase } from "./store-case.js";
+import type { NewRecord } from "../../store/session-store.js";
+
+const identifyAs = (list: readonly NewRecord[]) => (text: string) => list.find((item) => item.record === text);
+
+/** Beginning, expiry, clearing, rebuilding and closing. */
+export const lifeCases: readonly StoreCase[] = [
+  {
+    title: "a cleared session shows nothing of its former life",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 3), { side: { set: { field: "1" } }, fencingToken: 9 });
+      await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
+      await store.clear(session);
+      assert.equal((await store.readView(session)).epoch, "");
+      assert.deepEqual(await store.readSide(session, ""), {});
+      const next = await written(context, records("a", 2), { fencingToken: 1 });
+      assert.ok(next.epoch !== view.epoch && next.rev !== view.rev);
+      assert.deepEqual([next.start, next.next, next.head, next.records], [0, 2, "", texts(records("a", 2))]);
+    },
+  },
+  {
+    title: "clearing a session that does not exist does nothing",
+    async check({ store, session }) {
+      await store.clear(session);
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "an expired session shows nothing of its former life",
+    async check(context) {
+      const { store, session, wait } = context;
+      const first = await written(context, [human("q1"), record("a1")], { ttlMs: 80, side: { set: { field: "1" } }, fencingToken: 9 });
+      assert.equal(first.next, 2);
+      await wait(160);
+      assert.equal((await store.readView(session)).epoch, "");
+      assert.deepEqual((await store.readLog(session)).records, []);
+      assert.deepEqual(await store.readSide(session, ""), {});
+      const next = await written(context, [human("q1")], { fencingToken: 1 });
+      assert.ok(next.epoch !== first.epoch);
+      assert.deepEqual(await store.readRounds(session, 9), { records: [human("q1").record], from: 0, firstRound: 1, damaged: false });
+    },
+  },
+  {
+    title: "each append with a time to live begins it anew; one without leaves it alone",
+    async check({ store, session, wait }) {
+      await store.append(session, { records: [record("a")], ttlMs: 150 });
+      await wait(100);
+      await store.append(session, { records: [record("b")], ttlMs: 150 });
+      await wait(100);
+      await store.append(session, { records: [record("c")] });
+      assert.equal((await store.readView(session)).next, 3);
+      await wait(110);
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "a repetition and an append of nothing begin the time to live anew as well",
+    async check({ store, session, wait }) {
+      await store.append(session, { records: [record("a")], ttlMs: 150 });
+      await wait(100);
+      await store.append(session, { records: [record("a")], ttlMs: 150 });
+      await wait(100);
+      await store.append(session, { records: [], ttlMs: 150 });
+      await wait(100);
+      assert.equal((await store.readView(session)).next, 1);
+    },
+  },
+  {
+    title: "a session without time to live stays",
+    async check(context) {
+      await written(context, [record("a")]);
+      await context.wait(60);
+      assert.equal((await context.store.readView(context.session)).next, 1);
+    },
+  },
+  {
+    title: "reductions and rewinds leave the expiry alone",
+    async check(context) {
+      const { store, session, wait } = context;
+      const view = await written(context, records("a", 4), { ttlMs: 150 });
+      await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
+      const reduced = await store.readView(session);
+      await store.rewind(session, { ...asRead(reduced), to: 3, forget: ["a4"] });
+      assert.equal((await store.readView(session)).next, 3);
+      await wait(220);
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "rebuilding a sound session changes nothing but makes older views stale",
+    async check(context) {
+      const { store, session } = context;
+      const list = [human("q1"), record("a1"), human("q2"), record("a2")];
+      await written(context, list, { side: { set: { field: "1" } } });
+      const view = await store.readView(session);
+      await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
+      const before = (await everything(context)) as { view: object };
+      const { rev, ...rest } = await store.readView(session);
+      await store.rebuild(session, identifyAs(list));
+      const { rev: newRev, ...restAfter } = await store.readView(session);
+      assert.deepEqual(restAfter, rest);
+      assert.notEqual(newRev, rev);
+      assert.deepEqual({ ...((await everything(context)) as object), view: before.view }, before);
+      assert.equal((await store.append(session, { records: list })).duplicates, 4);
+    },
+  },
+  {
+    title: "rebuilding tolerates records that cannot be read or that repeat an id",
+    async check({ store, session }) {
+      await store.append(session, { records: records("a", 4) });
+      const known = records("a", 1)[0]!;
+      await store.rebuild(session, (_text, position) => (position === 2 ? undefined : known));
+      const result = await store.append(session, { records: [known, record("a2")] });
+      assert.deepEqual([result.appended, result.duplicates, result.next], [1, 1, 5]);
+    },
+  },
+  {
+    title: "rebuilding a session that does not exist does not create it",
+    async check({ store, session }) {
+      await store.rebuild(session, () => undefined);
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "a lease is held by one until it is given back",
+    async check({ store, session }) {
+      const token = await store.acquireLease(session, 60_000);
+      assert.ok(token !== undefined && token !== "");
+      assert.equal(await store.acquireLease(session, 60_000), undefined);
+      await store.releaseLease(session, "another token");
+      assert.equal(await store.acquireLease(session, 60_000), undefined);
+      await store.releaseLease(session, token);
+      assert.ok((await store.acquireLease(session, 60_000)) !== undefined);
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "a lease that ran out can be taken, and its former holder cannot give it back",
+    async check({ store, session, wait }) {
+      const first = await store.acquireLease(session, 40);
+      await wait(100);
+      const second = await store.acquireLease(session, 60_000);
+      assert.ok(first !== undefined && second !== undefined && first !== second);
+      await store.releaseLease(session, first);
+      assert.equal(await store.acquireLease(session, 60_000), undefined);
+    },
+  },
+  {
+    title: "a closed store refuses every call, and closing again does nothing",
+    async check({ store, session }) {
+      await store.close();
+      await store.close();
+      await assert.rejects(store.append(session, { records: [record("a")] }), code("closed"));
+      await assert.rejects(store.readView(session), code("closed"));
+      await assert.rejects(store.clear(session), code("closed"));
+      await assert.rejects(store.writeSide(session, { set: { field: "1" } }), code("closed"));
+      await assert.rejects(store.rebuild(session, () => undefined), code("closed"));
+    },
+  },
+];

@@ -1,0 +1,133 @@
+import { strict as assert } from "node:assert";
+import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
+
+const ids = (letter: string, from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `${letter}${from + index}`);
+
+/** Going back to before a message. */
+export const rewindCases: readonly StoreCase[] = [
+  {
+    title: "a rewind removes the end of the log, and the removed messages can be written again",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 5));
+      assert.equal(await store.rewind(session, { ...asRead(view), to: 3, forget: ids("a", 4, 5) }), "rewound");
+      const back = await store.readView(session);
+      assert.deepEqual([back.epoch, back.next, back.records], [view.epoch, 3, texts(records("a", 3))]);
+      assert.notEqual(back.rev, view.rev);
+      const again = await store.append(session, { records: records("a", 5) });
+      assert.deepEqual([again.appended, again.duplicates, again.next], [2, 3, 5]);
+    },
+  },
+  {
+    title: "a rewind behind the start leaves head and start alone",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 10));
+      await store.commitReduction(session, { ...asRead(view), start: 4, head: "h", headCount: 1 });
+      const reduced = await store.readView(session);
+      assert.equal(await store.rewind(session, { ...asRead(reduced), to: 4, forget: ids("a", 5, 10) }), "rewound");
+      const back = await store.readView(session);
+      assert.deepEqual([back.start, back.next, back.head, back.headCount, back.records], [4, 4, "h", 1, []]);
+    },
+  },
+  {
+    title: "a rewind before the start empties the head and shows the log that is left",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 10));
+      await store.commitReduction(session, { ...asRead(view), start: 8, head: "h", headCount: 3 });
+      const reduced = await store.readView(session);
+      assert.equal(await store.rewind(session, { ...asRead(reduced), to: 5, forget: ids("a", 6, 10) }), "rewound");
+      const back = await store.readView(session);
+      assert.deepEqual([back.start, back.next, back.head, back.headCount, back.records], [0, 5, "", 0, texts(records("a", 5))]);
+    },
+  },
+  {
+    title: "a rewind made from an old view changes nothing",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 5));
+      await store.append(session, { records: [record("b")] });
+      const before = await everything(context);
+      assert.equal(await store.rewind(session, { ...asRead(view), to: 3, forget: ids("a", 4, 5) }), "stale");
+      assert.equal(await store.rewind(session, { ...asRead(view), next: 6, rev: "another", to: 3, forget: [] }), "stale");
+      assert.equal(await store.rewind(session, { ...asRead(view), next: 6, epoch: "another", to: 3, forget: [] }), "stale");
+      assert.deepEqual(await everything(context), before);
+    },
+  },
+  {
+    title: "a reduction that ran during a rewind is not committed",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 5));
+      await store.rewind(session, { ...asRead(view), to: 2, forget: ids("a", 3, 5) });
+      await store.append(session, { records: records("b", 3) });
+      assert.equal(await store.commitReduction(session, { ...asRead(view), start: 4, head: "of what is gone", headCount: 1 }), "stale");
+      assert.equal((await store.readView(session)).head, "");
+    },
+  },
+  {
+    title: "a rewind to nothing ends the session",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 3), { side: { set: { field: "1" } } });
+      assert.equal(await store.rewind(session, { ...asRead(view), to: 0, forget: ids("a", 1, 3) }), "rewound");
+      assert.equal((await store.readView(session)).epoch, "");
+      assert.deepEqual(await store.readSide(session, ""), {});
+      const next = await written(context, records("a", 1));
+      assert.ok(next.epoch !== view.epoch && next.next === 1);
+    },
+  },
+  {
+    title: "a rewind that removes nothing still makes older views stale",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 3));
+      assert.equal(await store.rewind(session, { ...asRead(view), to: 3, forget: [] }), "rewound");
+      assert.equal(await store.rewind(session, { ...asRead(view), to: 3, forget: [] }), "stale");
+      assert.deepEqual((await store.readView(session)).records, texts(records("a", 3)));
+    },
+  },
+  {
+    title: "rounds are counted without those that a rewind removed",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, [human("q1"), record("a1"), human("q2"), record("a2"), human("q3")]);
+      await store.rewind(session, { ...asRead(view), to: 2, forget: ["q2", "a2", "q3"] });
+      await store.append(session, { records: [human("q4"), record("a4")] });
+      assert.deepEqual(await store.readRounds(session, 1), { records: texts([human("q4"), record("a4")]), from: 2, firstRound: 2, damaged: false });
+    },
+  },
+  {
+    title: "the total of tokens is unknown after a rewind",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, [record("a", { tokens: 1 }), record("b", { tokens: 2 })], { counter: "c1" });
+      await store.rewind(session, { ...asRead(view), to: 1, forget: ["b"] });
+      const back = await store.readView(session);
+      assert.deepEqual([back.tokens, back.counter], [undefined, ""]);
+    },
+  },
+  {
+    title: "a removed message whose id was not named can be written again all the same",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 3));
+      await store.rewind(session, { ...asRead(view), to: 1, forget: ["a1", "unknown"] });
+      const again = await store.append(session, { records: records("a", 3) });
+      assert.deepEqual([again.appended, again.duplicates], [2, 1]);
+    },
+  },
+  {
+    title: "a position outside the log is refused",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 3));
+      await assert.rejects(store.rewind(session, { ...asRead(view), to: 4, forget: [] }), option("to"));
+      await assert.rejects(store.rewind(session, { ...asRead(view), to: -1, forget: [] }), option("to"));
+      await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard: { forget: ["a1", "a2"] } });
+      const later = await store.readView(session);
+      await assert.rejects(store.rewind(session, { ...asRead(later), to: 1, forget: [] }), option("to"));
+    },
+  },
+];

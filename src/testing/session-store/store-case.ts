@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import type { AppendRequest, NewRecord, SessionStore, SessionView } from "../../store/session-store.js";
+
+/** How to make the store that is put to the test. */
+export interface StoreSetup {
+  /** A store with default limits on which the sessions `contract-<number>` do not exist. */
+  create(): SessionStore | Promise<SessionStore>;
+  /** Called after each case, also after one that failed. */
+  destroy?(store: SessionStore): unknown;
+  /** Lets this much of the store's time pass; real time by default. */
+  wait?(milliseconds: number): unknown;
+}
+
+/** What a case works with. */
+export interface StoreContext {
+  readonly store: SessionStore;
+  readonly session: string;
+  wait(milliseconds: number): Promise<void>;
+}
+
+/** A promise and its proof. */
+export interface StoreCase {
+  readonly title: string;
+  check(context: StoreContext): Promise<void>;
+}
+
+/** A record as a codec might make it: `role` is its type, the id its content too. */
+export function record(id: string, { role = "ai", text = id, tokens }: { role?: string; text?: string; tokens?: number } = {}): NewRecord {
+  const content = `{"type":"${role}","data":${JSON.stringify({ id, content: text })}}`;
+  const digest = createHash("sha256").update(content).digest("hex").slice(0, 12);
+  return { id, digest, record: content, ...(tokens !== undefined && { tokens }) };
+}
+
+/** A human record. */
+export function human(id: string): NewRecord {
+  return record(id, { role: "human" });
+}
+
+/** Records whose ids are a letter and a number: `records("a", 3)` is a1, a2, a3. */
+export function records(letter: string, count: number): NewRecord[] {
+  return Array.from({ length: count }, (_, index) => record(`${letter}${index + 1}`));
+}
+
+/** The texts of records, as reads return them. */
+export function texts(list: readonly NewRecord[]): string[] {
+  return list.map((item) => item.record);
+}
+
+/** Appends records and returns the view that is then read. */
+export async function written({ store, session }: StoreContext, list: readonly NewRecord[], rest: Omit<AppendRequest, "records"> = {}): Promise<SessionView> {
+  await store.append(session, { records: list, ...rest });
+  return store.readView(session);
+}
+
+/** Everything that reads show of a session: two equal ones, and nothing has changed in between. */
+export async function everything({ store, session }: StoreContext): Promise<unknown> {
+  return {
+    view: await store.readView(session),
+    log: await store.readLog(session),
+    rounds: await store.readRounds(session, 1_000),
+    side: await store.readSide(session, ""),
+  };
+}
+
+/** For `assert.rejects`: an error of this code. */
+export function code(expected: string): (error: unknown) => boolean {
+  return (error) => (error as { code?: unknown }).code === expected;
+}
+
+/** For `assert.rejects`: an error about this option. */
+export function option(expected: string): (error: unknown) => boolean {
+  return (error) => (error as { option?: unknown }).option === expected;
+}
+
+/** `epoch`, `rev` and `next` of a view: what a change that compares must name. */
+export function asRead({ epoch, rev, next }: SessionView): { epoch: string; rev: string; next: number } {
+  return { epoch, rev, next };
+}

@@ -1,0 +1,104 @@
+import { strict as assert } from "node:assert";
+import { asRead, record, records, written, type StoreCase } from "./store-case.js";
+
+const counted = (id: string, tokens: number) => record(id, { tokens });
+
+/** The view in the reply of an append, and the token count that it goes by. */
+export const viewLimitCases: readonly StoreCase[] = [
+  {
+    title: "an append that exceeds the named number of messages brings the view along",
+    async check({ store, session }) {
+      const within = await store.append(session, { records: records("a", 3), viewLimit: { messages: 3 } });
+      assert.equal(within.view, undefined);
+      const above = await store.append(session, { records: records("b", 1), viewLimit: { messages: 3 } });
+      assert.deepEqual(above.view, await store.readView(session));
+    },
+  },
+  {
+    title: "the limit counts the messages of the head, not those before the start",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 10));
+      await store.commitReduction(session, { ...asRead(view), start: 8, head: "h", headCount: 2 });
+      const within = await store.append(session, { records: [record("b")], viewLimit: { messages: 5 } });
+      assert.equal(within.view, undefined);
+      const above = await store.append(session, { records: [record("c")], viewLimit: { messages: 5 } });
+      assert.deepEqual([above.view?.start, above.view?.head, above.view?.records.length], [8, "h", 4]);
+    },
+  },
+  {
+    title: "an append that exceeds the named number of tokens brings the view along",
+    async check({ store, session }) {
+      const within = await store.append(session, { records: [counted("a", 5), counted("b", 5)], counter: "c1", viewLimit: { tokens: 10 } });
+      assert.equal(within.view, undefined);
+      const above = await store.append(session, { records: [counted("c", 0.5)], counter: "c1", viewLimit: { tokens: 10 } });
+      assert.deepEqual([above.view?.tokens, above.view?.counter], [10.5, "c1"]);
+      assert.deepEqual(above.view, await store.readView(session));
+    },
+  },
+  {
+    title: "only records that were added are counted",
+    async check(context) {
+      const { store, session } = context;
+      const turn = [counted("a", 3), counted("b", 4)];
+      await store.append(session, { records: turn, counter: "c1" });
+      await store.append(session, { records: [...turn, counted("c", 5)], counter: "c1" });
+      const view = await written(context, [], { counter: "c2" });
+      assert.deepEqual([view.tokens, view.counter], [12, "c1"]);
+    },
+  },
+  {
+    title: "where a record without count was added, the total is unknown and the view comes along",
+    async check({ store, session }) {
+      await store.append(session, { records: [counted("a", 1)], counter: "c1" });
+      const result = await store.append(session, { records: [counted("b", 1), record("c")], counter: "c1", viewLimit: { tokens: 1_000 } });
+      assert.deepEqual([result.view?.tokens, result.view?.counter, result.view?.next], [undefined, "", 3]);
+      const later = await store.append(session, { records: [counted("d", 1)], counter: "c1", viewLimit: { tokens: 1_000 } });
+      assert.deepEqual([later.view?.tokens, later.view?.records.length], [undefined, 4]);
+    },
+  },
+  {
+    title: "counts of another counter are not mixed in, and the view comes along",
+    async check({ store, session }) {
+      await store.append(session, { records: [counted("a", 1)], counter: "c1" });
+      const asked = await store.append(session, { records: [], counter: "c2", viewLimit: { tokens: 1_000 } });
+      assert.deepEqual([asked.view?.tokens, asked.view?.counter], [1, "c1"]);
+      const added = await store.append(session, { records: [counted("b", 1)], counter: "c2", viewLimit: { tokens: 1_000 } });
+      assert.deepEqual([added.view?.tokens, added.view?.counter], [undefined, ""]);
+    },
+  },
+  {
+    title: "a committed count replaces the old one and goes on from there",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, [counted("a", 50), counted("b", 50), record("c")], { counter: "c1" });
+      const commit = { ...asRead(view), start: 2, head: "h", headCount: 1, tokens: 30, counter: "c1" };
+      assert.equal(await store.commitReduction(session, commit), "committed");
+      const later = await written(context, [counted("d", 7)], { counter: "c1" });
+      assert.deepEqual([later.tokens, later.counter], [37, "c1"]);
+    },
+  },
+  {
+    title: "records appended while a reduction ran are counted when it is committed",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, [counted("a", 50), counted("b", 20)], { counter: "c1" });
+      await store.append(session, { records: [counted("c", 7)], counter: "c1" });
+      const commit = { ...asRead(view), start: 1, head: "", headCount: 0, tokens: 20, counter: "c1" };
+      assert.equal(await store.commitReduction(session, { ...commit, tokensRead: view.tokens! }), "committed");
+      assert.equal((await store.readView(session)).tokens, 27);
+    },
+  },
+  {
+    title: "an overtaken commit that cannot know the newer counts leaves the total unknown",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, [counted("a", 50)], { counter: "c1" });
+      await store.append(session, { records: [counted("b", 7)], counter: "c1" });
+      const commit = { ...asRead(view), start: 1, head: "h", headCount: 1, tokens: 20, counter: "c1" };
+      assert.equal(await store.commitReduction(session, commit), "committed");
+      const later = await store.readView(session);
+      assert.deepEqual([later.tokens, later.counter], [undefined, ""]);
+    },
+  },
+];
