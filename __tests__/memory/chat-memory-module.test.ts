@@ -1,0 +1,185 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { splitRounds } from "../../src/conversation/rounds.js";
+import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/chat-memory-module.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+
+/** A source that gives the last rounds of a list, and remembers how many were asked for. */
+function sourceOf(messages: readonly BaseMessage[]) {
+  const asked: number[] = [];
+  const getRounds = (count: number) => {
+    asked.push(count);
+    return Promise.resolve(splitRounds(messages).slice(-count));
+  };
+  return { getRounds, asked };
+}
+
+const weather = [
+  human("What is the weather today?"),
+  ai("Let me check the weather for you."),
+  new AIMessage({ content: "It's sunny and 72°F.", name: "weather_agent" }),
+  human("Should I bring an umbrella?"),
+  ai("Based on the sunny weather, you won't need an umbrella today."),
+  human("Thanks!"),
+  ai("You're welcome! Have a great day!"),
+];
+
+const last = "user: Thanks!\nassistant: You're welcome! Have a great day!";
+const umbrella = "user: Should I bring an umbrella?\nassistant: Based on the sunny weather, you won't need an umbrella today.";
+
+describe("ChatMemoryModule as text", () => {
+  it("shows a message a line, a blank line between rounds, agents by their name", async () => {
+    const text = await new ChatMemoryModule({ history: sourceOf(weather) }).retrieve();
+    expect(text).toBe(
+      `user: What is the weather today?\nassistant: Let me check the weather for you.\nweather_agent: It's sunny and 72°F.\n\n${umbrella}\n\n${last}`,
+    );
+  });
+
+  it("counts rounds, not messages, and reads only the rounds that it returns", async () => {
+    const history = sourceOf(weather);
+    const memory = new ChatMemoryModule({ history, nRounds: 1 });
+    expect(await memory.retrieve()).toBe(last);
+    expect(await memory.retrieve({ nRounds: 2 })).toBe(`${umbrella}\n\n${last}`);
+    expect(history.asked).toEqual([1, 2]);
+  });
+
+  it("says that something was cut only when maxContext cut it, and drops the oldest rounds first", async () => {
+    const memory = new ChatMemoryModule({ history: sourceOf(weather) });
+    expect(await memory.retrieve({ maxContext: 62 + last.length })).toBe(defaultTruncationNotice + last);
+    const twoRounds = `${umbrella}\n\n${last}`;
+    expect(await memory.retrieve({ maxContext: 62 + twoRounds.length })).toBe(defaultTruncationNotice + twoRounds);
+    expect(await memory.retrieve({ maxContext: 61 + twoRounds.length })).toBe(defaultTruncationNotice + last);
+    expect(await memory.retrieve({ nRounds: 2, maxContext: twoRounds.length })).toBe(twoRounds);
+  });
+
+  it("drops the oldest messages of a round that alone is too long", async () => {
+    const memory = new ChatMemoryModule({ history: sourceOf([human("q".repeat(100)), ai("first"), ai("second")]) });
+    expect(await memory.retrieve({ maxContext: 62 + 34 })).toBe(`${defaultTruncationNotice}assistant: first\nassistant: second`);
+    expect(await memory.retrieve({ maxContext: 62 + 33 })).toBe(`${defaultTruncationNotice}assistant: second`);
+  });
+
+  it("keeps the last 938 of 2,000 characters of a single message at 1,000", async () => {
+    const message = Array.from({ length: 2000 }, (_, index) => String(index % 10)).join("");
+    const text = await new ChatMemoryModule({ history: sourceOf([human(message)]), maxContext: 1000 }).retrieve();
+    expect(text).toBe(defaultTruncationNotice + message.slice(-938));
+    expect(defaultTruncationNotice).toHaveLength(62);
+  });
+
+  it("leaves the notice out where it would fill maxContext, and keeps the end of the text", async () => {
+    const memory = new ChatMemoryModule({ history: sourceOf(weather) });
+    expect(await memory.retrieve({ maxContext: 62 })).toBe(`${umbrella}\n\n${last}`.slice(-62));
+    expect(await memory.retrieve({ maxContext: 1 })).toBe("!");
+  });
+
+  it("takes a notice and an empty text of one's own", async () => {
+    const memory = new ChatMemoryModule({ history: sourceOf(weather), truncationNotice: "[cut] ", noHistoryMessage: "Nothing yet." });
+    expect(await memory.retrieve({ maxContext: 6 + last.length })).toBe(`[cut] ${last}`);
+    expect(await memory.retrieve({ maxContext: last.length, truncationNotice: "" })).toBe(last);
+    expect(await new ChatMemoryModule({ history: sourceOf([]), noHistoryMessage: "Nothing yet." }).retrieve()).toBe("Nothing yet.");
+    expect(await new ChatMemoryModule({ history: sourceOf([]) }).retrieve()).toBe("");
+    expect(await new ChatMemoryModule({ history: sourceOf([]) }).retrieve({ noHistoryMessage: "none" })).toBe("none");
+  });
+
+  it("counts code points and never cuts inside a grapheme", async () => {
+    const family = "👨‍👩‍👧‍👦";
+    const memory = new ChatMemoryModule({ history: sourceOf([human(`start ${family}${family}`)]), truncationNotice: "" });
+    for (let maxContext = 1; maxContext <= 20; maxContext += 1) {
+      const text = await memory.retrieve({ maxContext });
+      expect([...text].length).toBeLessThanOrEqual(maxContext);
+      const whole = [...text.matchAll(new RegExp(family, "gu"))].length;
+      expect(text.replaceAll(family, "")).not.toMatch(/\p{Extended_Pictographic}|\u200d/u);
+      expect(whole).toBe(maxContext >= 14 ? 2 : maxContext >= 7 ? 1 : 0);
+    }
+  });
+
+  it("leaves out messages without text and tool results, unless these are asked for", async () => {
+    const history = sourceOf([human("Where is it?"), aiCalls("c1"), tool("c1", "in the attic"), ai("In the attic.")]);
+    expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Where is it?\nassistant: In the attic.");
+    expect(await new ChatMemoryModule({ history, includeTools: true }).retrieve()).toBe(
+      "user: Where is it?\ntool(lookup): in the attic\nassistant: In the attic.",
+    );
+  });
+
+  it("says `user` for every user, whatever the name", async () => {
+    const history = sourceOf([new HumanMessage({ content: "Hi", name: "Ema" })]);
+    expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Hi");
+  });
+
+  it("shows what came before the first human message only when all rounds are shown and more were asked for", async () => {
+    const history = sourceOf([system("Be kind."), ai("Welcome!"), human("Hi"), ai("Hello!")]);
+    expect(await new ChatMemoryModule({ history, nRounds: 1 }).retrieve()).toBe("user: Hi\nassistant: Hello!");
+    expect(await new ChatMemoryModule({ history, nRounds: 2 }).retrieve()).toBe("system: Be kind.\nassistant: Welcome!\n\nuser: Hi\nassistant: Hello!");
+  });
+});
+
+describe("ChatMemoryModule in other formats", () => {
+  it("gives JSON with roles, and names where there are any", async () => {
+    const json = await new ChatMemoryModule({ history: sourceOf(weather), nRounds: 3, format: "json" }).retrieve();
+    expect(JSON.parse(json).slice(1, 4)).toEqual([
+      { role: "assistant", content: "Let me check the weather for you." },
+      { role: "assistant", name: "weather_agent", content: "It's sunny and 72°F." },
+      { role: "user", content: "Should I bring an umbrella?" },
+    ]);
+  });
+
+  it("keeps the serialized JSON within maxContext, the notice as its first element", async () => {
+    const memory = new ChatMemoryModule({ history: sourceOf([human('quotes " and \\ and\n'.repeat(20))]), format: "json" });
+    for (let maxContext = 2; maxContext <= 500; maxContext += 1) {
+      const json = await memory.retrieve({ maxContext });
+      expect([...json].length).toBeLessThanOrEqual(maxContext);
+      const elements = JSON.parse(json) as { role: string; content: string }[];
+      expect(elements.length).toBeLessThanOrEqual(2);
+    }
+    const [notice, message] = JSON.parse(await memory.retrieve({ maxContext: 300 })) as { role: string; content: string }[];
+    expect(notice).toEqual({ role: "system", content: defaultTruncationNotice });
+    expect('quotes " and \\ and\n'.repeat(20).endsWith(message!.content)).toBe(true);
+  });
+
+  it("gives an empty array where there is nothing", async () => {
+    expect(await new ChatMemoryModule({ history: sourceOf([]), format: "json" }).retrieve()).toBe("[]");
+    expect(await new ChatMemoryModule({ history: sourceOf([]), format: "messages" }).retrieve()).toEqual([]);
+  });
+
+  it("gives whole messages, the same that the text would hold, at least the last", async () => {
+    const memory = new ChatMemoryModule({ history: sourceOf(weather), format: "messages" });
+    expect(await memory.retrieve()).toEqual(weather);
+    expect(await memory.retrieve({ maxContext: 62 + last.length })).toEqual(weather.slice(-2));
+    expect(await memory.retrieve({ maxContext: 1 })).toEqual(weather.slice(-1));
+  });
+});
+
+describe("ChatMemoryModule as a part of an application", () => {
+  it("is a step of a chain, and finds the session in the run's config", async () => {
+    const sessions = new Map([["ann", sourceOf(weather)]]);
+    const memory = { history: (sessionId: string) => sessions.get(sessionId) ?? sourceOf([]) };
+    const recall = new ChatMemoryModule({ memory, nRounds: 1 });
+    const chain = RunnableLambda.from(() => undefined).pipe(recall);
+    expect(await chain.invoke("ignored", { configurable: { sessionId: "ann" } })).toBe(last);
+    expect(await recall.invoke({ sessionId: "bob" })).toBe("");
+    await expect(recall.invoke({})).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
+  });
+
+  it.each([
+    [{ nRounds: 0 }, "nRounds"],
+    [{ nRounds: -1 }, "nRounds"],
+    [{ nRounds: 1.5 }, "nRounds"],
+    [{ nRounds: "3" as never }, "nRounds"],
+    [{ nRounds: true as never }, "nRounds"],
+    [{ maxContext: 0 }, "maxContext"],
+    [{ maxContext: Number.NaN }, "maxContext"],
+    [{ maxContext: Number.POSITIVE_INFINITY }, "maxContext"],
+    [{ maxContext: null as never }, "maxContext"],
+    [{ maxContext: 1, format: "json" as const }, "maxContext"],
+    [{ format: "xml" as never }, "format"],
+    [{ rounds: 3 } as never, "rounds"],
+  ])("names the parameter that is wrong: %j", async (options, option) => {
+    expect(() => new ChatMemoryModule({ history: sourceOf([]), ...options })).toThrow(expect.objectContaining({ code: "invalid_option", option }));
+    await expect(new ChatMemoryModule({ history: sourceOf([]) }).retrieve(options as never)).rejects.toMatchObject({ option });
+  });
+
+  it("wants a history or a memory, not both and not none", () => {
+    expect(() => new ChatMemoryModule({})).toThrow(expect.objectContaining({ option: "history" }));
+    const both = { history: sourceOf([]), memory: { history: () => sourceOf([]) } };
+    expect(() => new ChatMemoryModule(both)).toThrow(expect.objectContaining({ option: "history" }));
+  });
+});

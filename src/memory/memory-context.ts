@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { ConfigurationError } from "../errors.js";
+import { type MemoryEventHandler } from "../events.js";
+import { anyFunction, objectWith, parseOptions, positiveInteger } from "../options.js";
+import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
+import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
+import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis-session-store.js";
+import type { SessionStore } from "../store/session-store.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+
+/** Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}. One of `client`, `url`, `config` and `store` is required. */
+export interface RedisChatMemoryOptions extends RedisSessionStoreOptions {
+  /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
+  readonly store?: SessionStore;
+  /** Seconds after its last write at which a session expires, at least 1. @default never */
+  readonly sessionTTL?: number;
+  /** What makes the view smaller: a `ChatHistoryReducer`, or any Runnable from messages to messages such as `trimMessages(options)`. @default none */
+  readonly reducer?: ReducerLike;
+  /**
+   * When the reducer runs: after each write that exceeds its limit (`true`), the same without the write waiting for it (`"background"`,
+   * see `drain`), or only by `reduceView()` (`false`). @default true
+   */
+  readonly autoReduce?: boolean | "background";
+  /** `keep` removes nothing from Redis; `discard` removes messages from the transcript when they leave the view. @default "keep" */
+  readonly retention?: "keep" | "discard";
+  /** Counts each message once when it is written, so that token reducers need not. @default the reducer's counter */
+  readonly tokenCounter?: TokenCounter;
+  /** What to do with a message whose id is stored with other content: refuse the write, or keep the first and tell `onEvent`. @default "error" */
+  readonly onConflict?: "error" | "keep";
+  /** What a write does where a part of the session is missing in Redis: fail, or derive it anew from the log and go on. @default "error" */
+  readonly onDamage?: "error" | "rebuild";
+  /** Throw on a stored record that cannot be read; without it the record is left out and reported to `onEvent`. @default false */
+  readonly strict?: boolean;
+}
+
+/** What all histories of one memory share. */
+export interface MemoryContext {
+  readonly store: SessionStore;
+  readonly ownsStore: boolean;
+  readonly ttlMs: number | undefined;
+  readonly reducer: ChatHistoryReducer | undefined;
+  readonly autoReduce: boolean | "background";
+  readonly retention: "keep" | "discard";
+  readonly tokenCounter: TokenCounter | undefined;
+  readonly onConflict: "error" | "keep";
+  readonly onDamage: "error" | "rebuild";
+  readonly strict: boolean;
+  readonly onEvent: MemoryEventHandler | undefined;
+  /** Reductions under way in the background. */
+  readonly pending: Set<Promise<unknown>>;
+}
+
+const storeMethods = ["append", "readView", "readRounds", "readLog", "commitReduction", "rewind", "clear", "rebuild"];
+
+const memoryFields = {
+  store: objectWith<SessionStore>(storeMethods, "a SessionStore").optional(),
+  sessionTTL: positiveInteger.optional(),
+  reducer: z
+    .custom<ReducerLike>(
+      (value) => typeof value === "function" || typeof (value as { invoke?: unknown } | null)?.invoke === "function",
+      "must be a ChatHistoryReducer, or a Runnable or function from messages to messages",
+    )
+    .optional(),
+  autoReduce: z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"').default(true),
+  retention: z.enum(["keep", "discard"], 'must be "keep" or "discard"').default("keep"),
+  tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
+  onConflict: z.enum(["error", "keep"], 'must be "error" or "keep"').default("error"),
+  onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
+  strict: z.boolean("must be true or false").default(false),
+  onEvent: anyFunction<MemoryEventHandler>().optional(),
+};
+
+const memorySchema = z.object(memoryFields);
+const memoryOptionNames = new Set(Object.keys(memoryFields));
+
+/**
+ * Checks the options and makes the store where none is given.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function createMemoryContext(owner: string, options: RedisChatMemoryOptions): MemoryContext {
+  if (typeof options !== "object" || options === null) {
+    throw new ConfigurationError("options", `${owner}: options must be an object with one of client, url, config and store.`);
+  }
+  const { sessionTTL, reducer, store: given, ...checked } = parseOptions(owner, memorySchema, options);
+  const connection = Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => !memoryOptionNames.has(name) && value !== undefined),
+  );
+  const surplus = Object.keys(connection)[0];
+  if (given !== undefined && surplus !== undefined) {
+    throw new ConfigurationError(surplus, `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`);
+  }
+  const resolved = reducer === undefined ? undefined : asReducer(reducer);
+  return {
+    ...checked,
+    onEvent: checked.onEvent,
+    store: given ?? new RedisSessionStore({ ...connection, ...(options.onEvent && { onEvent: options.onEvent }) }),
+    ownsStore: given === undefined,
+    ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
+    reducer: resolved,
+    tokenCounter: checked.tokenCounter ?? resolved?.tokenCounter,
+    pending: new Set(),
+  };
+}
+
+/** Resolves when no reduction is under way in the background. */
+export async function drainContext(context: MemoryContext): Promise<void> {
+  while (context.pending.size > 0) {
+    await Promise.all(context.pending);
+  }
+}

@@ -1,0 +1,90 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { digestMessage, encodeHead, encodeMessage, messageIdOf } from "../codec/index.js";
+import { splitsStep } from "../conversation/steps.js";
+import { StructureError } from "../errors.js";
+import { countOf } from "../tokens/counted-messages.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import type { DecodedView, StoredEntry } from "./view.js";
+
+/** The persisted form of a reduction: where the model sees the log from, and what stands before it. */
+export interface CommitPlan {
+  readonly start: number;
+  readonly head: string;
+  readonly headCount: number;
+  /** Ids of the messages in the head. */
+  readonly headIds: ReadonlySet<string | undefined>;
+  readonly tokens: number | undefined;
+  readonly counter: string | undefined;
+}
+
+/**
+ * How a reducer's result is kept: the longest end that it shares with the log stays in the log, all before it goes into the head as full
+ * records. So every reducer's result is read back as it was, also one of a reducer that clips or makes new objects. Undefined where nothing changes.
+ *
+ * @throws StructureError if the result holds a part of a step.
+ */
+export async function planCommit(
+  view: DecodedView,
+  result: readonly BaseMessage[],
+  counter: TokenCounter | undefined,
+): Promise<CommitPlan | undefined> {
+  refuseSplitSteps(view, result);
+  const log = view.entries.filter(({ position }) => position !== undefined);
+  const shared = sharedEnd(log, result);
+  const start = log[log.length - shared]?.position ?? view.stored.next;
+  const leading = result.slice(0, result.length - shared);
+  const head = await headOf(leading, view, counter);
+  if (start === view.stored.start && head === view.stored.head) {
+    return undefined;
+  }
+  const tokens = counter === undefined ? undefined : await totalTokens(counter, result);
+  const headIds = new Set(leading.map(({ id }) => id));
+  return { start, head, headCount: leading.length, headIds, tokens, counter: counter?.id };
+}
+
+function refuseSplitSteps(view: DecodedView, result: readonly BaseMessage[]): void {
+  const before = view.entries.map(({ message }) => message);
+  if (splitsStep({ before, after: result })) {
+    const message = "the reducer's result holds a tool call without its results, or results without their call";
+    throw new StructureError(`The reduction was refused: ${message}. Reduce in whole steps.`, [{ rule: "S08", index: 0, message }]);
+  }
+}
+
+function sharedEnd(log: readonly StoredEntry[], result: readonly BaseMessage[]): number {
+  let shared = 0;
+  while (shared < log.length && shared < result.length) {
+    if (!isSame(log[log.length - 1 - shared]!.message, result[result.length - 1 - shared]!)) {
+      break;
+    }
+    shared += 1;
+  }
+  return shared;
+}
+
+function isSame(stored: BaseMessage, other: BaseMessage): boolean {
+  return stored === other || (stored.id !== undefined && stored.id === other.id && digestMessage(stored) === digestMessage(other));
+}
+
+async function headOf(leading: readonly BaseMessage[], view: DecodedView, counter: TokenCounter | undefined): Promise<string> {
+  const byObject = new Map(view.entries.map((entry) => [entry.message, entry]));
+  const byId = new Map(view.entries.map((entry) => [entry.message.id, entry]));
+  const records: string[] = [];
+  for (const [index, message] of leading.entries()) {
+    const known = byObject.get(message) ?? byId.get(message.id);
+    if (known !== undefined && isSame(known.message, message)) {
+      records.push(known.record);
+      continue;
+    }
+    const tokens = counter === undefined ? undefined : { [counter.id]: await countOf(counter, message) };
+    records.push(encodeMessage(message, { id: messageIdOf(message, { index }), ...(tokens && { tokens }) }).record);
+  }
+  return encodeHead(records);
+}
+
+async function totalTokens(counter: TokenCounter, messages: readonly BaseMessage[]): Promise<number> {
+  let total = 0;
+  for (const message of messages) {
+    total += await countOf(counter, message);
+  }
+  return total;
+}

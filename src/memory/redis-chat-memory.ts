@@ -1,0 +1,76 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { AppendOptions, AppendOutcome } from "./conversation-session.js";
+import { createMemoryContext, drainContext, type MemoryContext, type RedisChatMemoryOptions } from "./memory-context.js";
+import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
+
+/**
+ * The conversations of an application: one connection and one set of options, and a history for each session.
+ *
+ * @example
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", sessionTTL: 86_400 });
+ * const chain = withRedisMemory(prompt.pipe(model), { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
+ * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
+ */
+export class RedisChatMemory implements AsyncDisposable {
+  private readonly context: MemoryContext;
+
+  constructor(options: RedisChatMemoryOptions) {
+    this.context = createMemoryContext("RedisChatMemory", options);
+  }
+
+  /** The history of a session. Cheap: it makes no connection and reads nothing. */
+  history(sessionId: string): RedisChatMessageHistory {
+    return new RedisChatMessageHistory(sharedOptions(sessionId, this.context));
+  }
+
+  /**
+   * For `RunnableWithMessageHistory`: a history whose first read stays the same until it writes, because that class reads twice and takes the
+   * difference in length for what is new. A function of its own, since it is called without its object.
+   */
+  readonly getMessageHistory = (sessionId: string): RedisChatMessageHistory => new RunScopedHistory(sharedOptions(sessionId, this.context));
+
+  /** Resolves when no reduction is under way in the background; call it before the process ends. */
+  drain(): Promise<void> {
+    return drainContext(this.context);
+  }
+
+  /** Waits for background reductions and closes the connection, if this memory opened one. */
+  async close(): Promise<void> {
+    await this.drain();
+    await (this.context.ownsStore ? this.context.store.close() : undefined);
+  }
+
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A history for one run: both reads of the run agree, whatever other writers do meanwhile. */
+class RunScopedHistory extends RedisChatMessageHistory {
+  private pinned: Promise<BaseMessage[]> | undefined;
+
+  override async getMessages(): Promise<BaseMessage[]> {
+    this.pinned ??= this.session.readView();
+    const reading = this.pinned;
+    try {
+      return [...(await reading)];
+    } catch (error) {
+      this.pinned = undefined;
+      throw error;
+    }
+  }
+
+  override async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    try {
+      return await super.append(messages, options);
+    } finally {
+      this.pinned = undefined;
+    }
+  }
+
+  override async clear(): Promise<void> {
+    this.pinned = undefined;
+    await super.clear();
+  }
+}

@@ -1,0 +1,132 @@
+import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Round } from "../conversation/rounds.js";
+import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
+import { ConversationSession, type AppendOptions, type AppendOutcome } from "./conversation-session.js";
+import { createMemoryContext, drainContext, type MemoryContext, type RedisChatMemoryOptions } from "./memory-context.js";
+
+/** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
+export interface RedisChatMessageHistoryOptions extends RedisChatMemoryOptions {
+  /** The session: any string of 1 to 512 bytes. Treat it as a secret where it comes from a client: who knows it reads the session. */
+  readonly sessionId: string;
+}
+
+const contextKey = Symbol("context");
+
+/**
+ * The messages of one session in Redis, for everything in LangChain that takes a chat message history.
+ *
+ * Drop-in for the histories of @langchain/redis and @langchain/community: same options, same methods. Reads and writes are one round trip each,
+ * a write is atomic and idempotent by message id, and a configured reducer keeps what the model sees small while the transcript stays whole.
+ *
+ * @example
+ * const history = new RedisChatMessageHistory({ sessionId: "user-1", url: "redis://localhost:6379", sessionTTL: 3600 });
+ * await history.addMessages([new HumanMessage("Hi"), new AIMessage("Hello!")]);
+ * const messages = await history.getMessages();
+ */
+export class RedisChatMessageHistory extends BaseListChatMessageHistory implements AsyncDisposable {
+  override lc_namespace = ["langchain", "stores", "message", "redis_memory"];
+
+  /** The session that this history reads and writes. */
+  protected readonly session: ConversationSession;
+  private readonly ownsContext: boolean;
+
+  constructor(options: RedisChatMessageHistoryOptions) {
+    super();
+    const { sessionId, ...rest } = (options ?? {}) as RedisChatMessageHistoryOptions;
+    const shared = (rest as { [contextKey]?: MemoryContext })[contextKey];
+    this.ownsContext = shared === undefined;
+    this.session = new ConversationSession(sessionId, shared ?? createMemoryContext("RedisChatMessageHistory", rest));
+  }
+
+  /** The session's id. */
+  get sessionId(): string {
+    return this.session.sessionId;
+  }
+
+  /** What the model sees, oldest first: the view. The same as the transcript where no reducer is configured. */
+  override getMessages(): Promise<BaseMessage[]> {
+    return this.session.readView();
+  }
+
+  /** Adds one message. */
+  override addMessage(message: BaseMessage): Promise<void> {
+    return this.addMessages([message]);
+  }
+
+  /**
+   * Adds a turn: all messages or none, with no other writer's between them; messages whose id is stored already are not added again.
+   *
+   * @throws ConflictError if an id is stored with other content; RecordError for a message that cannot be stored; StoreError.
+   */
+  override async addMessages(messages: BaseMessage[]): Promise<void> {
+    await this.append(messages);
+  }
+
+  /** As `addMessages`, with a name for the turn that makes a retry safe for messages without ids, and with what was done as the result. */
+  append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    return this.session.append(messages, options);
+  }
+
+  /** Every message ever stored, or a page of them, oldest first: `from` is a position (0 is the first message), `limit` a number of messages. */
+  getTranscript(options?: { readonly from?: number; readonly limit?: number }): Promise<BaseMessage[]> {
+    return this.session.transcript(options);
+  }
+
+  /** The last `count` rounds of the transcript, oldest first. Reads only these. */
+  getRounds(count: number): Promise<Round[]> {
+    return this.session.rounds(count);
+  }
+
+  /**
+   * Runs the reducer now and stores the smaller view; the transcript stays.
+   *
+   * @throws ConfigurationError without a reducer; ConflictError `stale` if other processes kept changing the view; what the reducer throws.
+   */
+  reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
+    return this.session.reduceView(config);
+  }
+
+  /**
+   * Removes the message and everything after it, from the transcript too.
+   *
+   * @throws ConflictError `unknown_message` if it is not stored.
+   */
+  rewind(messageId: string): Promise<void> {
+    return this.session.rewind(messageId);
+  }
+
+  /** Makes a session usable again of which Redis lost a part (eviction, keys deleted by hand): what is known about the log is derived anew from it. */
+  rebuild(): Promise<void> {
+    return this.session.rebuild();
+  }
+
+  /** Forgets the session: messages, view and side data. */
+  override clear(): Promise<void> {
+    return this.session.context.store.clear(this.sessionId);
+  }
+
+  /** Waits for background reductions and closes the connection, if this history opened one. */
+  async close(): Promise<void> {
+    if (this.ownsContext) {
+      await drainContext(this.session.context);
+      await (this.session.context.ownsStore ? this.session.context.store.close() : undefined);
+    }
+  }
+
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Options for a history that shares the context of a memory instead of making its own. */
+export function sharedOptions(sessionId: string, context: MemoryContext): RedisChatMessageHistoryOptions {
+  return { sessionId, [contextKey]: context } as RedisChatMessageHistoryOptions;
+}
+
+/** The session behind a history, for what stands beside it (modules, managers). */
+export function sessionOf(history: RedisChatMessageHistory): ConversationSession {
+  return (history as unknown as { session: ConversationSession }).session;
+}

@@ -1,0 +1,138 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { identifyRecord } from "../codec/index.js";
+import { ConflictError } from "../errors.js";
+import { report } from "../events.js";
+import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
+import type { SessionView } from "../store/session-store.js";
+import type { MemoryContext } from "./memory-context.js";
+import { planCommit, type CommitPlan } from "./plan-commit.js";
+import { decodeView, type DecodedView } from "./view.js";
+
+const pageSize = 1000;
+const attempts = 3;
+const defaultLeaseMs = 120_000;
+
+/** A session whose view is to be reduced. */
+export interface ReductionTarget {
+  readonly sessionId: string;
+  readonly context: MemoryContext;
+}
+
+/**
+ * Reduces the view and commits the result; a view that another process changed meanwhile is read and reduced again.
+ *
+ * @throws ConflictError `stale` after three lost races; what the reducer throws.
+ */
+export async function reduceAndCommit(target: ReductionTarget, config?: RunnableConfig): Promise<ReductionOutcome> {
+  return withLease(target, async () => {
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const outcome = await reduceOnce(target, await target.context.store.readView(target.sessionId), config);
+      if (outcome !== "stale") {
+        return outcome;
+      }
+    }
+    throw new ConflictError("Another process reduced or rewound this session meanwhile, three times over; try again.", {
+      code: "stale",
+      sessionId: target.sessionId,
+    });
+  });
+}
+
+/**
+ * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries again.
+ */
+export async function reduceAfterWrite(target: ReductionTarget, view: SessionView): Promise<void> {
+  const { sessionId, context } = target;
+  try {
+    if (context.reducer?.requiresLease === true) {
+      await reduceUnderLease(target);
+    } else if ((await reduceOnce(target, view)) === "stale") {
+      report(context.onEvent, { type: "reduction_stale", sessionId });
+    }
+  } catch (error) {
+    report(context.onEvent, { type: "reduction_failed", sessionId, error });
+  }
+}
+
+/** Where a reduction costs money, one process at a time pays; it reads the view again, since the last holder may have reduced it. */
+async function reduceUnderLease(target: ReductionTarget): Promise<void> {
+  const { store, onEvent } = target.context;
+  const lease = await store.acquireLease(target.sessionId, leaseMs(target.context));
+  if (lease === undefined) {
+    return;
+  }
+  try {
+    if ((await reduceOnce(target, await store.readView(target.sessionId))) === "stale") {
+      report(onEvent, { type: "reduction_stale", sessionId: target.sessionId });
+    }
+  } finally {
+    await store.releaseLease(target.sessionId, lease);
+  }
+}
+
+async function withLease<T>(target: ReductionTarget, reduce: () => Promise<T>): Promise<T> {
+  const { store, reducer } = target.context;
+  if (reducer?.requiresLease !== true) {
+    return reduce();
+  }
+  const lease = await store.acquireLease(target.sessionId, leaseMs(target.context));
+  if (lease === undefined) {
+    throw new ConflictError("Another process is reducing this session now; try again when it is done.", {
+      code: "stale",
+      sessionId: target.sessionId,
+    });
+  }
+  try {
+    return await reduce();
+  } finally {
+    await store.releaseLease(target.sessionId, lease);
+  }
+}
+
+function leaseMs(context: MemoryContext): number {
+  return context.reducer?.leaseMs ?? defaultLeaseMs;
+}
+
+async function reduceOnce(target: ReductionTarget, stored: SessionView, config?: RunnableConfig): Promise<ReductionOutcome | "stale"> {
+  const { sessionId, context } = target;
+  const view = decodeView(stored, { ...context, sessionId });
+  const outcome = await context.reducer!.reduceWithOutcome(
+    view.entries.map(({ message }) => message),
+    config,
+  );
+  const plan = outcome.changed ? await planCommit(view, outcome.messages, context.tokenCounter) : undefined;
+  if (plan === undefined) {
+    return outcome;
+  }
+  if ((await commit(target, view, plan)) === "stale") {
+    return "stale";
+  }
+  const { before, after, overBudgetBy } = outcome;
+  report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy });
+  return outcome;
+}
+
+async function commit({ sessionId, context }: ReductionTarget, view: DecodedView, plan: CommitPlan): Promise<"committed" | "stale"> {
+  const { epoch, rev, next } = view.stored;
+  const { start, head, headCount, tokens, counter } = plan;
+  const discard = context.retention === "discard" ? { forget: await idsToForget({ sessionId, context }, view, plan) } : undefined;
+  return context.store.commitReduction(sessionId, {
+    ...{ epoch, rev, next, start, head, headCount },
+    ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
+    ...(discard && { discard }),
+  });
+}
+
+/** Ids of all records before the new start, but for those that live on in the head: a resend of these is still a duplicate. */
+async function idsToForget({ sessionId, context }: ReductionTarget, view: DecodedView, plan: CommitPlan): Promise<string[]> {
+  const { base, start, records } = view.stored;
+  const leaving = records.slice(0, plan.start - start);
+  for (let from = base; from < start; from += pageSize) {
+    const page = await context.store.readLog(sessionId, { from, limit: Math.min(pageSize, start - from) });
+    leaving.push(...page.records);
+  }
+  return leaving.flatMap((record) => {
+    const id = identifyRecord(record)?.id;
+    return id === undefined || plan.headIds.has(id) ? [] : [id];
+  });
+}
