@@ -1,9 +1,12 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { Redis } from "ioredis";
+import { requireRedisServer } from "./redis-binary.js";
+
+export { findRedisServer } from "./redis-binary.js";
 
 /** A private server on a free loopback port, without persistence. */
 export interface PrivateRedis {
@@ -11,37 +14,6 @@ export interface PrivateRedis {
   readonly url: string;
   readonly process: ChildProcess;
   stop(): Promise<void>;
-}
-
-/** The path of a redis-server: REDIS_SERVER_BIN, or one on the PATH; undefined where there is none. */
-export function findRedisServer(): string | undefined {
-  const named = process.env["REDIS_SERVER_BIN"];
-  if (named !== undefined && named !== "") {
-    return named;
-  }
-  return (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .map((folder) => join(folder, "redis-server"))
-    .find(isExecutable);
-}
-
-/** The same, installing Debian's package where that is possible; an error with one sentence where it is not. */
-export function requireRedisServer(): string {
-  const found = findRedisServer();
-  if (found !== undefined) {
-    return found;
-  }
-  if (existsSync("/etc/debian_version") && process.getuid?.() === 0) {
-    process.stderr.write("redis-server not found: installing Debian's package redis-server for the tests\n");
-    const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
-    execFileSync("apt-get", ["update", "-qq"], { stdio: "ignore", env: environment });
-    execFileSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "redis-server"], { stdio: "ignore", env: environment });
-    const installed = findRedisServer();
-    if (installed !== undefined) {
-      return installed;
-    }
-  }
-  throw new Error("The tests need a redis-server: install one (for example `apt-get install redis-server`) or set REDIS_SERVER_BIN to its path.");
 }
 
 /** Starts a server and waits until it answers. It dies with this process. */
@@ -102,14 +74,5 @@ async function untilReady(port: number, server: ChildProcess): Promise<void> {
     await Promise.race([client.ping(), died]);
   } finally {
     client.disconnect();
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }
