@@ -1,3 +1,5 @@
+// Jest's own setup files do not go through moduleNameMapper; this finds `./a.ts` where `./a.js` is imported.
+import "tsx/cjs";
 import { startRedis, type PrivateRedis } from "./redis-server.js";
 
 declare global {
