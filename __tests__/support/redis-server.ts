@@ -64,7 +64,9 @@ export async function freePort(): Promise<number> {
 }
 
 async function untilReady(port: number, server: ChildProcess): Promise<void> {
-  const client = new Redis({ port, host: "127.0.0.1", lazyConnect: true, retryStrategy: () => 20, maxRetriesPerRequest: null });
+  // disconnectTimeout: its timer of 2 s would outlive a connection that was refused.
+  const patience = { retryStrategy: () => 20, maxRetriesPerRequest: null, disconnectTimeout: 20 };
+  const client = new Redis({ port, host: "127.0.0.1", lazyConnect: true, ...patience });
   client.on("error", () => undefined);
   try {
     const died = new Promise<never>((_, reject) => {
