@@ -63,8 +63,17 @@ class ForeignReducer extends ChatHistoryReducer {
     if (!Array.isArray(given)) {
       throw new ConfigurationError("reducer", "The reducer gave no array of messages; it must give messages, or null where there is nothing to do.");
     }
-    const result = withOwnObjects(given.map((message) => coerceMessageLikeToMessage(message)), messages);
+    const result = withOwnObjects(given.map(coerceResult), messages);
     return result.length === messages.length && result.every((message, index) => message === messages[index]) ? null : result;
+  }
+}
+
+// trimMessages gives [undefined] where its system message alone is over the budget.
+function coerceResult(like: BaseMessageLike, index: number): BaseMessage {
+  try {
+    return coerceMessageLikeToMessage(like);
+  } catch (cause) {
+    throw new ConfigurationError("reducer", `The reducer's result holds something at index ${index} that is no message; nothing was reduced.`, cause);
   }
 }
 
