@@ -1,0 +1,82 @@
+import { randomToken } from "./random-token.js";
+import { rebuildConflict } from "./refusals.js";
+import { idHash } from "./identity-bytes.js";
+import { beginsRound } from "./in-memory-session.js";
+import type { SessionKeys } from "./keys.js";
+import type { ScriptRunner } from "./script-runner.js";
+import { viewFields } from "./scripts/fragments.js";
+import { rebuildScript } from "./scripts/rebuild.js";
+import type { RecordIdentity } from "./session-store.js";
+import type { CallName } from "./store-errors.js";
+
+const pageLength = 1_000;
+const tries = 5;
+
+/** What a rebuild works with. */
+export interface Rebuild {
+  readonly runner: ScriptRunner;
+  readonly name: CallName;
+  readonly keys: SessionKeys;
+  readonly identify: (record: string, position: number) => RecordIdentity | undefined;
+}
+
+interface LogReading {
+  readonly length: number;
+  readonly epoch: string;
+  readonly rev: string;
+  readonly next: number;
+  readonly rounds: number;
+  readonly identities: Buffer;
+}
+
+/**
+ * Derives `ids` and `state` anew from the log, page by page, and writes them in one step if the session is still the one that was read.
+ *
+ * @throws ConflictError `stale` where it changed in each of five tries.
+ */
+export async function rebuildSession(rebuild: Rebuild): Promise<void> {
+  const { runner, name, keys } = rebuild;
+  for (let count = 0; count < tries; count += 1) {
+    const { identities, ...read } = await readWholeLog(rebuild);
+    const request = { ...read, newEpoch: randomToken(), newRev: randomToken() };
+    const args = [JSON.stringify(request), identities];
+    const reply = await runner.run(name, { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true });
+    if (reply === "REBUILT") {
+      return;
+    }
+  }
+  throw rebuildConflict(name.sessionId);
+}
+
+async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<LogReading> {
+  const seen = new Set<string>();
+  const identities: Buffer[] = [];
+  let rounds = 0;
+  for (;;) {
+    const [fields, records] = (await runner.transaction(name, [
+      { verb: "hmget", args: [keys.state, ...viewFields] },
+      { verb: "lrange", args: [keys.log, identities.length, identities.length + pageLength - 1] },
+    ])) as [(string | null)[], string[]];
+    const base = Number(fields[2] ?? 0);
+    for (const record of records) {
+      const position = base + identities.length;
+      identities.push(identityBytes(identify(record, position), { position, seen }));
+      rounds += beginsRound(record) ? 1 : 0;
+    }
+    if (records.length < pageLength) {
+      const [epoch, rev, , , next] = fields;
+      const whole = Buffer.concat(identities);
+      return { length: identities.length, epoch: epoch ?? "", rev: rev ?? "", next: Number(next ?? 0), rounds, identities: whole };
+    }
+  }
+}
+
+// Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one that no message has.
+function identityBytes(identity: RecordIdentity | undefined, { position, seen }: { readonly position: number; readonly seen: Set<string> }): Buffer {
+  const hash = identity === undefined ? undefined : idHash(identity.id);
+  if (hash === undefined || seen.has(hash.toString("latin1"))) {
+    return Buffer.concat([idHash(`\u0000unreadable\u0000${position}`), Buffer.alloc(6)]);
+  }
+  seen.add(hash.toString("latin1"));
+  return Buffer.concat([hash, Buffer.from(identity!.digest, "hex")]);
+}

@@ -1,0 +1,41 @@
+import { forget, inChunks, loadSession, now } from "./fragments.js";
+import { script } from "./script.js";
+
+/**
+ * Moves the start and replaces the head if the session is as it was read.
+ *
+ * KEYS: log, ids, state.
+ * ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?, counter?, tokensRead? }; the head; packed
+ * 10-byte hashes of the ids to forget.
+ * Replies: COMMITTED | STALE | DAMAGED | RANGE (the start lies before the base).
+ *
+ * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first was.
+ */
+export const commitReductionScript = script(
+  [loadSession, inChunks, now, forget],
+  `
+local log, state = KEYS[1], KEYS[3]
+local request, s = cjson.decode(ARGV[1]), loadSession()
+if s.rev == request.newRev then return 'COMMITTED' end
+if s.damaged then return 'DAMAGED' end
+if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then return 'STALE' end
+if request.start < s.base then return 'RANGE' end
+local total = request.counter and request.tokens
+if total and s.next ~= request.next then
+  local known = s.tokens and s.counter == request.counter and request.tokensRead
+  total = known and total + (s.tokens - request.tokensRead)
+end
+redis.call('HSET', state, 'start', request.start, 'head', ARGV[2], 'headCount', request.headCount, 'rev', request.newRev, 'updated', now())
+if total then
+  redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
+else
+  redis.call('HDEL', state, 'tokens', 'counter')
+end
+if request.discard then
+  redis.call('LTRIM', log, request.start - s.base, -1)
+  redis.call('HSET', state, 'base', request.start)
+  forget(ARGV[3], 0, request.start)
+end
+return 'COMMITTED'
+`,
+);

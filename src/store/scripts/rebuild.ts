@@ -1,0 +1,52 @@
+import { inChunks, loadSession, now } from "./fragments.js";
+import { script } from "./script.js";
+
+/**
+ * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read.
+ *
+ * KEYS: log, ids, state.
+ * ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds }; packed identities of the whole log.
+ * Replies: REBUILT | CHANGED.
+ *
+ * A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
+ */
+export const rebuildScript = script(
+  [loadSession, inChunks, now],
+  `
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, s = cjson.decode(ARGV[1]), loadSession()
+if s.rev == request.newRev then return 'REBUILT' end
+if s.length ~= request.length or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'CHANGED' end
+if s.epoch == '' and s.length == 0 then
+  redis.call('UNLINK', ids)
+  return 'REBUILT'
+end
+local whole = s.length == s.next - s.base
+local left = redis.call('PTTL', s.length > 0 and log or state)
+if s.epoch == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
+redis.call('HSET', state, 'rev', request.newRev, 'updated', now())
+if not whole then
+  redis.call('HDEL', state, 'tokens', 'counter')
+  local base = s.length > 0 and s.base or s.next
+  local start, next = math.max(s.start, base), base + s.length
+  if start > next then
+    redis.call('HDEL', state, 'head', 'headCount')
+    start = base
+  end
+  redis.call('HSET', state, 'base', base, 'start', start, 'next', next, 'rounds', s.length > 0 and request.rounds or s.rounds)
+  s.base = base
+end
+local entries = {}
+for i = 1, s.length do
+  entries[2 * i - 1] = ARGV[2]:sub(16 * i - 15, 16 * i - 6)
+  entries[2 * i] = ARGV[2]:sub(16 * i - 5, 16 * i) .. string.format('%.0f', s.base + i - 1)
+end
+redis.call('UNLINK', ids)
+inChunks('HSET', ids, entries)
+local at = string.format('%.0f', now() + left)
+for _, key in ipairs(KEYS) do
+  if left >= 0 then redis.call('PEXPIREAT', key, at) else redis.call('PERSIST', key) end
+end
+return 'REBUILT'
+`,
+);
