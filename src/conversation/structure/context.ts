@@ -11,7 +11,14 @@ export interface StructureContext {
   readonly links: CallLinks;
   readonly profile: StructureProfile;
   readonly purpose: StructurePurpose;
+  readonly hasTools: boolean | undefined;
+  readonly storesReasoning: boolean;
+  /** Index of the last message of the user; -1 if there is none. What follows it is the current turn. */
+  readonly lastUser: number;
 }
+
+/** What a conversation is judged by. */
+export type StructureCriteria = Pick<StructureContext, "profile" | "purpose" | "hasTools" | "storesReasoning">;
 
 /** A rule that the message at `index` breaks, in one sentence. */
 export interface Finding {
@@ -22,13 +29,20 @@ export interface Finding {
   readonly severity?: StructureSeverity;
 }
 
+/** A message in its conversation. */
+export interface MessagePlace {
+  readonly context: StructureContext;
+  readonly index: number;
+}
+
 /** Takes a finding; those of rules that the profile does not hold are dropped. */
 export type ReportFinding = (finding: Finding) => void;
 
 /** Reads a conversation for the rules. Linear. */
 export function readStructure(
   messages: readonly BaseMessage[],
-  { profile, purpose }: Pick<StructureContext, "profile" | "purpose">,
+  criteria: StructureCriteria,
 ): StructureContext {
-  return { messages, speakers: messages.map(speakerOf), links: linkCalls(messages), profile, purpose };
+  const speakers = messages.map(speakerOf);
+  return { ...criteria, messages, speakers, links: linkCalls(messages), lastUser: speakers.lastIndexOf("user") };
 }

@@ -1,5 +1,8 @@
-export { resolveProfile, type CallIdForm, type StructureProfile } from "./profile.js";
+export { resolveProfile, type CallBlockForm, type CallIdForm, type NameForm, type StructureProfile } from "./profile.js";
 export { builtInProfiles, type BuiltInProfile } from "./profiles.js";
+export { repairConversation, resolveRepairOptions, type RepairedConversation, type RepairOptions } from "./repair.js";
+export type { RepairChoices } from "./repair-choices.js";
+export type { RepairAction, StructureRepair } from "./repair-session.js";
 export {
   structureRules,
   type StructureIssue,

@@ -21,10 +21,11 @@ export function speakerOf(message: BaseMessage): Speaker {
   return speakers.get(type === "generic" ? (message as unknown as { role: string }).role : type) ?? "other";
 }
 
-/** A call that a message makes. `readable` is false where the model's arguments could not be parsed. */
+/** A call that a message makes. `readable` is false where its arguments are not an object. */
 export interface Call {
   readonly id: string | undefined;
   readonly name: string;
+  readonly args: unknown;
   readonly readable: boolean;
 }
 
@@ -35,8 +36,8 @@ export function callsOf(message: BaseMessage): Call[] {
   }
   const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
   return [
-    ...calls.map(({ id, name, args }) => ({ id, name, readable: isPlainObject(args) })),
-    ...invalid.map(({ id, name }) => ({ id, name: name ?? "", readable: false })),
+    ...calls.map(({ id, name, args }) => ({ id, name, args, readable: isPlainObject(args) })),
+    ...invalid.map(({ id, name = "", args }) => ({ id, name, args, readable: false })),
   ];
 }
 
@@ -57,6 +58,23 @@ export function blocksOf(message: BaseMessage): readonly Block[] {
   return Array.isArray(content) ? (content as Block[]) : [];
 }
 
+/** True where the content is a list in LangChain's standard form, which adapters read in another way than a provider's own. */
+export function isStandardContent(message: BaseMessage): boolean {
+  return Array.isArray(message.content) && (message.response_metadata as Record<string, unknown>)?.["output_version"] === "v1";
+}
+
+/** True for a text block with nothing but white space in it. */
+export function isBlankText(block: Block): boolean {
+  return block.type === "text" && String(block["text"] ?? "").trim() === "";
+}
+
+/** True where a message of the model has no call, and no content but blank text. */
+export function saysNothing(message: BaseMessage): boolean {
+  const kwargs = (message.additional_kwargs ?? {}) as Record<string, unknown>;
+  const unsaid = ["function_call", "audio", "refusal"].every((key) => kwargs[key] === undefined || kwargs[key] === null);
+  return unsaid && callsOf(message).length === 0 && blocksOf(message).every(isBlankText);
+}
+
 /** True for a value made by braces: no array, no null. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -65,4 +83,9 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 /** An id for an error text: quoted, and cut where it is long. */
 export function showId(id: string | undefined): string {
   return id === undefined || id === "" ? "without an id" : JSON.stringify(id.length > 64 ? `${id.slice(0, 60)}...` : id);
+}
+
+/** A copy of a record without one key. */
+export function without(record: Readonly<Record<string, unknown>>, key: string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
 }

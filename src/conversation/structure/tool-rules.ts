@@ -1,14 +1,18 @@
+import { fitsForm } from "./call-ids.js";
 import type { LinkedCall } from "./call-links.js";
 import type { ReportFinding, StructureContext } from "./context.js";
 import { answeredId, showId } from "./message-parts.js";
 
-/** Finds what is wrong between calls and results: rules S07 to S12 and S30. */
+/** Finds what is wrong between calls and results: rules S07 to S13, S28 and S30. */
 export function checkTools(context: StructureContext, report: ReportFinding): void {
   checkResults(context, report);
   const seen = new Set<string>();
   for (const [index, calls] of context.links.callsAt) {
+    if (context.hasTools === false) {
+      report({ rule: "S28", index, message: "The message calls tools, but no tools are declared." });
+    }
     checkOpenCalls(context, { index, calls }, report);
-    checkUniqueIds(context, { index, calls, seen }, report);
+    checkIds(context, { index, calls, seen }, report);
   }
 }
 
@@ -66,7 +70,7 @@ function checkOpenCalls({ links, purpose }: StructureContext, { index, calls }: 
   }
 }
 
-function checkUniqueIds(
+function checkIds(
   { profile }: StructureContext,
   { index, calls, seen }: CallingMessage & { readonly seen: Set<string> },
   report: ReportFinding,
@@ -74,6 +78,9 @@ function checkUniqueIds(
   const own = new Set<string>();
   const reuse = profile.callIds?.reuse ?? profile.rules.S11;
   for (const { id = "" } of calls) {
+    if (!fitsForm(id, profile.callIds)) {
+      report({ rule: "S13", index, message: `The provider does not accept the call id ${showId(id)}.` });
+    }
     if (own.has(id)) {
       report({ rule: "S11", index, message: `Two calls of this message share the id ${showId(id)}.` });
     } else if (seen.has(id) && reuse !== "accepted") {

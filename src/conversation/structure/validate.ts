@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { ConfigurationError, StructureError } from "../../errors.js";
-import { readStructure, type Finding, type StructureContext } from "./context.js";
+import { readStructure, type Finding, type StructureContext, type StructureCriteria } from "./context.js";
+import { checkMessages } from "./message-rules.js";
 import { checkOrder } from "./order-rules.js";
 import { resolveProfile, type StructureProfile } from "./profile.js";
 import type { BuiltInProfile } from "./profiles.js";
@@ -16,6 +17,10 @@ export interface StructureOptions {
    * on the user's message or a tool result, and no call in it is open. @default "history"
    */
   readonly purpose?: StructurePurpose;
+  /** Whether the request declares tools, for rule S28; undefined where that is not known, which passes. @default undefined */
+  readonly hasTools?: boolean;
+  /** Whether the provider keeps reasoning items (`store`), for rule S22. @default true */
+  readonly storesReasoning?: boolean;
 }
 
 /**
@@ -44,11 +49,17 @@ export function throwOnErrors(issues: readonly StructureIssue[]): void {
 }
 
 /** The options with defaults, checked. @throws ConfigurationError */
-export function resolveStructureOptions({ profile, purpose = "history" }: StructureOptions): Pick<StructureContext, "profile" | "purpose"> {
+export function resolveStructureOptions({ profile, purpose = "history", hasTools, storesReasoning = true }: StructureOptions): StructureCriteria {
   if (purpose !== "history" && purpose !== "model-input") {
     throw new ConfigurationError("purpose", `Option "purpose" must be "history" or "model-input".`);
   }
-  return { profile: resolveProfile(profile), purpose };
+  if (hasTools !== undefined && typeof hasTools !== "boolean") {
+    throw new ConfigurationError("hasTools", `Option "hasTools" must be true or false.`);
+  }
+  if (typeof storesReasoning !== "boolean") {
+    throw new ConfigurationError("storesReasoning", `Option "storesReasoning" must be true or false.`);
+  }
+  return { profile: resolveProfile(profile), purpose, hasTools, storesReasoning };
 }
 
 /** The issues of a conversation that was read. */
@@ -63,5 +74,6 @@ export function findIssues(context: StructureContext): StructureIssue[] {
   };
   checkOrder(context, report);
   checkTools(context, report);
+  checkMessages(context, report);
   return issues.sort((a, b) => a.index - b.index);
 }
