@@ -1,10 +1,9 @@
 import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
 import type { BaseMessage } from "@langchain/core/messages";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
-import { countEach } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { messagesOf, type ReducerInput } from "./reducer-input.js";
-import { removedMessages, unchanged, type ReductionOutcome, type ViewSize } from "./reduction-outcome.js";
+import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 export type { ReducerInput } from "./reducer-input.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "./reduction-outcome.js";
@@ -52,13 +51,13 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
 
   /** The same, with what was removed, why, and the sizes before and after. */
   async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
-    const before = await this.#sizeOf(messages);
+    const before = await viewSize(messages, this.tokenCounter);
     const reduced = await this.reduce([...messages], config);
     if (reduced === null) {
       return unchanged(messages, { reason: "within_limit", ...(before.tokens !== undefined && { tokens: before.tokens }) });
     }
     const removed = removedMessages(messages, reduced);
-    const after = await this.#sizeOf(reduced);
+    const after = await viewSize(reduced, this.tokenCounter);
     return { messages: [...reduced], changed: true, reason: "reduced", removed, before, after, overBudgetBy: 0 };
   }
 
@@ -76,15 +75,6 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     const reduced = await this.reduce(messages, patchConfig(config, { callbacks: runManager?.getChild() }));
     return [...(reduced ?? messages)];
   };
-
-  async #sizeOf(messages: readonly BaseMessage[]): Promise<ViewSize> {
-    const counter = this.tokenCounter;
-    if (counter === undefined) {
-      return { messages: messages.length };
-    }
-    const tokens = await countEach(counter, messages);
-    return { messages: messages.length, tokens: tokens.reduce((sum, count) => sum + count, counter.perRequest) };
-  }
 }
 
 /** A reducer that knows its whole outcome; what it gives as messages follows from that. */

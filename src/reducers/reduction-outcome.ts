@@ -1,5 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { SummaryError } from "../errors.js";
+import { countEach } from "../tokens/counted-messages.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { originOf } from "./tool-message.js";
 
 /** The size of a list of messages; tokens where the reducer counts them, with the counter's cost per request. */
 export interface ViewSize {
@@ -48,8 +51,17 @@ export function unchanged(
   };
 }
 
-/** Messages of `before` that are not in `after`, neither as the same object nor under the same id. */
+/** Messages of `before` that are not in `after`: neither as they are, nor shortened, nor under the same id. */
 export function removedMessages(before: readonly BaseMessage[], after: readonly BaseMessage[]): BaseMessage[] {
-  const kept = new Set<unknown>(after.flatMap((message) => (message.id === undefined ? [message] : [message, message.id])));
-  return before.filter((message) => !kept.has(message) && !(message.id !== undefined && kept.has(message.id)));
+  const kept = new Set<unknown>(after.flatMap((message) => [originOf(message), message.id]));
+  return before.filter((message) => !kept.has(originOf(message)) && (message.id === undefined || !kept.has(message.id)));
+}
+
+/** The size of a list of messages, with tokens where there is a counter. */
+export async function viewSize(messages: readonly BaseMessage[], counter: TokenCounter | undefined): Promise<ViewSize> {
+  if (counter === undefined) {
+    return { messages: messages.length };
+  }
+  const tokens = await countEach(counter, messages);
+  return { messages: messages.length, tokens: tokens.reduce((total, count) => total + count, counter.perRequest) };
 }

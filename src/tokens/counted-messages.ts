@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { TokenCounter } from "./token-counter.js";
 
@@ -36,15 +37,25 @@ export function countOf(counter: TokenCounter, message: BaseMessage): number | P
 
 /** Tokens of each message, in order. Lets the event loop run in between. */
 export async function countEach(counter: TokenCounter, messages: readonly BaseMessage[]): Promise<number[]> {
+  const breathe = breather();
   const result: number[] = [];
-  let since = performance.now();
   for (const message of messages) {
     const tokens = countOf(counter, message);
     result.push(typeof tokens === "number" ? tokens : await tokens);
-    if (performance.now() - since > breathMs) {
-      await new Promise((resolve) => setImmediate(resolve));
-      since = performance.now();
-    }
+    await breathe();
   }
   return result;
+}
+
+/** A function to await inside long work: lets other work run if 20 milliseconds have passed since the last time. */
+export function breather(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < breathMs) {
+      return undefined;
+    }
+    return new Promise((resolve) => setImmediate(resolve)).then(() => {
+      since = performance.now();
+    });
+  };
 }

@@ -1,0 +1,122 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { roleOf } from "../../src/conversation/roles.js";
+import { findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
+import { clipMarker } from "../../src/reducers/clip-tool-results.js";
+import type { ReductionOutcome } from "../../src/reducers/reduction-outcome.js";
+import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
+import { anyConversation, orderlyConversation } from "../support/conversations.js";
+import { CountingCounter } from "../support/counting-counter.js";
+
+const runs = { numRuns: 300 };
+const tokenCounter = new CountingCounter();
+const longText = fc.oneof(
+  fc.string({ maxLength: 60 }),
+  fc.nat(120).map((times) => "word 한글 👩‍👩‍👧‍👦 e\u0301".repeat(times)),
+  fc.nat(300).map((times) => "word ".repeat(times)),
+);
+const conversations = fc.oneof(anyConversation({ text: longText }), orderlyConversation());
+const share = fc.double({ min: 0.1, max: 1, noNaN: true });
+const cases = fc.record({ messages: conversations, maxTokens: fc.integer({ min: 1, max: 900 }), share });
+
+interface Case {
+  readonly messages: BaseMessage[];
+  readonly maxTokens: number;
+  readonly share: number;
+}
+
+async function cut({ messages, maxTokens, share }: Case): Promise<ReductionOutcome> {
+  const targetTokens = Math.max(1, Math.floor(maxTokens * share));
+  return new ChatHistoryTokenReducer({ maxTokens, targetTokens, tokenCounter }).reduceWithOutcome(messages);
+}
+
+async function promise(check: (outcome: ReductionOutcome, given: Case) => void | Promise<void>): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(cases, async (given) => check(await cut(given), given)),
+    runs,
+  );
+}
+
+const idsOf = (messages: readonly BaseMessage[]): string[] => messages.map(({ id }) => id!);
+const rest = (messages: readonly BaseMessage[]): BaseMessage[] => messages.filter((message) => !["system", "summary"].includes(roleOf(message)));
+
+describe("a cut by tokens", () => {
+  it("fits the budget, or says by how much it does not", () =>
+    promise((outcome, { messages, maxTokens }) => {
+      const total = tokenCounter.totalOf(outcome.messages);
+      expect(outcome.overBudgetBy).toBe(Math.max(0, total - maxTokens));
+      expect([outcome.before.tokens, outcome.after.tokens]).toEqual([tokenCounter.totalOf(messages), total]);
+      expect(outcome.changed ? total < outcome.before.tokens! : outcome.messages.every((message, index) => message === messages[index])).toBe(true);
+    }));
+
+  it("splits no step, makes no orphan and keeps order", () =>
+    promise(({ messages: result }, { messages }) => {
+      expect(splitsStep({ before: messages, after: result })).toBe(false);
+      const orphans = new Set(findOrphanResults(messages).map((index) => messages[index]!.id));
+      expect(findOrphanResults(result).every((index) => orphans.has(result[index]!.id))).toBe(true);
+      const places = rest(result).map(({ id }) => messages.findIndex((message) => message.id === id));
+      expect(places).toEqual([...places].sort((a, b) => a - b));
+    }));
+
+  it("keeps systems, summaries, the newest message and the newest human message, and begins with a human one if it can", () =>
+    promise(({ messages: result }, { messages }) => {
+      const texts = (list: readonly BaseMessage[]) => new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
+      expect(texts(result)).toEqual(texts(messages));
+      expect(messages.filter((message) => roleOf(message) === "summary").every((message) => result.includes(message))).toBe(true);
+      const [all, kept] = [rest(messages), rest(result)];
+      expect(kept.at(-1)?.id).toBe(all.at(-1)?.id);
+      const newest = all.findLast((message) => roleOf(message) === "human");
+      expect(newest === undefined || kept.includes(newest)).toBe(true);
+      const before = all.slice(0, all.findIndex(({ id }) => id === kept[0]?.id) + 1);
+      expect(kept.length === 0 || roleOf(kept[0]!) === "human" || before.every((message) => roleOf(message) !== "human")).toBe(true);
+    }));
+
+  it("changes nothing but tool results, which it only shortens", () =>
+    promise(({ messages: result }, { messages }) => {
+      for (const message of result.filter((kept) => !messages.includes(kept))) {
+        const original = messages.find(({ id }) => id === message.id)!;
+        expect(roleOf(message)).toBe("tool");
+        expect(message.text.length).toBeLessThan(original.text.length);
+        expect(message.text.endsWith(clipMarker)).toBe(true);
+        const start = message.text.slice(0, -clipMarker.length);
+        expect(original.text.startsWith(start)).toBe(true);
+        expect(/[\ud800-\udbff]$/.test(start)).toBe(false);
+      }
+    }));
+
+  it("removes exactly what is missing", () =>
+    promise(({ messages: result, removed }, { messages }) => {
+      expect(idsOf(removed)).toEqual(idsOf(messages).filter((id) => !idsOf(result).includes(id)));
+    }));
+
+  it("has nothing to do a second time", () =>
+    promise(async (outcome, given) => {
+      const again = await cut({ ...given, messages: outcome.messages });
+      expect(again.changed).toBe(false);
+    }));
+
+  it("keeps no less, and no shorter texts, with a larger budget", async () => {
+    const pairs = fc.record({ messages: conversations, share, small: fc.integer({ min: 1, max: 600 }), more: fc.integer({ min: 1, max: 300 }) });
+    await fc.assert(
+      fc.asyncProperty(pairs, async ({ messages, small, more, ...same }) => {
+        const [less, rather] = [await cut({ ...same, messages, maxTokens: small }), await cut({ ...same, messages, maxTokens: small + more })];
+        const kept = new Map(rather.messages.map((message) => [message.id, message.text.length]));
+        for (const message of rest(less.messages)) {
+          expect(kept.get(message.id)).toBeGreaterThanOrEqual(message.text.length);
+        }
+      }),
+      runs,
+    );
+  });
+
+  it("leaves its input as it was", () =>
+    fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const [list, texts] = [[...given.messages], JSON.stringify(given.messages)];
+        await cut(given);
+        expect(given.messages).toEqual(list);
+        expect(JSON.stringify(given.messages)).toBe(texts);
+      }),
+      { numRuns: 100 },
+    ));
+});

@@ -1,0 +1,211 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { BudgetError } from "../../src/errors.js";
+import { clipMarker } from "../../src/reducers/clip-tool-results.js";
+import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
+import { rememberTokens } from "../../src/tokens/counted-messages.js";
+import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
+import { summary } from "../support/conversations.js";
+import { CountingCounter } from "../support/counting-counter.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+
+// Every message of this text costs ten tokens by the counter: four and six.
+const text = "x".repeat(24);
+const rounds = Array.from({ length: 10 }, () => [human(text), ai(text)]).flat();
+
+function reducerOf(options: { maxTokens: number; targetTokens?: number }): ChatHistoryTokenReducer {
+  return new ChatHistoryTokenReducer({ tokenCounter: new CountingCounter({ perRequest: 0 }), ...options });
+}
+
+describe("the cut by tokens", () => {
+  it("does nothing up to the maximum, and comes down to the target above it", async () => {
+    expect(await reducerOf({ maxTokens: 200, targetTokens: 100 }).reduce(rounds)).toBeNull();
+    expect(await reducerOf({ maxTokens: 199, targetTokens: 100 }).reduce(rounds)).toEqual(rounds.slice(10));
+  });
+
+  it("aims at three quarters of the maximum by default", async () => {
+    expect(await reducerOf({ maxTokens: 160 }).reduce(rounds)).toEqual(rounds.slice(8));
+  });
+
+  it("counts everything: systems, summaries and what a request costs", async () => {
+    const tokenCounter = new CountingCounter({ perRequest: 20 });
+    const [first, past] = [system(text), summary(text)];
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 150, targetTokens: 100, tokenCounter });
+    const outcome = await reducer.reduceWithOutcome([first, past, ...rounds]);
+    expect(outcome.messages).toEqual([first, past, ...rounds.slice(14)]);
+    expect(outcome).toMatchObject({ before: { messages: 22, tokens: 240 }, after: { messages: 8, tokens: 100 }, overBudgetBy: 0 });
+    expect(outcome.removed).toEqual(rounds.slice(0, 14));
+  });
+
+  it("drops the old steps of a long round and keeps its human message and its answer", async () => {
+    const steps = Array.from({ length: 10 }, (_, index) => [aiCalls(`c${index}`), tool(`c${index}`, text)]).flat();
+    const request = human(text);
+    const result = await reducerOf({ maxTokens: 100, targetTokens: 60 }).reduce([human(text), ai(text), request, ...steps, ai(text)]);
+    expect(result).toEqual([request, ...steps.slice(-4), expect.objectContaining({ content: text })]);
+  });
+
+  it("prefers to begin with a human message where that still fits the maximum", async () => {
+    const reducer = reducerOf({ maxTokens: 199, targetTokens: 95 });
+    expect(await reducer.reduce(rounds)).toEqual(rounds.slice(12));
+    const tooLong = [...rounds.slice(0, 18), human("y".repeat(400)), ai(text), ai(text)];
+    expect((await reducer.reduce(tooLong))!.map(({ content }) => content)).toEqual(["y".repeat(400), text, text]);
+  });
+
+  it("keeps the newest step and the newest human message where nothing fits", async () => {
+    const newest = human("z".repeat(1000));
+    const outcome = await reducerOf({ maxTokens: 50 }).reduceWithOutcome([...rounds, newest]);
+    expect(outcome.messages).toEqual([newest]);
+    expect(outcome.overBudgetBy).toBe(254 - 50);
+  });
+
+  it("throws a typed error instead where asked, and names what was needed", async () => {
+    const tokenCounter = new CountingCounter({ perRequest: 0 });
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 50, tokenCounter, onOverBudget: "throw" });
+    const error: unknown = await reducer.reduce([human("z".repeat(1000))]).catch((reason: unknown) => reason);
+    expect(BudgetError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ needed: 254, allowed: 50 });
+  });
+
+  it("keeps a pinned step and the request that it served, and never clips it", async () => {
+    const pinned = [human(text), aiCalls("p"), tool("p", "KEEP".repeat(50))];
+    const pin = (message: BaseMessage): boolean => message.text.startsWith("KEEP");
+    const tokenCounter = new CountingCounter({ perRequest: 0 });
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 100, targetTokens: 95, tokenCounter, pin });
+    const outcome = await reducer.reduceWithOutcome([...rounds, ...pinned, ...rounds]);
+    expect(outcome.messages).toEqual([...pinned, ...rounds.slice(-2)]);
+    expect(outcome.after.tokens).toBe(92);
+  });
+});
+
+describe("clipping tool results", () => {
+  const request = human("find it");
+  const calls = aiCalls("1", "2");
+  const [first, second] = ["a".repeat(4000), "b".repeat(4000)];
+  const conversation = [request, calls, tool("1", first), tool("2", second)];
+
+  it("shortens the oldest result of the newest step first, and only as far as needed", async () => {
+    const outcome = await reducerOf({ maxTokens: 1500 }).reduceWithOutcome(conversation);
+    const [, , one, two] = outcome.messages;
+    expect(one!.text).toMatch(/^a+\n\[shortened/);
+    expect(two).toBe(conversation[3]);
+    expect(outcome.overBudgetBy).toBe(0);
+    expect(outcome.after.tokens!).toBeGreaterThan(1400);
+    expect(outcome.removed).toEqual([]);
+  });
+
+  it("goes on to the next result, and says what still does not fit", async () => {
+    const outcome = await reducerOf({ maxTokens: 40 }).reduceWithOutcome(conversation);
+    expect(outcome.messages.slice(2).map((message) => message.text)).toEqual([clipMarker, clipMarker]);
+    expect(outcome.overBudgetBy).toBe(outcome.after.tokens! - 40);
+    expect(outcome.overBudgetBy).toBeGreaterThan(0);
+  });
+
+  it("makes new messages with the same id, status and artifact, and leaves the given ones alone", async () => {
+    const given = new ToolMessage({ content: first, tool_call_id: "1", id: "t1", name: "lookup", status: "error", artifact: { raw: 1 } });
+    const outcome = await reducerOf({ maxTokens: 200 }).reduceWithOutcome([request, aiCalls("1"), given]);
+    expect(outcome.messages[2]).toMatchObject({ id: "t1", tool_call_id: "1", name: "lookup", status: "error", artifact: { raw: 1 } });
+    expect(outcome.messages[2]).not.toBe(given);
+    expect(given.content).toBe(first);
+  });
+
+  it("clips the text of content blocks and keeps the others", async () => {
+    const image = { type: "image_url", image_url: "https://example.org/cat.png" };
+    const content = [{ type: "text", text: "short" }, { type: "text", text: first }, image, { type: "text", text: second }];
+    const given = new ToolMessage({ content, tool_call_id: "1" });
+    const result = await reducerOf({ maxTokens: 200 }).reduce([request, aiCalls("1"), given]);
+    expect(result![2]!.content).toEqual([{ type: "text", text: "short" }, { type: "text", text: expect.stringMatching(/^a+\n\[shortened/) }, image]);
+  });
+
+  it("never grows a short result and never cuts a character in half", async () => {
+    const short = tool("1", "ok");
+    const emoji = tool("2", "👩‍👩‍👧‍👦".repeat(500));
+    const result = await reducerOf({ maxTokens: 200 }).reduce([request, calls, short, emoji]);
+    expect(result![2]).toBe(short);
+    expect(result![3]!.text.replace(clipMarker, "").replaceAll("👩‍👩‍👧‍👦", "")).toBe("");
+    expect(result![3]!.text.length).toBeGreaterThan(clipMarker.length);
+  });
+
+  it("can be switched off", async () => {
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter: new CountingCounter(), clipToolResults: false });
+    expect(await reducer.reduceWithOutcome(conversation)).toMatchObject({ changed: false, reason: "nothing_removable", overBudgetBy: 1929 });
+  });
+});
+
+describe("counting", () => {
+  const words = "the quick brown fox jumps over the lazy dog and then some more of the same words until there are enough of them to be about forty eight tokens long which takes a few more";
+  const many = Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? human(`${index} ${words}`) : ai(`${index} ${words}`)));
+
+  it("counts no message twice when 1,000 messages are cut to 1,000 tokens, and never again", async () => {
+    const tokenCounter = new CountingCounter();
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter });
+    const result = await reducer.invoke(many);
+    expect(tokenCounter.totalOf(many)).toBeGreaterThan(40_000);
+    expect(tokenCounter.totalOf(result)).toBeLessThanOrEqual(1000);
+    expect(tokenCounter.asked).toHaveLength(1000);
+    await reducer.invoke([...result, ...many]);
+    expect(tokenCounter.asked).toHaveLength(1000);
+    expect(tokenCounter.textsAsked).toBe(0);
+  });
+
+  it("asks the counter nothing where the counts are known already", async () => {
+    const tokenCounter = new CountingCounter();
+    const stored = many.map((message) => new HumanMessage(message.text));
+    stored.forEach((message) => rememberTokens(message, tokenCounter.id, 48));
+    expect(await new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter }).invoke(stored)).toHaveLength(15);
+    expect(tokenCounter.asked).toEqual([]);
+  });
+
+  it("counts again, once, under another counter's id", async () => {
+    const [one, other] = [new CountingCounter(), new CountingCounter()];
+    const message = human("hello");
+    for (const tokenCounter of [one, other, one, other]) {
+      await new ChatHistoryTokenReducer({ maxTokens: 1, tokenCounter }).invoke([message]);
+    }
+    expect([one.asked.length, other.asked.length]).toEqual([1, 1]);
+  });
+
+  it("asks once for a message that is counted by two at the same time, and again after a failure", async () => {
+    const base = new CountingCounter();
+    let calls = 0;
+    const countMessage = async (): Promise<number> => {
+      calls += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (calls === 1) {
+        throw new Error("offline");
+      }
+      return 10;
+    };
+    const tokenCounter = { id: base.id, perRequest: 0, countText: () => 1, countMessage };
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter });
+    const messages = [human("hello")];
+    const [first, second] = await Promise.allSettled([reducer.reduce(messages), reducer.reduce(messages)]);
+    expect([first.status, second.status, calls]).toEqual(["rejected", "rejected", 1]);
+    expect(await reducer.reduce(messages)).toBeNull();
+    expect(calls).toBe(2);
+  });
+
+  it("uses OpenAI's tokens by default", () => {
+    expect(new ChatHistoryTokenReducer({ maxTokens: 1000 }).tokenCounter.id).toBe(tiktokenCounter().id);
+  });
+});
+
+describe("options of the token reducer", () => {
+  it.each([
+    ["maxTokens", {}],
+    ["maxTokens", { maxTokens: 0 }],
+    ["maxTokens", { maxTokens: 1.5 }],
+    ["targetTokens", { maxTokens: 10, targetTokens: 11 }],
+    ["targetTokens", { maxTokens: 10, targetTokens: 0 }],
+    ["tokenCounter", { maxTokens: 10, tokenCounter: {} }],
+    ["clipToolResults", { maxTokens: 10, clipToolResults: "yes" }],
+    ["onOverBudget", { maxTokens: 10, onOverBudget: "ignore" }],
+    ["systemMessages", { maxTokens: 10, systemMessages: null }],
+    ["max", { maxTokens: 10, max: 10 }],
+  ])("refuses a bad %s with its name", (option, options) => {
+    expect(() => new ChatHistoryTokenReducer(options as never)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+  });
+
+  it("names the view size up to which a history need not reduce, without the request's own cost", () => {
+    expect(new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter: new CountingCounter({ perRequest: 7 }) }).viewLimit).toEqual({ tokens: 93 });
+  });
+});

@@ -1,0 +1,57 @@
+import { ToolMessage } from "@langchain/core/messages";
+import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+
+const long = "line one of many\nline two of many\n".repeat(40);
+const conversation = [human("1"), aiCalls("a"), tool("a", long), aiCalls("b"), tool("b", long), ai("done")];
+
+describe("ChatHistoryToolResultReducer", () => {
+  it("shortens the results of old steps to one bounded line and keeps the newest steps whole", async () => {
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 }).reduce(conversation);
+    expect(result![2]!.text).toMatch(/^line one of many line two of many [^\n]* \[…\]$/);
+    expect(result![2]!.text.length).toBeGreaterThan(55);
+    expect(result![2]!.text.length).toBeLessThanOrEqual(60);
+    expect(result![4]).toBe(conversation[4]);
+    expect(conversation[2]!.text).toBe(long);
+  });
+
+  it("removes no message and changes nothing twice", async () => {
+    const reducer = new ChatHistoryToolResultReducer({ keepLast: 0 });
+    const outcome = await reducer.reduceWithOutcome(conversation);
+    expect(outcome).toMatchObject({ changed: true, removed: [], before: { messages: 6 }, after: { messages: 6 } });
+    expect(outcome.messages[4]!.text.length).toBeLessThanOrEqual(200);
+    expect(await reducer.reduce(outcome.messages)).toBeNull();
+  });
+
+  it("leaves short results as they are", async () => {
+    expect(await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), tool("a", "ok\nfine")])).toBeNull();
+  });
+
+  it("makes a line of content blocks, and says what stood there beside text", async () => {
+    const content = [{ type: "text", text: "a cat:" }, { type: "image_url", image_url: `data:image/png;base64,${"A".repeat(500)}` }];
+    const message = new ToolMessage({ content, tool_call_id: "a", id: "t" });
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), message]);
+    expect(result![1]).toMatchObject({ content: "a cat: [image_url]", id: "t", tool_call_id: "a" });
+  });
+
+  it("never cuts a character in half", async () => {
+    const family = "👩‍👩‍👧‍👦".repeat(100);
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 50 }).reduce([aiCalls("a"), tool("a", family)]);
+    expect(result![1]!.text).toBe(`${"👩‍👩‍👧‍👦".repeat(4)} […]`);
+  });
+
+  it("has nothing to do below the view size that it names", async () => {
+    const reducer = new ChatHistoryToolResultReducer({ keepLast: 2 });
+    expect(reducer.viewLimit).toEqual({ messages: 5 });
+    expect(await reducer.reduce(conversation.slice(1))).toBeNull();
+  });
+
+  it.each([
+    ["keepLast", {}],
+    ["keepLast", { keepLast: -1 }],
+    ["maxCharacters", { keepLast: 1, maxCharacters: 0 }],
+    ["keep", { keepLast: 1, keep: 1 }],
+  ])("refuses a bad %s with its name", (option, options) => {
+    expect(() => new ChatHistoryToolResultReducer(options as never)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+  });
+});

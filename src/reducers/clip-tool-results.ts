@@ -1,0 +1,113 @@
+import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
+import { graphemeBoundary } from "../conversation/graphemes.js";
+import { breather, countOf } from "../tokens/counted-messages.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { blockText, textOf, withContent } from "./tool-message.js";
+
+/** Stands at the end of a tool result that was clipped; the transcript keeps the whole. */
+export const clipMarker = "\n[shortened to fit the context window]";
+
+/** What to clip, and by how much. */
+export interface ClipRequest {
+  /** Indexes of the tool messages that may be clipped, oldest first. */
+  readonly indexes: readonly number[];
+  /** Tokens that have to go. */
+  readonly excess: number;
+  readonly counter: TokenCounter;
+}
+
+/**
+ * The messages with tool results clipped, oldest first, until `excess` tokens are gone or nothing more can go. A clipped result is a new message with the
+ * same id; it keeps its beginning and ends in a marker, and it is always shorter than before, in characters and in tokens. The larger the excess, the less stays.
+ */
+export async function clipToolResults(messages: readonly BaseMessage[], { indexes, excess, counter }: ClipRequest): Promise<BaseMessage[]> {
+  const result = [...messages];
+  let left = excess;
+  for (const index of indexes) {
+    if (left <= 0) {
+      break;
+    }
+    const tokens = await countOf(counter, result[index]!);
+    const clipped = await clipToTokens(result[index] as ToolMessage, { allowed: tokens - left, counter });
+    if (clipped !== undefined) {
+      result[index] = clipped;
+      left -= tokens - (await countOf(counter, clipped));
+    }
+  }
+  return result;
+}
+
+/** The message with as much of its text as fits; the marker alone where nothing does; undefined where that is no shorter. */
+async function clipToTokens(
+  message: ToolMessage,
+  { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
+): Promise<ToolMessage | undefined> {
+  const length = textOf(message.content).length;
+  const smallest = withTextUpTo(message, 0);
+  if (textOf(smallest.content).length >= length || (await countOf(counter, smallest)) >= (await countOf(counter, message))) {
+    return undefined;
+  }
+  const cuts = await cutsWithin(ownTextOf(message.content), { allowed: allowed - (await countOf(counter, smallest)), counter });
+  let [fits, candidate] = [smallest, cuts.length - 1];
+  let [low, high] = [0, cuts.length - 1];
+  while (low <= high) {
+    const clipped = withTextUpTo(message, cuts[candidate]!);
+    if (textOf(clipped.content).length < length && (await countOf(counter, clipped)) <= allowed) {
+      [fits, low] = [clipped, candidate + 1];
+    } else {
+      high = candidate - 1;
+    }
+    candidate = Math.floor((low + high) / 2);
+  }
+  return fits;
+}
+
+/** Lengths, ascending, to which a text can be cut, as far as its pieces together take no more than `allowed` tokens. */
+async function cutsWithin(text: string, { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter }): Promise<number[]> {
+  const breathe = breather();
+  const piece = Math.min(1024, Math.max(64, Math.ceil(text.length / 64)));
+  const cuts: number[] = [];
+  let [tokens, from] = [0, 0];
+  for (let length = piece; length < text.length; length += piece) {
+    const to = graphemeBoundary(text, length);
+    tokens += await counter.countText(text.slice(from, to));
+    if (tokens > allowed) {
+      break;
+    }
+    cuts.push(to);
+    from = to;
+    await breathe();
+  }
+  return cuts;
+}
+
+/** The text of content, without a marker of ours. */
+function ownTextOf(content: MessageContent): string {
+  const text = textOf(content);
+  return text.endsWith(clipMarker) ? text.slice(0, -clipMarker.length) : text;
+}
+
+/** The message with the first `length` characters of its text and the marker; blocks that hold no text stay. */
+function withTextUpTo(message: ToolMessage, length: number): ToolMessage {
+  return withContent(message, contentUpTo(message.content, length));
+}
+
+function contentUpTo(content: MessageContent, length: number): MessageContent {
+  if (typeof content === "string") {
+    return content.slice(0, length) + clipMarker;
+  }
+  let left = length;
+  let isCut = false;
+  return content.flatMap((block) => {
+    const text = blockText(block);
+    if (text === "" || (!isCut && text.length <= left)) {
+      left -= text.length;
+      return [block];
+    }
+    if (isCut) {
+      return [];
+    }
+    isCut = true;
+    return [{ ...block, text: text.slice(0, left) + clipMarker }];
+  });
+}

@@ -1,0 +1,88 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ConfigurationError } from "../errors.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { asReducer, type ReducerLike } from "./as-reducer.js";
+import { OutcomeReducer, type ChatHistoryReducer } from "./chat-history-reducer.js";
+import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
+
+/**
+ * A reducer that runs the given ones in order, each on the result of the one before it; put the gentle ones first. It has nothing to do where none of them has.
+ *
+ * @throws ConfigurationError if one of them is no reducer, or there are none.
+ * @example
+ * const reducer = pipeReducers(new ChatHistoryToolResultReducer({ keepLast: 3 }), new ChatHistoryTokenReducer({ maxTokens: 8_000 }));
+ */
+export function pipeReducers(...reducers: readonly ReducerLike[]): ChatHistoryReducer {
+  if (reducers.length === 0) {
+    throw new ConfigurationError("reducers", "pipeReducers: give it at least one reducer.");
+  }
+  return new ReducerPipeline(reducers.map(asReducer));
+}
+
+class ReducerPipeline extends OutcomeReducer {
+  readonly #reducers: readonly ChatHistoryReducer[];
+  override readonly tokenCounter: TokenCounter | undefined;
+  override readonly requiresLease: boolean;
+  override readonly leaseMs: number;
+
+  constructor(reducers: readonly ChatHistoryReducer[]) {
+    super();
+    this.#reducers = reducers;
+    this.tokenCounter = reducers.find(({ tokenCounter }) => tokenCounter !== undefined)?.tokenCounter;
+    this.requiresLease = reducers.some(({ requiresLease }) => requiresLease);
+    this.leaseMs = reducers.reduce((total, { leaseMs }) => total + leaseMs, 0);
+  }
+
+  static override lc_name(): string {
+    return "ReducerPipeline";
+  }
+
+  override get viewLimit(): { readonly messages?: number; readonly tokens?: number } {
+    const limits = this.#reducers.map(({ viewLimit }) => viewLimit);
+    return { ...smallest("messages", limits), ...smallest("tokens", limits) };
+  }
+
+  override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
+    const outcomes: ReductionOutcome[] = [];
+    let current = messages;
+    let overBudgetBy = 0;
+    for (const reducer of this.#reducers) {
+      const outcome = await reducer.reduceWithOutcome(current, config);
+      outcomes.push(outcome);
+      current = outcome.messages;
+      // What does not measure in tokens cannot say by how much they exceed.
+      overBudgetBy = reducer.tokenCounter === undefined ? overBudgetBy : outcome.overBudgetBy;
+    }
+    return this.#joined(messages, { outcomes, overBudgetBy });
+  }
+
+  async #joined(
+    messages: readonly BaseMessage[],
+    { outcomes, overBudgetBy }: { readonly outcomes: readonly ReductionOutcome[]; readonly overBudgetBy: number },
+  ): Promise<ReductionOutcome> {
+    const failure = outcomes.find(({ error }) => error !== undefined);
+    const before = await viewSize(messages, this.tokenCounter);
+    if (!outcomes.some(({ changed }) => changed)) {
+      const reason = (failure ?? outcomes.find(({ reason }) => reason === "nothing_removable"))?.reason as "nothing_removable" | undefined;
+      return unchanged(messages, { ...before, reason: reason ?? "within_limit", overBudgetBy, ...(failure?.error && { error: failure.error }) });
+    }
+    const result = outcomes[outcomes.length - 1]!.messages;
+    const summary = outcomes.findLast((outcome) => outcome.summary !== undefined)?.summary;
+    return {
+      ...{ messages: result, changed: true, reason: "reduced", overBudgetBy, before },
+      removed: removedMessages(messages, result),
+      after: await viewSize(result, this.tokenCounter),
+      ...(summary && { summary }),
+      ...(failure?.error && { error: failure.error }),
+    };
+  }
+}
+
+function smallest(
+  unit: "messages" | "tokens",
+  limits: readonly { readonly messages?: number; readonly tokens?: number }[],
+): { readonly messages?: number; readonly tokens?: number } {
+  const values = limits.flatMap(({ [unit]: value }) => (value === undefined ? [] : [value]));
+  return values.length === 0 ? {} : { [unit]: Math.min(...values) };
+}

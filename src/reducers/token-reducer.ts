@@ -1,0 +1,102 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { sectionsOf, type SectionOptions } from "../conversation/sections.js";
+import { BudgetError } from "../errors.js";
+import { parseOptions } from "../options.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { OutcomeReducer } from "./chat-history-reducer.js";
+import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { sectionFields } from "./section-options.js";
+import { budgetFields, budgetOf, clipToBudget, cutToBudget, requestTokens, type TokenBudget, type TokenBudgetOptions } from "./token-budget.js";
+
+/** Options of {@link ChatHistoryTokenReducer}. */
+export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, SectionOptions {
+  /** Whether tool results of the newest step are clipped where nothing else helps. @default true */
+  readonly clipToolResults?: boolean;
+  /** What to do with what still does not fit: say so in the outcome (`overBudgetBy`), or throw a BudgetError. @default "report" */
+  readonly onOverBudget?: "report" | "throw";
+}
+
+const schema = z.strictObject({
+  ...budgetFields,
+  ...sectionFields,
+  clipToolResults: z.boolean("must be true or false").default(true),
+  onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
+});
+
+interface Reduction {
+  readonly messages: BaseMessage[];
+  readonly result: readonly BaseMessage[];
+  readonly removed: BaseMessage[];
+  readonly before: number;
+}
+
+/**
+ * Keeps the newest messages that fit a token budget, with all system messages and summaries.
+ *
+ * Above `maxTokens`, the oldest steps go until `targetTokens` are reached; steps stay whole, and where the cut falls inside a round its human message
+ * stays. Only if the newest step alone exceeds `maxTokens` are its tool results clipped, oldest first. The newest human message always stays
+ * as it is. Each message is counted once in its life, and never where a history stored its count.
+ *
+ * @example
+ * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000 });
+ * const chain = prompt.pipe(reducer).pipe(model);
+ */
+export class ChatHistoryTokenReducer extends OutcomeReducer {
+  readonly #options: z.output<typeof schema>;
+  readonly #budget: TokenBudget;
+  override readonly tokenCounter: TokenCounter;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: ChatHistoryTokenReducerOptions) {
+    super();
+    this.#options = parseOptions("ChatHistoryTokenReducer", schema, options);
+    this.#budget = budgetOf("ChatHistoryTokenReducer", options);
+    this.tokenCounter = this.#budget.counter;
+  }
+
+  static override lc_name(): string {
+    return "ChatHistoryTokenReducer";
+  }
+
+  override get viewLimit(): { readonly tokens: number } {
+    return { tokens: Math.max(0, this.#budget.maxTokens - this.tokenCounter.perRequest) };
+  }
+
+  /** @throws BudgetError where the result does not fit and `onOverBudget` is `throw`. */
+  override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    const before = await requestTokens(this.#budget, messages);
+    const sections = sectionsOf(messages, this.#options);
+    const kept = await cutToBudget(messages, { sections, budget: this.#budget });
+    if (kept === "within_limit") {
+      return unchanged(messages, { reason: kept, tokens: before });
+    }
+    const indexes = kept === "nothing_removable" ? [...messages.keys()] : kept;
+    const pinned = new Set(sections.pinned.map((index) => messages[index]!));
+    const cut = indexes.map((index) => messages[index]!);
+    const result = this.#options.clipToolResults ? await clipToBudget(cut, { budget: this.#budget, pinned }) : cut;
+    const stays = new Set(indexes);
+    return this.#outcome({ messages, result, before, removed: messages.filter((_, index) => !stays.has(index)) });
+  }
+
+  async #outcome(run: Reduction): Promise<ReductionOutcome> {
+    const { messages, result, removed, before } = run;
+    const { maxTokens } = this.#budget;
+    const after = await requestTokens(this.#budget, result);
+    const overBudgetBy = Math.max(0, after - maxTokens);
+    if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
+      throw new BudgetError("What must stay does not fit the token budget (in tokens); raise maxTokens, or shorten the newest messages.", {
+        needed: after,
+        allowed: maxTokens,
+      });
+    }
+    if (after >= before) {
+      return unchanged(messages, { reason: "nothing_removable", tokens: before, overBudgetBy });
+    }
+    return {
+      ...{ messages: [...result], changed: true, reason: "reduced", removed, overBudgetBy },
+      before: { messages: messages.length, tokens: before },
+      after: { messages: result.length, tokens: after },
+    };
+  }
+}

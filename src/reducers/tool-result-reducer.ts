@@ -1,0 +1,86 @@
+import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { graphemeBoundary } from "../conversation/graphemes.js";
+import { roleOf } from "../conversation/roles.js";
+import { stepsOf } from "../conversation/steps.js";
+import { nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { OutcomeReducer } from "./chat-history-reducer.js";
+import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
+import { blockText, withContent } from "./tool-message.js";
+
+/** Options of {@link ChatHistoryToolResultReducer}. */
+export interface ChatHistoryToolResultReducerOptions {
+  /** Number of the newest steps with tool results to keep whole. At least 0, which shortens results too that the model has not seen yet. */
+  readonly keepLast: number;
+  /** Length of a shortened result, in UTF-16 code units. At least 1. @default 200 */
+  readonly maxCharacters?: number;
+}
+
+const schema = z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: positiveInteger.default(200) });
+
+/** Ends a line that was cut. */
+const ellipsis = " […]";
+
+/**
+ * Shortens the tool results of all but the newest steps to one line each; no message is removed. The gentlest way to make room: what a tool said ten steps ago
+ * is seldom read again, and the calls themselves still say what was done.
+ *
+ * @example
+ * const reducer = pipeReducers(new ChatHistoryToolResultReducer({ keepLast: 3 }), new ChatHistoryTokenReducer({ maxTokens: 8_000 }));
+ */
+export class ChatHistoryToolResultReducer extends OutcomeReducer {
+  readonly #keepLast: number;
+  readonly #maxCharacters: number;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: ChatHistoryToolResultReducerOptions) {
+    super();
+    const { keepLast, maxCharacters } = parseOptions("ChatHistoryToolResultReducer", schema, options);
+    this.#keepLast = keepLast;
+    this.#maxCharacters = maxCharacters;
+  }
+
+  static override lc_name(): string {
+    return "ChatHistoryToolResultReducer";
+  }
+
+  override get viewLimit(): { readonly messages: number } {
+    // One step more than is kept whole has two messages at least.
+    return { messages: 2 * this.#keepLast + 1 };
+  }
+
+  override reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
+    return Promise.resolve(this.#shorten(messages));
+  }
+
+  #shorten(messages: readonly BaseMessage[]): ReductionOutcome {
+    const steps = stepsOf(messages).filter(({ indexes }) => indexes.length > 1);
+    const old = new Set(steps.slice(0, Math.max(0, steps.length - this.#keepLast)).flatMap(({ indexes }) => indexes));
+    const result = messages.map((message, index) =>
+      old.has(index) && roleOf(message) === "tool" ? shortened(message as ToolMessage, this.#maxCharacters) : message,
+    );
+    if (result.every((message, index) => message === messages[index])) {
+      return unchanged(messages, { reason: "within_limit" });
+    }
+    const size = { messages: messages.length };
+    return { messages: result, changed: true, reason: "reduced", removed: [], before: size, after: size, overBudgetBy: 0 };
+  }
+}
+
+/** The message with its result as one line; the message itself where that is no shorter. */
+function shortened(message: ToolMessage, maxCharacters: number): ToolMessage {
+  const line = lineOf(message.content, maxCharacters);
+  const { content } = message;
+  const length = typeof content === "string" ? content.length : JSON.stringify(content).length;
+  return line.length < length ? withContent(message, line) : message;
+}
+
+function lineOf(content: MessageContent, maxCharacters: number): string {
+  const text = typeof content === "string" ? content : content.map((block) => blockText(block) || `[${block.type}]`).join(" ");
+  const line = text.replace(/\s+/g, " ").trim();
+  if (line.length <= maxCharacters) {
+    return line;
+  }
+  const ending = ellipsis.length < maxCharacters ? ellipsis : "";
+  return line.slice(0, graphemeBoundary(line, maxCharacters - ending.length)).trimEnd() + ending;
+}
