@@ -31,9 +31,9 @@ export const lifeCases: readonly StoreCase[] = [
     title: "an expired session shows nothing of its former life",
     async check(context) {
       const { store, session, wait } = context;
-      const first = await written(context, [human("q1"), record("a1")], { ttlMs: 80, side: { set: { field: "1" } }, fencingToken: 9 });
+      const first = await written(context, [human("q1"), record("a1")], { ttlMs: 300, side: { set: { field: "1" } }, fencingToken: 9 });
       assert.equal(first.next, 2);
-      await wait(160);
+      await wait(400);
       assert.equal((await store.readView(session)).epoch, "");
       assert.deepEqual((await store.readLog(session)).records, []);
       assert.deepEqual(await store.readSide(session, ""), {});
@@ -45,25 +45,25 @@ export const lifeCases: readonly StoreCase[] = [
   {
     title: "each append with a time to live begins it anew; one without leaves it alone",
     async check({ store, session, wait }) {
-      await store.append(session, { records: [record("a")], ttlMs: 150 });
-      await wait(100);
-      await store.append(session, { records: [record("b")], ttlMs: 150 });
-      await wait(100);
+      await store.append(session, { records: [record("a")], ttlMs: 500 });
+      await wait(300);
+      await store.append(session, { records: [record("b")], ttlMs: 500 });
+      await wait(300);
       await store.append(session, { records: [record("c")] });
       assert.equal((await store.readView(session)).next, 3);
-      await wait(110);
+      await wait(300);
       assert.equal((await store.readView(session)).epoch, "");
     },
   },
   {
     title: "a repetition and an append of nothing begin the time to live anew as well",
     async check({ store, session, wait }) {
-      await store.append(session, { records: [record("a")], ttlMs: 150 });
-      await wait(100);
-      await store.append(session, { records: [record("a")], ttlMs: 150 });
-      await wait(100);
-      await store.append(session, { records: [], ttlMs: 150 });
-      await wait(100);
+      await store.append(session, { records: [record("a")], ttlMs: 500 });
+      await wait(300);
+      await store.append(session, { records: [record("a")], ttlMs: 500 });
+      await wait(300);
+      await store.append(session, { records: [], ttlMs: 500 });
+      await wait(300);
       assert.equal((await store.readView(session)).next, 1);
     },
   },
@@ -79,12 +79,12 @@ export const lifeCases: readonly StoreCase[] = [
     title: "reductions and rewinds leave the expiry alone",
     async check(context) {
       const { store, session, wait } = context;
-      const view = await written(context, records("a", 4), { ttlMs: 150 });
+      const view = await written(context, records("a", 4), { ttlMs: 400 });
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
       const reduced = await store.readView(session);
       await store.rewind(session, { ...asRead(reduced), to: 3, forget: ["a4"] });
       assert.equal((await store.readView(session)).next, 3);
-      await wait(220);
+      await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
     },
   },

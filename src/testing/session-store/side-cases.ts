@@ -41,9 +41,9 @@ export const sideCases: readonly StoreCase[] = [
     title: "the first message of a session of side fields takes over its expiry",
     async check(context) {
       const { store, session, wait } = context;
-      await store.writeSide(session, { set: { field: "1" }, ttlMs: 100 });
+      await store.writeSide(session, { set: { field: "1" }, ttlMs: 400 });
       assert.equal((await written(context, records("a", 2))).next, 2);
-      await wait(160);
+      await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
       assert.deepEqual((await store.readLog(session)).records, []);
     },
@@ -124,10 +124,10 @@ export const sideCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session, wait } = context;
       await written(context, records("a", 2));
-      await store.writeSide(session, { set: { field: "1" }, ttlMs: 120 });
+      await store.writeSide(session, { set: { field: "1" }, ttlMs: 400 });
       await store.writeSide(session, { set: { field: "2" } });
       assert.equal((await store.readView(session)).next, 2);
-      await wait(200);
+      await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
       assert.deepEqual(await store.readSide(session, ""), {});
     },

@@ -1,0 +1,49 @@
+import { connectionOptions } from "../../src/store/connection-options.js";
+
+describe("connectionOptions", () => {
+  it("passes ioredis options through", () => {
+    const options = { host: "redis.internal", port: 6380, db: 2, password: "p", tls: { servername: "x" }, maxRetriesPerRequest: 2 };
+    expect(connectionOptions(options)).toEqual({ url: undefined, options });
+  });
+
+  it("translates node-redis options whose meaning is the same", () => {
+    const socket = { host: "redis.internal", port: 6380, connectTimeout: 2_000, noDelay: true, keepAlive: 5_000, family: 4 };
+    const config = { url: "redis://elsewhere:6381/3", username: "u", password: "p", database: 2, name: "app", socket, disableOfflineQueue: true };
+    expect(connectionOptions(config)).toEqual({
+      url: "redis://elsewhere:6381/3",
+      options: {
+        ...{ username: "u", password: "p", db: 2, connectionName: "app", enableOfflineQueue: false },
+        ...{ host: "redis.internal", port: 6380, connectTimeout: 2_000, noDelay: true, keepAlive: 5_000, family: 4 },
+      },
+    });
+  });
+
+  it("translates a Unix socket, and TLS with its certificates", () => {
+    expect(connectionOptions({ socket: { path: "/run/redis.sock" } }).options).toEqual({ path: "/run/redis.sock" });
+    const socket = { tls: true, host: "h", ca: "certificate", rejectUnauthorized: false, servername: "s" };
+    expect(connectionOptions({ socket }).options).toEqual({ host: "h", tls: { ca: "certificate", rejectUnauthorized: false, servername: "s" } });
+    expect(connectionOptions({ socket: { tls: false, host: "h" } }).options).toEqual({ host: "h" });
+  });
+
+  it("takes an option that is undefined as left out", () => {
+    expect(connectionOptions({ database: undefined, host: "h" })).toEqual({ url: undefined, options: { host: "h" } });
+    expect(connectionOptions({ database: 1, legacyMode: undefined, socket: { reconnectStrategy: undefined } }).options).toEqual({ db: 1 });
+  });
+
+  it.each([
+    ["config.socket.reconnectStrategy", { socket: { reconnectStrategy: () => 100 } }],
+    ["config.socket.ca", { socket: { ca: "certificate without tls" } }],
+    ["config.socket.keepAlive", { socket: { keepAlive: true } }],
+    ["config.socket.tls", { socket: { tls: {} } }],
+    ["config.socket", { socket: "redis.sock" }],
+    ["config.url", { url: 7 }],
+    ["config.legacyMode", { legacyMode: true }],
+    ["config.pingInterval", { pingInterval: 1_000 }],
+    ["config.commandsQueueMaxLength", { commandsQueueMaxLength: 5 }],
+    ["config.RESP", { RESP: 3 }],
+    ["config.db", { database: 1, db: 2 }],
+    ["config.constructor", { database: 1, constructor: 2 }],
+  ])("refuses %s by its name, because it cannot be translated exactly", (option, config) => {
+    expect(() => connectionOptions(config)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+  });
+});

@@ -1,0 +1,49 @@
+import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { record, records } from "../../src/testing/session-store/store-case.js";
+import type { MemoryEvent } from "../../src/events.js";
+
+describe("InMemorySessionStore", () => {
+  it("reports each call as one round trip, also one that is refused", async () => {
+    const events: MemoryEvent[] = [];
+    const store = new InMemorySessionStore({ onEvent: (event) => events.push(event) });
+    await store.append("s", { records: records("a", 2) });
+    await store.readView("s");
+    await expect(store.append("s", { records: [record("b")], expectedNext: 0 })).rejects.toMatchObject({ code: "position" });
+    expect(events.map((event) => event.type === "command" && [event.operation, event.sessionId])).toEqual([
+      ["append", "s"],
+      ["readView", "s"],
+      ["append", "s"],
+    ]);
+  });
+
+  it("lets go of expired sessions that nobody asks for again", async () => {
+    let now = 0;
+    const store = new InMemorySessionStore({ now: () => now });
+    for (let index = 0; index < 1_000; index += 1) {
+      await store.append(`old-${index}`, { records: [record("a")], ttlMs: 10 });
+    }
+    now = 100;
+    for (let index = 0; index < 1_001; index += 1) {
+      await store.append(`new-${index}`, { records: [record("a")] });
+    }
+    // With the clock put back, a session that were still held would show.
+    now = 0;
+    expect((await store.readView("old-5")).epoch).toBe("");
+    expect((await store.readView("new-5")).next).toBe(1);
+  });
+
+  it("takes limits of its own", async () => {
+    const store = new InMemorySessionStore({ maxMessageBytes: 100, maxAppendBytes: 150 });
+    await expect(store.append("s", { records: [{ ...record("a"), record: "x".repeat(101) }] })).rejects.toMatchObject({ code: "too_large" });
+    const two = ["a", "b"].map((id) => ({ ...record(id), record: "x".repeat(80) }));
+    await expect(store.append("s", { records: two })).rejects.toMatchObject({ code: "too_large" });
+    await store.append("s", { records: two.slice(1) });
+  });
+
+  it.each([["maxMessageBytes", 0], ["maxAppendBytes", 1.5], ["now", 5], ["onEvent", "log"], ["ttl", 5], ["maxMessageBytes", null]])(
+    "refuses the option %s: %j",
+    (option, value) => {
+      expect(() => new InMemorySessionStore({ [option]: value })).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+    },
+  );
+});

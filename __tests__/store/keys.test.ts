@@ -1,0 +1,55 @@
+import fc from "fast-check";
+import { checkSessionId, encodeSessionId, keyPrefixIssue, sessionKeys } from "../../src/store/keys.js";
+
+const sessionIds = fc
+  .string({ unit: "binary", minLength: 1, maxLength: 120 })
+  .filter((id) => Buffer.byteLength(id) <= 512 && !/\p{Surrogate}/u.test(id));
+
+describe("sessionKeys", () => {
+  it("puts prefix, hash tag and part into every key", () => {
+    expect(sessionKeys("app", "alice@example.com/7")).toEqual({
+      log: "app:{alice%40example.com%2F7}:log",
+      ids: "app:{alice%40example.com%2F7}:ids",
+      state: "app:{alice%40example.com%2F7}:state",
+      lease: "app:{alice%40example.com%2F7}:lease",
+    });
+  });
+
+  it("can be read back into the session id, so that ids that differ never share a key", () => {
+    fc.assert(
+      fc.property(sessionIds, (id) => {
+        const encoded = encodeSessionId(id);
+        expect(encoded).toMatch(/^([A-Za-z0-9._~-]|%[0-9A-F]{2})+$/);
+        expect(decodeURIComponent(encoded)).toBe(id);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("checkSessionId", () => {
+  it.each([["an empty id", ""], ["513 bytes", "x".repeat(513)], ["514 bytes in 257 characters", "é".repeat(257)], ["half of a pair", "a\ud83d"], ["a number", 7], ["null", null]])(
+    "refuses %s",
+    (_, id) => {
+      expect(() => checkSessionId(id)).toThrow(expect.objectContaining({ name: "ConfigurationError", option: "sessionId" }));
+    },
+  );
+
+  it.each([["512 bytes", "é".repeat(256)], ["braces", "{a}{b}"], ["a line break", "a\nb"], ["a whole pair", "👍"]])("accepts %s", (_, id) => {
+    expect(() => checkSessionId(id)).not.toThrow();
+  });
+
+  it("does not look through a huge string", () => {
+    expect(() => checkSessionId("x".repeat(50_000_000))).toThrow(/512 bytes/);
+  });
+});
+
+describe("keyPrefixIssue", () => {
+  it.each(["", "app{x}", "app}", "a b", "a\tb", "a\nb", "a\u0000", "a\u200bb", "a\u00a0"])("finds fault with %j", (prefix) => {
+    expect(keyPrefixIssue(prefix)).toMatch(/^must not /);
+  });
+
+  it.each(["lcmem", "app:chat", "é", "a-b_c.d"])("finds no fault with %j", (prefix) => {
+    expect(keyPrefixIssue(prefix)).toBeUndefined();
+  });
+});

@@ -1,0 +1,63 @@
+import { isPassing, isUnknownScript, toStoreError } from "../../src/store/store-errors.js";
+
+const call = { operation: "append", sessionId: "alice smith" };
+const reply = (message: string) => Object.assign(new Error(message), { name: "ReplyError" });
+
+describe("toStoreError", () => {
+  it.each([
+    ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.", "out_of_memory", true],
+    ["ERR Error running script (call to f_abc): @user_script:4: @user_script: 4: -OOM command not allowed when used memory > 'maxmemory'.", "out_of_memory", true],
+    ["READONLY You can't write against a read only replica.", "read_only", true],
+    ["WRONGTYPE Operation against a key holding the wrong kind of value", "wrong_type", false],
+    ["NOAUTH Authentication required.", "unavailable", false],
+    ["WRONGPASS invalid username-password pair or user is disabled.", "unavailable", false],
+    ["NOPERM this user has no permissions to run the 'evalsha' command", "unavailable", false],
+    ["LOADING Redis is loading the dataset in memory", "unavailable", true],
+    ["CLUSTERDOWN Hash slot not served", "unavailable", true],
+    ["TRYAGAIN Multiple keys request during rehashing of slot", "unavailable", true],
+    ["BUSY Redis is busy running a script.", "unavailable", true],
+    ["MISCONF Redis is configured to save RDB snapshots", "unavailable", true],
+    ["ERR user_script:3: attempt to index a nil value", "script_failed", false],
+  ])("gives %j its code", (message, code, retryable) => {
+    expect(toStoreError(reply(message), call)).toMatchObject({ name: "StoreError", code, retryable, operation: "append", sessionId: "alice smith" });
+  });
+
+  it.each([
+    ["connect ECONNREFUSED 127.0.0.1:1", "Error"],
+    ["Reached the max retries per request limit (which is 20).", "MaxRetriesPerRequestError"],
+    ["Connection is closed.", "Error"],
+    ["Stream isn't writeable and enableOfflineQueue options is false", "Error"],
+    ["Failed to refresh slots cache.", "ClusterAllFailedError"],
+  ])("calls a server that cannot be reached unavailable: %j", (message, name) => {
+    expect(toStoreError(Object.assign(new Error(message), { name }), call)).toMatchObject({ code: "unavailable", retryable: true });
+  });
+
+  it("gives the client's own command timeout the code timeout", () => {
+    expect(toStoreError(new Error("Command timed out"), call)).toMatchObject({ code: "timeout", retryable: true });
+  });
+
+  it("names what made a transaction fail", () => {
+    const aborted = Object.assign(reply("EXECABORT Transaction discarded because of previous errors."), { previousErrors: [reply("TRYAGAIN Multiple keys")] });
+    expect(isPassing(aborted)).toBe(true);
+    expect(toStoreError(aborted, call)).toMatchObject({ code: "unavailable", retryable: true });
+  });
+
+  it("shows neither the session id as it is, nor the arguments of the command", () => {
+    const error = Object.assign(reply("WRONGTYPE Operation against a key"), { command: { name: "evalsha", args: ["the text of a message"] } });
+    const shown = toStoreError(error, { ...call, sessionId: "line\nbreak" });
+    expect(shown.message).toContain("session line%0Abreak");
+    expect(shown.cause).toMatchObject({ name: "ReplyError", message: "WRONGTYPE Operation against a key" });
+    expect(JSON.stringify([shown, shown.cause, { ...(shown.cause as object) }])).not.toContain("the text");
+  });
+
+  it("keeps the errors of this package and takes what is no error", () => {
+    const own = toStoreError(reply("OOM"), call);
+    expect(toStoreError(own, call)).toBe(own);
+    expect(toStoreError("a bare string", call)).toMatchObject({ code: "unavailable" });
+  });
+
+  it("tells a flushed script from other errors", () => {
+    expect(isUnknownScript(reply("NOSCRIPT No matching script. Please use EVAL."))).toBe(true);
+    expect(isUnknownScript(reply("ERR no"))).toBe(false);
+  });
+});
