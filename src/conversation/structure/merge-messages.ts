@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { summaryKey } from "../roles.js";
 import { changeMessage } from "./change-message.js";
-import { blocksOf, speakerOf, without } from "./message-parts.js";
+import { blocksOf, isStandardContent, speakerOf, without } from "./message-parts.js";
 
 /**
  * One message that says what several of one speaker say, in their order, texts parted by a blank line. It has the other fields of the first, or,
@@ -14,6 +14,7 @@ export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
   return changeMessage(base, {
     content: mergeContent(messages),
     additional_kwargs: without(base.additional_kwargs, summaryKey),
+    ...(messages.some(isStandardContent) ? { response_metadata: { ...base.response_metadata, output_version: "v1" } } : {}),
     ...(sameName ? {} : { name: undefined }),
     ...(isModel ? mergeCalls(messages as AIMessage[]) : {}),
   });

@@ -55,7 +55,12 @@ export function blocksOf(message: BaseMessage): readonly Block[] {
   if (typeof content === "string") {
     return content === "" ? [] : [{ type: "text", text: content }];
   }
-  return Array.isArray(content) ? (content as Block[]) : [];
+  return Array.isArray(content) ? content.map(toBlock) : [];
+}
+
+/** Lists hold blocks; what is not one is text, or of no known kind. */
+function toBlock(element: unknown): Block {
+  return isPlainObject(element) ? (element as Block) : typeof element === "string" ? { type: "text", text: element } : { type: "unknown" };
 }
 
 /** True where the content is a list in LangChain's standard form, which adapters read in another way than a provider's own. */

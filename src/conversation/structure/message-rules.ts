@@ -9,12 +9,12 @@ export const earlyRules: readonly MessageRule[] = [
   knownRoles,
   readableCalls,
   noDoubledCalls,
+  noForeignBlocks,
+  noBlankText,
   signedThinking,
   followedReasoning,
-  noForeignBlocks,
   orderInMessage,
   wellFormedNames,
-  noBlankText,
   noEmptyAnswer,
 ];
 

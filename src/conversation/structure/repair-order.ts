@@ -38,7 +38,7 @@ function mergeSystemMessages(entries: readonly Entry[], session: RepairSession):
   for (const { index } of others) {
     session.repairs.push({ rule: "S04", index, action: "merged", message: "Merged a system message into the first." });
   }
-  const merged = { ...first, message: mergeMessages([first, ...others].map(({ message }) => message)) };
+  const merged = { ...first, merged: others.map(({ index }) => index), message: mergeMessages([first, ...others].map(({ message }) => message)) };
   return entries.flatMap((entry) => (entry === first ? [merged] : isSystem(entry) ? [] : [entry]));
 }
 
@@ -80,7 +80,8 @@ function mergeRun(run: readonly Entry[], { repairs }: RepairSession): readonly E
       repairs.push({ rule: "S06", index: entry.index, action: "merged", message });
     }
   }
-  return [{ index: base.index, message: mergeMessages(run.map(({ message }) => message)) }];
+  const merged = run.filter((entry) => entry !== base).map(({ index }) => index);
+  return [{ index: base.index, merged, message: mergeMessages(run.map(({ message }) => message)) }];
 }
 
 /** Lets the conversation begin with the user (S02), and the model speak between tool results and the user (S25). */
@@ -98,7 +99,7 @@ function repairBeginning(entries: readonly Entry[], session: RepairSession): rea
   if (session.choices.leadingMessages === "drop") {
     const found = entries.findIndex((entry, index) => index >= first && !isSystem(entry) && mayBeFirst(place, index));
     const end = found === -1 ? entries.length : found;
-    for (const { index } of entries.slice(first, end)) {
+    for (const index of entries.slice(first, end).flatMap(indexesOf)) {
       session.repairs.push({ rule: "S02", index, action: "removed", message: "Removed a message before the user's first." });
     }
     return [...entries.slice(0, first), ...entries.slice(end)];
@@ -136,7 +137,7 @@ function repairEnd(entries: readonly Entry[], session: RepairSession): readonly 
   const isPrefix = ({ message }: Entry) => profile.markedPrefix === "accepted" && message.additional_kwargs["prefix"] === true;
   const isTrailing = (entry: Entry) => speakerOf(entry.message) === "assistant" && callsOf(entry.message).length === 0 && !isPrefix(entry);
   const end = entries.findLastIndex((entry) => !isTrailing(entry)) + 1;
-  for (const { index } of entries.slice(end)) {
+  for (const index of entries.slice(end).flatMap(indexesOf)) {
     session.repairs.push({ rule: "S05", index, action: "removed", message: "Removed a message of the model from the end." });
   }
   return entries.slice(0, end);
@@ -144,4 +145,8 @@ function repairEnd(entries: readonly Entry[], session: RepairSession): readonly 
 
 function isSystem({ message }: Entry): boolean {
   return speakerOf(message) === "system";
+}
+
+function indexesOf({ index, merged = [] }: Entry): readonly number[] {
+  return [...merged, index];
 }

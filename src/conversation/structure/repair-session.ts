@@ -19,6 +19,8 @@ export interface StructureRepair {
 export interface Entry {
   readonly message: BaseMessage;
   readonly index: number;
+  /** Indexes of the messages that were merged into this one. */
+  readonly merged?: readonly number[];
 }
 
 /** What all parts of one repair share. */

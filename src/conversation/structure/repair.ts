@@ -63,11 +63,18 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
     repairTools,
     repairCallIds,
     foldTools,
+    repairMessagesWithoutCalls,
     mergeRuns,
     repairTurns,
     (given) => repairMessages(given, { session, rules: lastRules }),
   ];
   return parts.reduce((given, part) => part(given, session), entries);
+}
+
+/** A message whose calls were dropped may be left with nothing to say, and a result told by the user with what only a result may hold. */
+function repairMessagesWithoutCalls(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const mayHaveChanged = session.choices.missingResults === "drop" || session.criteria.hasTools === false;
+  return mayHaveChanged ? repairMessages(entries, { session, rules: earlyRules }) : entries;
 }
 
 interface MessageRepairs {

@@ -1,0 +1,133 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import {
+  builtInProfiles,
+  repairConversation,
+  validateConversation,
+  type BuiltInProfile,
+  type RepairOptions,
+} from "../../src/conversation/structure/index.js";
+import { brokenConversation, wordsOf } from "../support/broken-conversations.js";
+import { orderlyConversation } from "../support/conversations.js";
+import { anyMessage } from "../support/message-arbitraries.js";
+
+const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
+
+const anyOptions: fc.Arbitrary<RepairOptions> = fc.record(
+  {
+    profile: fc.constantFrom(...profiles),
+    purpose: fc.constantFrom("history", "model-input"),
+    hasTools: fc.boolean(),
+    storesReasoning: fc.boolean(),
+    missingResults: fc.constantFrom("fill", "drop"),
+    emptyMessages: fc.constantFrom("fill", "drop"),
+    systemMessages: fc.constantFrom("move", "drop"),
+    leadingMessages: fc.constantFrom("fill", "drop"),
+    trailingMessages: fc.constantFrom("keep", "drop"),
+    unknownRoles: fc.constantFrom("user", "drop"),
+  },
+  { requiredKeys: ["profile"] },
+);
+
+/** Errors that a repair leaves to the application: nothing to answer, and the model's own message at the end. */
+function leftOver(messages: readonly BaseMessage[], options: RepairOptions): string[] {
+  const mayStay = options.trailingMessages === "drop" ? ["S01"] : ["S01", "S05"];
+  return validateConversation(messages, options)
+    .filter(({ severity, rule }) => severity === "error" && !mayStay.includes(rule))
+    .map(({ rule, index, message }) => `${rule}@${index} ${message}`);
+}
+
+describe("repairConversation, for every profile and with every choice,", () => {
+  const withOptions = (messages: fc.Arbitrary<BaseMessage[]>) => fc.tuple(messages, anyOptions);
+
+  it("leaves no error but those that only the application can put right", () => {
+    fc.assert(
+      fc.property(withOptions(brokenConversation()), ([messages, options]) => {
+        expect(leftOver(repairConversation(messages, options).messages, options)).toEqual([]);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it("leaves no error in messages of any kind", () => {
+    fc.assert(
+      fc.property(withOptions(fc.array(anyMessage(), { maxLength: 12 })), ([messages, options]) => {
+        expect(leftOver(repairConversation(messages, options).messages, options)).toEqual([]);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it("changes nothing the second time", () => {
+    fc.assert(
+      fc.property(withOptions(brokenConversation()), ([messages, options]) => {
+        const once = repairConversation(messages, options).messages;
+        const twice = repairConversation(once, options);
+        expect(twice.repairs).toEqual([]);
+        expect(areSame(twice.messages, once)).toBe(true);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it("gives the same result for the same messages, and leaves those as they are", () => {
+    fc.assert(
+      fc.property(withOptions(brokenConversation()), ([messages, options]) => {
+        const before = JSON.stringify(messages);
+        const first = repairConversation(messages, options);
+        expect(JSON.stringify(messages)).toBe(before);
+        expect(JSON.stringify(repairConversation(messages, options))).toBe(JSON.stringify(first));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("gives a conversation without errors back as the same objects", () => {
+    fc.assert(
+      fc.property(withOptions(fc.oneof(brokenConversation({ maxLength: 4 }), orderlyConversation())), ([messages, options]) => {
+        const isValid = validateConversation(messages, options).every(({ severity }) => severity !== "error");
+        const { messages: repaired, repairs } = repairConversation(messages, options);
+        if (isValid) {
+          expect(repairs).toEqual([]);
+          expect(areSame(repaired, messages)).toBe(true);
+        } else {
+          const onlyLeftOver = leftOver(messages, options).length === 0;
+          expect(repairs.length > 0 || onlyLeftOver).toBe(true);
+        }
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it("loses no text without a report at its message", () => {
+    fc.assert(
+      fc.property(withOptions(brokenConversation()), ([messages, options]) => {
+        const { messages: repaired, repairs } = repairConversation(messages, options);
+        const kept = new Set(repaired.flatMap(wordsOf));
+        const told = new Set(repairs.filter(({ action }) => action === "removed" || action === "changed").map(({ index }) => index));
+        const lost = messages.flatMap((message, index) => (wordsOf(message).every((word) => kept.has(word)) || told.has(index) ? [] : [index]));
+        expect(lost).toEqual([]);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it("keeps every message that it does not report as the same object", () => {
+    fc.assert(
+      fc.property(withOptions(brokenConversation()), ([messages, options]) => {
+        const { messages: repaired, repairs } = repairConversation(messages, options);
+        const present = new Set(repaired);
+        const told = new Set(repairs.map(({ index }) => index));
+        const silent = messages.flatMap((message, index) => (present.has(message) || told.has(index) ? [] : [index]));
+        // The message that others are merged into, and the results of a call that got another id, are reported at those others.
+        const reportedElsewhere = repairs.some(({ action, rule }) => action === "merged" || rule === "S11" || rule === "S13");
+        expect(reportedElsewhere ? [] : silent).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+function areSame(some: readonly BaseMessage[], others: readonly BaseMessage[]): boolean {
+  return some.length === others.length && some.every((message, index) => message === others[index]);
+}
