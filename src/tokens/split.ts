@@ -1,0 +1,122 @@
+import { classAt, digit, lineBreak, lowercase, mark, otherLetter, runEnd, space, symbol, uppercase, widthAt } from "./character-classes.js";
+
+/** Where the piece of the text that begins at `from` ends. Pieces are tokenized one by one; no token crosses from one to the next. */
+export type Splitter = (text: string, from: number) => number;
+
+const letter = uppercase | lowercase | otherLetter;
+const wordStart = uppercase | otherLetter | mark;
+const wordRest = lowercase | otherLetter | mark;
+const contractions = ["s", "t", "re", "ve", "m", "ll", "d"];
+
+/**
+ * The pieces of `o200k_base`: what its published pattern matches, found by hand because a regular expression cannot be interrupted and
+ * overflows its stack on a run of some million characters. Reads each character a bounded number of times.
+ */
+export function splitO200k(text: string, from: number): number {
+  const first = classAt(text, from);
+  if ((first & digit) !== 0) {
+    return digitsEnd(text, from);
+  }
+  const end = prefixedEnd(text, { from, first, word: casedWordEnd }) || prefixedEnd(text, { from, first, word: capitalsEnd });
+  return end > 0 ? contractionEnd(text, end) : symbolsOrSpaceEnd(text, from, true);
+}
+
+/** The pieces of `cl100k_base`, likewise. */
+export function splitCl100k(text: string, from: number): number {
+  const contracted = contractionEnd(text, from);
+  if (contracted > from) {
+    return contracted;
+  }
+  const first = classAt(text, from);
+  if ((first & digit) !== 0) {
+    return digitsEnd(text, from);
+  }
+  return prefixedEnd(text, { from, first, word: lettersEnd }) || symbolsOrSpaceEnd(text, from, false);
+}
+
+/** The end of a word that may have one character of another kind (a space, a bracket) in front; 0 where there is no word. */
+function prefixedEnd(text: string, { from, first, word }: { from: number; first: number; word: Splitter }): number {
+  if ((first & (letter | lineBreak)) === 0) {
+    const start = from + widthAt(text, from);
+    const end = word(text, start);
+    if (end > start) {
+      return end;
+    }
+  }
+  const end = word(text, from);
+  return end > from ? end : 0;
+}
+
+function capitalsEnd(text: string, from: number): number {
+  return runEnd(text, from, wordStart);
+}
+
+function lettersEnd(text: string, from: number): number {
+  return runEnd(text, from, letter);
+}
+
+/** `[Lu Lt Lm Lo M]*[Ll Lm Lo M]+`, with the pattern's backtracking: the run of the first set gives back up to its last uncased character. */
+function casedWordEnd(text: string, from: number): number {
+  const end = runEnd(text, from, wordStart);
+  const rest = runEnd(text, end, wordRest);
+  return rest > end ? rest : lastUncasedEnd(text, from, end);
+}
+
+function lastUncasedEnd(text: string, from: number, to: number): number {
+  if (runEnd(text, from, uppercase) === to) {
+    return 0;
+  }
+  let end = to;
+  while ((classAt(text, startOfLast(text, end)) & wordRest) === 0) {
+    end = startOfLast(text, end);
+  }
+  return end;
+}
+
+/** Where the last code point before `end` begins. */
+function startOfLast(text: string, end: number): number {
+  return end > 1 && widthAt(text, end - 2) === 2 ? end - 2 : end - 1;
+}
+
+/** The end of `'s`, `'re` and the like at an index, in either case; the index itself where there is none. */
+function contractionEnd(text: string, from: number): number {
+  if (text.charCodeAt(from) !== 0x27) {
+    return from;
+  }
+  const ending = text.slice(from + 1, from + 3).replace(/[A-Z]/g, (capital) => capital.toLowerCase());
+  const found = contractions.find((contraction) => ending.startsWith(contraction));
+  return found === undefined ? from : from + 1 + found.length;
+}
+
+/** Symbols with a space in front and line breaks behind (in o200k_base also slashes), or white space. */
+function symbolsOrSpaceEnd(text: string, from: number, slashes: boolean): number {
+  const symbols = text.charCodeAt(from) === 0x20 ? from + 1 : from;
+  const end = runEnd(text, symbols, symbol);
+  if (end === symbols) {
+    return spaceEnd(text, from);
+  }
+  let trailing = runEnd(text, end, lineBreak);
+  while (slashes && text.charCodeAt(trailing) === 0x2f) {
+    trailing = runEnd(text, trailing + 1, lineBreak);
+  }
+  return trailing;
+}
+
+function digitsEnd(text: string, from: number): number {
+  let end = from;
+  for (let count = 0; count < 3 && end < text.length && (classAt(text, end) & digit) !== 0; count += 1) {
+    end += widthAt(text, end);
+  }
+  return end;
+}
+
+/** White space up to its last line break; else all but the last character, which belongs to what follows. */
+function spaceEnd(text: string, from: number): number {
+  const end = runEnd(text, from, space);
+  const run = text.slice(from, end);
+  const lastBreak = Math.max(run.lastIndexOf("\n"), run.lastIndexOf("\r"));
+  if (lastBreak >= 0) {
+    return from + lastBreak + 1;
+  }
+  return end < text.length && end - from > 1 ? end - 1 : end;
+}
