@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 
 /** Where to look for redis-server, and what Debian's package has to offer; given by tests only. */
 interface RedisPlaces {
@@ -9,7 +9,8 @@ interface RedisPlaces {
   readonly link?: string;
 }
 
-const defaultLink = join(__dirname, "../../.cache/redis-server");
+/** In the folder that npm scripts run in; this file is loaded as CommonJS by the tests and as ESM by the demo. */
+const defaultLink = resolve(".cache/redis-server");
 
 /** Debian's redis-tools holds the one program that is server and checker, by the name that it is called by; redis-server adds a link and a service. */
 const serverProgram = "/usr/bin/redis-check-rdb";

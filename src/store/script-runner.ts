@@ -36,11 +36,13 @@ interface Deadline {
 /**
  * Sends commands and scripts, each call within the command timeout.
  *
- * Scripts go by their hash; a server that does not know it gets the text. What a cluster or a starting server refuses for the moment is
+ * A script goes as text the first time, so that a server that never saw it costs no second round trip, and by its hash from then on; a server
+ * that forgot it gets the text again. What a cluster or a starting server refuses for the moment is
  * tried again until the time is up. Every flight is reported as a `command` event. Errors are {@link StoreError}s.
  */
 export class ScriptRunner {
   readonly #options: ScriptRunnerOptions;
+  readonly #sent = new Set<string>();
   #closed = false;
 
   constructor(options: ScriptRunnerOptions) {
@@ -50,14 +52,21 @@ export class ScriptRunner {
   /** The script's reply. */
   async run(name: CallName, call: ScriptCall): Promise<unknown> {
     const deadline = this.#deadline(name);
+    const { sha, source } = call.script;
     const rest = [call.keys.length, ...call.keys, ...call.args];
+    const asText = () => this.#attempt(deadline, this.#sender({ verb: "eval", args: [source, ...rest] }, call));
+    if (!this.#sent.has(sha)) {
+      const reply = await asText();
+      this.#sent.add(sha);
+      return reply;
+    }
     try {
-      return await this.#attempt(deadline, this.#sender({ verb: "evalsha", args: [call.script.sha, ...rest] }, call));
+      return await this.#attempt(deadline, this.#sender({ verb: "evalsha", args: [sha, ...rest] }, call));
     } catch (error) {
       if (!isUnknownScript(error)) {
         throw error;
       }
-      return await this.#attempt(deadline, this.#sender({ verb: "eval", args: [call.script.source, ...rest] }, call));
+      return await asText();
     }
   }
 

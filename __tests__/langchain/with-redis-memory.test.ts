@@ -1,0 +1,287 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { StringOutputParser } from "@langchain/core/output_parsers";
+import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { RedisChatMemory, type RedisChatMemoryOptions } from "../../src/memory/index.js";
+import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import type { MemoryEvent } from "../../src/events.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { echoModel, ScriptedModel } from "../support/scripted-model.js";
+
+const session = { configurable: { sessionId: "ann" } };
+
+function newMemory(options: Partial<RedisChatMemoryOptions> = {}) {
+  const events: MemoryEvent[] = [];
+  const memory = new RedisChatMemory({ store: new InMemorySessionStore(), onEvent: (event) => events.push(event), ...options });
+  const stored = async (sessionId = "ann") => (await memory.history(sessionId).getTranscript()).map(({ text }) => text);
+  return { memory, events, stored };
+}
+
+function promptChain(model = echoModel()) {
+  const prompt = ChatPromptTemplate.fromMessages([["system", "Be kind."], new MessagesPlaceholder("history"), ["human", "{input}"]]);
+  return { model, chain: prompt.pipe(model) };
+}
+
+describe("withRedisMemory, what it stores and shows", () => {
+  it("keeps a conversation under a history key", async () => {
+    const { memory, stored } = newMemory();
+    const { model, chain } = promptChain();
+    const agent = withRedisMemory(chain, { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
+    await agent.invoke({ input: "one" }, session);
+    const answer = await agent.invoke({ input: "two" }, session);
+    expect(answer.text).toBe("reply to two");
+    expect(model.sent[1]!.map(({ text }) => text)).toEqual(["Be kind.", "one", "reply to one", "two"]);
+    expect(await stored()).toEqual(["one", "reply to one", "two", "reply to two"]);
+  });
+
+  it.each([
+    ["text", "one"],
+    ["a message", human("one")],
+    ["messages", [human("one")]],
+    ["message-likes", [["human", "one"]] as [string, string][]],
+    ["an object with one key", { question: "one" }],
+    ["an object with the key `input`", { input: [human("one")], style: "short" }],
+  ])("takes %s as input, with no key named", async (_, input) => {
+    const { memory, stored } = newMemory();
+    const model = echoModel();
+    await withRedisMemory(model, { memory }).invoke(input as never, session);
+    await withRedisMemory(model, { memory }).invoke("two", session);
+    expect(await stored()).toEqual(["one", "reply to one", "two", "reply to two"]);
+    expect(model.sent[1]!.map(({ text }) => text)).toEqual(["one", "reply to one", "two"]);
+  });
+
+  it("puts history and input under the input key where that alone is named", async () => {
+    const { memory } = newMemory();
+    const seen: unknown[] = [];
+    const runnable = RunnableLambda.from((input: { messages: BaseMessage[]; style: string }) => {
+      seen.push({ style: input.style, texts: input.messages.map(({ text }) => text) });
+      return { answer: "ok", more: 1 };
+    });
+    const agent = withRedisMemory(runnable, { memory, inputMessagesKey: "messages", outputMessagesKey: "answer" });
+    await agent.invoke({ messages: "one", style: "short" }, session);
+    await agent.invoke({ messages: [human("two")], style: "long" }, session);
+    expect(seen).toEqual([
+      { style: "short", texts: ["one"] },
+      { style: "long", texts: ["one", "ok", "two"] },
+    ]);
+  });
+
+  it("stores only what is new of an output that repeats the input, as agents give it", async () => {
+    const { memory, stored } = newMemory();
+    const agentLike = RunnableLambda.from(({ messages }: { messages: BaseMessage[] }) => ({
+      messages: [...messages, ai(`seen ${messages.length}`)],
+    }));
+    const agent = withRedisMemory(agentLike, { memory, inputMessagesKey: "messages", outputMessagesKey: "messages" });
+    await agent.invoke({ messages: "one" }, session);
+    await agent.invoke({ messages: "two" }, session);
+    expect(await stored()).toEqual(["one", "seen 1", "two", "seen 3"]);
+  });
+
+  it("stores only what is new even if the agent copied its input without ids", async () => {
+    const { memory, stored } = newMemory();
+    const copying = RunnableLambda.from((messages: BaseMessage[]) => [
+      ...messages.map((message) => (message.getType() === "ai" ? new AIMessage(message.text) : new HumanMessage(message.text))),
+      ai(`seen ${messages.length}`),
+    ]);
+    const agent = withRedisMemory(copying, { memory });
+    await agent.invoke("one", session);
+    await agent.invoke("two", session);
+    expect(await stored()).toEqual(["one", "seen 1", "two", "seen 3"]);
+  });
+
+  it("stores whole tool steps of a turn", async () => {
+    const { memory } = newMemory();
+    const agent = withRedisMemory(RunnableLambda.from(() => [aiCalls("c1", "c2"), tool("c1"), tool("c2"), ai("done")]), { memory });
+    await agent.invoke("go", session);
+    const transcript = await memory.history("ann").getTranscript();
+    expect(transcript.map((message) => message.getType())).toEqual(["human", "ai", "tool", "tool", "ai"]);
+  });
+
+  it("stores the text of a parser as an AI message", async () => {
+    const { memory } = newMemory();
+    const agent = withRedisMemory(echoModel().pipe(new StringOutputParser()), { memory });
+    expect(await agent.invoke("one", session)).toBe("reply to one");
+    expect((await memory.history("ann").getMessages()).map((message) => message.getType())).toEqual(["human", "ai"]);
+  });
+
+  it("leaves the caller's input as it was", async () => {
+    const { memory } = newMemory();
+    const input = { input: [human("one")] };
+    const before = structuredClone(JSON.stringify(input));
+    await withRedisMemory(echoModel(), { memory }).invoke(input, session);
+    expect(JSON.stringify(input)).toBe(before);
+    expect(input.input[0]!.id).toBeUndefined();
+  });
+});
+
+describe("withRedisMemory, streaming", () => {
+  it("passes every chunk on and stores the whole answer as one message", async () => {
+    const { memory, stored } = newMemory();
+    const chunks: string[] = [];
+    for await (const chunk of await withRedisMemory(echoModel(), { memory }).stream("a b", session)) {
+      chunks.push(chunk.text);
+    }
+    expect(chunks).toEqual(["reply ", "to ", "a ", "b"]);
+    expect(await stored()).toEqual(["a b", "reply to a b"]);
+    const [, answer] = await memory.history("ann").getMessages();
+    expect(answer!.constructor.name).toBe("AIMessage");
+  });
+
+  it("stores the joined text of a streaming parser", async () => {
+    const { memory, stored } = newMemory();
+    const agent = withRedisMemory(echoModel().pipe(new StringOutputParser()), { memory });
+    let text = "";
+    for await (const chunk of await agent.stream("a b", session)) {
+      text += chunk;
+    }
+    expect(text).toBe("reply to a b");
+    expect(await stored()).toEqual(["a b", "reply to a b"]);
+  });
+
+  it("stores nothing of a stream that is not read to its end", async () => {
+    const { memory, stored } = newMemory();
+    for await (const chunk of await withRedisMemory(echoModel(), { memory }).stream("a b", session)) {
+      expect(chunk.text).toBe("reply ");
+      break;
+    }
+    expect(await stored()).toEqual([]);
+  });
+
+  it("emits the events of the model under its own run, and stores the turn", async () => {
+    const { memory, stored } = newMemory();
+    const events: string[] = [];
+    for await (const event of withRedisMemory(echoModel(), { memory }).streamEvents("a b", { ...session, version: "v2" })) {
+      events.push(`${event.event} ${event.name}`);
+    }
+    expect(events[0]).toBe("on_chain_start RunnableWithRedisMemory");
+    expect(events).toContain("on_chat_model_stream ScriptedModel");
+    expect(events.at(-1)).toBe("on_chain_end RunnableWithRedisMemory");
+    expect(await stored()).toEqual(["a b", "reply to a b"]);
+  });
+});
+
+describe("withRedisMemory, when something goes wrong", () => {
+  it("stores nothing when the run fails", async () => {
+    const { memory, stored } = newMemory();
+    const agent = withRedisMemory(new ScriptedModel(() => new Error("model is down")), { memory });
+    await expect(agent.invoke("one", session)).rejects.toThrow("model is down");
+    await expect(collect(agent.stream("one", session))).rejects.toThrow("model is down");
+    expect(await stored()).toEqual([]);
+  });
+
+  it("stores nothing when the run is aborted, even if the model answers after all", async () => {
+    const { memory, stored } = newMemory();
+    const controller = new AbortController();
+    const agent = withRedisMemory(
+      RunnableLambda.from(async () => {
+        controller.abort();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        return "too late";
+      }),
+      { memory },
+    );
+    await expect(agent.invoke("one", { ...session, signal: controller.signal })).rejects.toThrow();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(await stored()).toEqual([]);
+  });
+
+  it("rejects when the turn could not be stored", async () => {
+    const store = new InMemorySessionStore();
+    store.append = () => Promise.reject(new Error("no space"));
+    const { memory } = newMemory({ store });
+    const agent = withRedisMemory(echoModel(), { memory });
+    await expect(agent.invoke("one", session)).rejects.toThrow("no space");
+    await expect(collect(agent.stream("one", session))).rejects.toThrow("no space");
+    await expect(agent.batch(["one"], session)).rejects.toThrow("no space");
+  });
+
+  it("says what to do when no session is named", async () => {
+    const { memory } = newMemory();
+    const agent = withRedisMemory(echoModel(), { memory });
+    await expect(agent.invoke("one")).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
+    await expect(agent.invoke("one", { configurable: { sessionId: "" } })).rejects.toMatchObject({ option: "sessionId" });
+    await expect(agent.invoke("one", { configurable: { sessionId: 7 } })).rejects.toMatchObject({ option: "sessionId" });
+  });
+
+  it("says which key to name when it finds no messages", async () => {
+    const { memory } = newMemory();
+    await expect(withRedisMemory(echoModel(), { memory }).invoke({ a: 1, b: 2 }, session)).rejects.toMatchObject({ option: "inputMessagesKey" });
+    const silent = withRedisMemory(RunnableLambda.from(() => ({ a: 1, b: 2 })), { memory });
+    await expect(silent.invoke("one", session)).rejects.toMatchObject({ option: "outputMessagesKey" });
+  });
+
+  it("refuses options that cannot be meant", () => {
+    const { memory } = newMemory();
+    expect(() => withRedisMemory(echoModel(), { memory: {} as never })).toThrow(expect.objectContaining({ option: "memory" }));
+    expect(() => withRedisMemory(echoModel(), { memory, historyMessagesKey: "" })).toThrow(expect.objectContaining({ option: "historyMessagesKey" }));
+    expect(() => withRedisMemory(echoModel(), { memory, historyKey: "x" } as never)).toThrow(expect.objectContaining({ option: "historyKey" }));
+  });
+});
+
+describe("withRedisMemory, sessions and turns", () => {
+  it("keeps the sessions of a batch apart", async () => {
+    const { memory, stored } = newMemory();
+    const agent = withRedisMemory(promptChain().chain, { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
+    await agent.batch(
+      [{ input: "ann-secret" }, { input: "bob-secret" }],
+      [{ configurable: { sessionId: "ann" } }, { configurable: { sessionId: "bob" } }],
+    );
+    expect(await stored("ann")).toEqual(["ann-secret", "reply to ann-secret"]);
+    expect(await stored("bob")).toEqual(["bob-secret", "reply to bob-secret"]);
+  });
+
+  it("stores each turn of a batch on one session once, whole", async () => {
+    const { memory, stored } = newMemory();
+    await withRedisMemory(echoModel(), { memory }).batch(["one", "two"], session);
+    const texts = await stored();
+    expect(texts).toHaveLength(4);
+    for (const input of ["one", "two"]) {
+      expect(texts[texts.indexOf(input) + 1]).toBe(`reply to ${input}`);
+    }
+  });
+
+  it("finds the session by the option, as text or as a function of the config", async () => {
+    const { memory, stored } = newMemory();
+    await withRedisMemory(echoModel(), { memory, sessionId: "fixed" }).invoke("one");
+    const byUser = withRedisMemory(echoModel(), { memory, sessionId: ({ configurable }) => configurable?.["user"] as string });
+    await byUser.invoke("two", { configurable: { user: "carl" } });
+    expect(await stored("fixed")).toEqual(["one", "reply to one"]);
+    expect(await stored("carl")).toEqual(["two", "reply to two"]);
+  });
+
+  it("adds nothing when a job is retried under the same turnId", async () => {
+    const { memory, stored } = newMemory();
+    const agent = withRedisMemory(RunnableLambda.from(() => new AIMessage("done")), { memory });
+    const config = { configurable: { sessionId: "ann", turnId: "job-7" } };
+    await agent.invoke("go", config);
+    await agent.invoke("go", config);
+    expect(await stored()).toEqual(["go", "done"]);
+  });
+
+  it("makes an interrupted tool call acceptable to the model, and leaves the stored messages as they are", async () => {
+    const { memory, events } = newMemory();
+    await memory.history("ann").addMessages([human("go"), aiCalls("c1")]);
+    const model = echoModel();
+    await withRedisMemory(model, { memory }).invoke("still there?", session);
+    expect(model.sent[0]!.map((message) => message.getType())).toEqual(["human", "ai", "tool", "human"]);
+    expect(events).toContainEqual(expect.objectContaining({ type: "repaired", sessionId: "ann", rules: ["S08"] }));
+    const transcript = await memory.history("ann").getTranscript();
+    expect(transcript.map((message) => message.getType())).toEqual(["human", "ai", "human", "ai"]);
+  });
+
+  it("lets the user's turn bring the result of a call that waits for it", async () => {
+    const { memory } = newMemory();
+    await memory.history("ann").addMessages([human("go"), aiCalls("c1")]);
+    const model = echoModel();
+    await withRedisMemory(model, { memory }).invoke([tool("c1", "42")], session);
+    expect(model.sent[0]!.map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
+    expect(model.sent[0]![2]!.text).toBe("42");
+  });
+});
+
+async function collect(stream: Promise<AsyncIterable<unknown>>): Promise<void> {
+  for await (const _ of await stream) {
+    // Only the end matters.
+  }
+}

@@ -1,0 +1,12 @@
+import { Redis } from "ioredis";
+import { checkCommittedReductions } from "../support/committed-reductions.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+describe("a committed reduction, in Redis", () => {
+  const client = new Redis(sharedRedisUrl());
+  afterAll(() => client.quit());
+
+  it("is read back as the reducer gave it, for our reducers, clipping ones and foreign ones, and keeps the transcript", async () => {
+    await checkCommittedReductions(() => ({ client, keyPrefix: uniquePrefix() }), 40);
+  }, 60_000);
+});

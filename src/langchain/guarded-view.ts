@@ -1,0 +1,25 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { repairConversation } from "../conversation/structure/index.js";
+import { report } from "../events.js";
+import { sessionOf, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+
+/**
+ * The session's view as it can stand before the messages that the user brings: what providers would refuse is repaired and reported.
+ *
+ * The repair sees both, because a tool result that the user brings answers a call at the end of the view. What the user brings is never changed.
+ */
+export async function guardedView(history: RedisChatMessageHistory, brought: readonly BaseMessage[]): Promise<BaseMessage[]> {
+  const view = await history.getMessages();
+  const { messages, repairs } = repairConversation([...view, ...brought], { profile: "langchain" });
+  if (repairs.length === 0) {
+    return view;
+  }
+  const before = messages.length - brought.length;
+  const intact = brought.every((message, index) => messages[before + index] === message);
+  report(sessionOf(history).context.onEvent, {
+    type: "repaired",
+    sessionId: history.sessionId,
+    rules: [...new Set(repairs.map(({ rule }) => rule))],
+  });
+  return intact ? messages.slice(0, before) : repairConversation(view, { profile: "langchain" }).messages;
+}
