@@ -1,0 +1,295 @@
+import {
+  AIMessage,
+  AIMessageChunk,
+  type BaseMessage,
+  ChatMessage,
+  FunctionMessage,
+  HumanMessage,
+  HumanMessageChunk,
+  mapStoredMessagesToChatMessages,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+  ToolMessageChunk,
+  type StoredMessage,
+} from "@langchain/core/messages";
+import { decodeRecord, digestMessage, encodeMessage } from "../../src/codec/index.js";
+import { RecordError } from "../../src/errors.js";
+import { aiCalls, human, tool } from "../support/messages.js";
+import { publicFields } from "../support/public-fields.js";
+
+const roundTrip = (message: BaseMessage): BaseMessage => decodeRecord(encodeMessage(message, { id: message.id ?? "m1" }).record).message;
+
+const rich: BaseMessage[] = [
+  new HumanMessage({ content: [{ type: "text", text: "Was ist das?" }, { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }], id: "h1", name: "Bo" }),
+  new SystemMessage({ content: "Be brief.", id: "s1", additional_kwargs: { __openai_role__: "developer" } }),
+  new AIMessage({
+    content: "",
+    id: "a1",
+    name: "agent",
+    tool_calls: [{ type: "tool_call", id: "c1", name: "search", args: { q: "x", filters: { b: 1, a: [null, true] } } }],
+    invalid_tool_calls: [{ type: "invalid_tool_call", id: "c2", name: "search", args: "{", error: "Malformed args." }],
+    usage_metadata: { input_tokens: 3, output_tokens: 4, total_tokens: 7, input_token_details: { cache_read: 2 } },
+    response_metadata: { model_name: "m", finish_reason: "tool_calls" },
+    additional_kwargs: { refusal: null },
+  }),
+  new ToolMessage({ content: "42", id: "t1", tool_call_id: "c1", name: "search", artifact: { rows: [[1, 2]] }, status: "error", metadata: { ms: 3 } }),
+  new ChatMessage({ content: "hm", id: "g1", role: "moderator" }),
+  new FunctionMessage({ content: "ok", id: "f1", name: "legacy" }),
+];
+
+describe("a record", () => {
+  it("begins with its type, so that rounds are found without parsing it", () => {
+    expect(encodeMessage(human("hi"), { id: "m1" })).toEqual({
+      id: "m1",
+      digest: expect.stringMatching(/^[0-9a-f]{12}$/) as string,
+      record: '{"type":"human","data":{"content":"hi","id":"m1"},"meta":{"v":1}}',
+    });
+  });
+
+  it("holds token counts by counter, apart from the message", () => {
+    const { record, digest } = encodeMessage(human("hi"), { id: "m1", tokens: { o200k: 8 } });
+    expect(record).toBe('{"type":"human","data":{"content":"hi","id":"m1"},"meta":{"v":1,"tokens":{"o200k":8}}}');
+    expect(decodeRecord(record).tokens).toEqual({ o200k: 8 });
+    expect(digest).toBe(encodeMessage(human("hi"), { id: "m2" }).digest);
+  });
+
+  it.each(rich.map((message) => [message.getType(), message] as const))("of type %s brings back every field and the class", (_, message) => {
+    const decoded = roundTrip(message);
+    expect(publicFields(decoded)).toStrictEqual(publicFields(message));
+    expect(decoded).toEqual(message);
+    expect(decoded.constructor).toBe(message.constructor);
+    expect(decoded.contentBlocks).toEqual(message.contentBlocks);
+    expect(JSON.parse(JSON.stringify(decoded))).toEqual(JSON.parse(JSON.stringify(message)));
+  });
+
+  it("is read by LangChain's own reader", () => {
+    const stored = rich.map((message) => JSON.parse(encodeMessage(message, { id: message.id! }).record) as StoredMessage);
+    expect(mapStoredMessagesToChatMessages(stored).map(publicFields)).toEqual(rich.map(publicFields));
+  });
+
+  it("keeps the order of keys in arguments and content, which prompt caches depend on", () => {
+    const message = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "n", args: { z: 1, a: { y: 1, b: 2 } } }] });
+    expect(JSON.stringify((roundTrip(message) as AIMessage).tool_calls![0]!.args)).toBe('{"z":1,"a":{"y":1,"b":2}}');
+  });
+});
+
+describe("a message as it is now", () => {
+  it("keeps an id, a name and metadata that were set after it was made", () => {
+    const message = human("hi");
+    message.id = "late";
+    message.name = "Bo";
+    message.response_metadata = { seen: true };
+    expect(publicFields(roundTrip(message))).toStrictEqual(publicFields(message));
+  });
+
+  it("keeps content and calls that were replaced after it was made", () => {
+    const message = aiCalls("c1");
+    message.content = "changed";
+    message.tool_calls = [];
+    expect(publicFields(roundTrip(message))).toStrictEqual({ ...publicFields(message), id: "m1" });
+  });
+
+  it("does not take over a call that v1 content lacks", () => {
+    const message = new AIMessage({ contentBlocks: [{ type: "text", text: "x" }] });
+    message.tool_calls = [{ type: "tool_call", id: "c1", name: "n", args: {} }];
+    expect(publicFields(roundTrip(message))).toStrictEqual({ ...publicFields(message), id: "m1" });
+  });
+
+  it.each([
+    ["ai", new AIMessage({ contentBlocks: [{ type: "reasoning", reasoning: "hm" }, { type: "text", text: "x" }], tool_calls: [{ id: "c", name: "n", args: {} }] })],
+    ["human", new HumanMessage({ contentBlocks: [{ type: "text", text: "x" }, { type: "image", url: "https://example.com/a.png" }] })],
+    ["tool", new ToolMessage({ contentBlocks: [{ type: "text", text: "x" }], tool_call_id: "c" } as never)],
+  ])("made from contentBlocks (%s) gives the same content and content blocks", (_, message: BaseMessage) => {
+    const decoded = roundTrip(message);
+    expect(decoded.content).toEqual(message.content);
+    expect(decoded.content).not.toHaveLength(0);
+    expect(decoded.contentBlocks).toEqual(message.contentBlocks);
+    expect(decoded.response_metadata).toEqual({ output_version: "v1" });
+  });
+
+  it("that is a chunk becomes the whole message, with its calls and usage and without its pieces of calls", () => {
+    const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
+    const chunk = new AIMessageChunk({ content: "a", tool_call_chunks: [{ id: "c", name: "n", args: '{"q":', index: 0 }] }).concat(
+      new AIMessageChunk({ content: "b", tool_call_chunks: [{ args: "1}", index: 0 }], usage_metadata: usage }),
+    );
+    const { record } = encodeMessage(chunk, { id: "m1" });
+    const { message } = decodeRecord(record);
+    expect(record).not.toContain("tool_call_chunks");
+    expect(message.constructor).toBe(AIMessage);
+    expect(message).toMatchObject({ content: "ab", tool_calls: [{ id: "c", name: "n", args: { q: 1 } }], invalid_tool_calls: [], usage_metadata: usage });
+    expect(roundTrip(new HumanMessageChunk("x")).constructor).toBe(HumanMessage);
+    expect(roundTrip(new ToolMessageChunk({ content: "x", tool_call_id: "c" })).constructor).toBe(ToolMessage);
+  });
+
+  it("keeps constructor arguments that are no fields, but not what a copied message brings along", () => {
+    const decoded = roundTrip(new HumanMessage({ content: "x", example: true } as never));
+    expect(decoded.lc_kwargs).toMatchObject({ example: true });
+    const copy = new HumanMessage({ ...human("x") } as never);
+    expect(encodeMessage(copy, { id: "m1" })).toEqual(encodeMessage(human("x"), { id: "m1" }));
+  });
+
+  it("is read without a warning where raw calls stand beside no parsed ones, and they stay unparsed", () => {
+    const warn = jest.spyOn(console, "warn").mockImplementation(() => undefined);
+    const message = new AIMessage({ content: "", tool_calls: [], additional_kwargs: { tool_calls: [{ id: "c", type: "function", function: { name: "n", arguments: "{}" } }] } });
+    warn.mockClear();
+    const { record } = encodeMessage(message, { id: "m1" });
+    expect(publicFields(decodeRecord(record).message)).toStrictEqual({ ...publicFields(message), id: "m1" });
+    expect(warn).not.toHaveBeenCalled();
+    expect(publicFields(mapStoredMessagesToChatMessages([JSON.parse(record) as StoredMessage])[0]!)).toEqual({ ...publicFields(message), id: "m1" });
+    warn.mockRestore();
+  });
+
+  it("gets content where a caller took it away, and a list where a model gave one bare block", () => {
+    const without = Object.assign(human("x"), { content: null });
+    const bare = Object.assign(human("x"), { content: { type: "text", text: "y" } });
+    expect(roundTrip(without as never).content).toEqual([]);
+    expect(roundTrip(bare as never).content).toEqual([{ type: "text", text: "y" }]);
+  });
+});
+
+describe("values that JSON cannot hold", () => {
+  class Row {
+    constructor(readonly id: number) {}
+    describe(): string {
+      return `row ${this.id}`;
+    }
+  }
+  const values: [string, unknown][] = [
+    ["a date", new Date("2026-05-01T10:00:00.123Z")],
+    ["a Uint8Array", new Uint8Array([0, 127, 255])],
+    ["a Buffer", Buffer.from("ünï")],
+    ["a part of a larger buffer", Buffer.from("0123456789").subarray(3, 6)],
+    ["an ArrayBuffer", new Uint8Array([1, 2, 3]).buffer],
+    ["an embedding", new Float32Array([0.5, -1, 3e-9])],
+    ["64-bit integers", new BigInt64Array([-5n, 2n ** 62n])],
+    ["a big integer", 2n ** 64n + 1n],
+    ["a huge negative integer", -(3n ** 3000n)],
+    ["numbers that are none", [NaN, Infinity, -Infinity, -0]],
+    ["undefined in an array", [1, undefined, 3]],
+    ["null", null],
+    ["a map and a set", new Map<unknown, unknown>([["a", new Set([1, new Date(0)])], [{ b: 1 }, 2n]])],
+    ["an error", new Error("no", { cause: new Error("why") })],
+    ["a key that looks like a tag", { $lcmem: ["Date", "2026"], other: { $lcmem: 1n } }],
+    ["a nested tag look-alike", { $lcmem: ["Object", { $lcmem: ["Undefined"] }] }],
+    ["a key __proto__", JSON.parse('{"__proto__":{"polluted":1},"constructor":2,"toString":3}')],
+    ["lone surrogates", ["\ud800", "\udfff", { "\udc00": 1 }]],
+  ];
+
+  it.each(values)("come back from an artifact: %s", (_, artifact) => {
+    const message = new ToolMessage({ content: "x", tool_call_id: "c", id: "t", artifact });
+    const { record, digest } = encodeMessage(message, { id: "t" });
+    const decoded = decodeRecord(record).message as ToolMessage;
+    expect(decoded.artifact).toStrictEqual(artifact);
+    expect(digestMessage(decoded)).toBe(digest);
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+
+  it("come back as an invalid date, and as an error of the same name", () => {
+    const message = new ToolMessage({ content: "x", tool_call_id: "c", artifact: [new Date(NaN), new TypeError("no")] });
+    const [date, error] = (roundTrip(message) as ToolMessage).artifact as [Date, Error];
+    expect(date.getTime()).toBeNaN();
+    expect([error.name, error.message, String(error)]).toEqual(["TypeError", "no", "TypeError: no"]);
+  });
+
+  it.each(["additional_kwargs", "response_metadata"] as const)("come back from %s", (field) => {
+    const message = new HumanMessage({ content: "x", [field]: { at: new Date(5), bytes: Buffer.from("a"), n: 1n } });
+    expect(roundTrip(message)[field]).toStrictEqual(message[field]);
+  });
+
+  it("come back from arguments of calls and from content blocks", () => {
+    const args = { since: new Date(5), none: [NaN] };
+    const message = new AIMessage({ content: [{ type: "image", data: new Uint8Array([1]) }] as never, tool_calls: [{ id: "c", name: "n", args }] });
+    expect(publicFields(roundTrip(message))).toStrictEqual({ ...publicFields(message), id: "m1" });
+  });
+
+  it("become what JSON makes of them where they are instances of other classes", () => {
+    const artifact = [new Row(7), new URL("https://example.com/a"), new String("boxed"), human("nested", "n1")];
+    const decoded = roundTrip(new ToolMessage({ content: "x", tool_call_id: "c", artifact })) as ToolMessage;
+    expect(decoded.artifact).toEqual([{ id: 7 }, "https://example.com/a", "boxed", JSON.parse(JSON.stringify(human("nested", "n1")))]);
+  });
+
+  it("leave out properties that are undefined, also where nothing else is there", () => {
+    const message = new HumanMessage({ content: "x", additional_kwargs: { a: undefined, b: undefined } });
+    expect(encodeMessage(message, { id: "m1" }).record).toBe(encodeMessage(human("x"), { id: "m1" }).record);
+    expect(digestMessage(message)).toBe(digestMessage(human("x")));
+  });
+});
+
+describe("a message that cannot be stored", () => {
+  const circular: Record<string, unknown> = { secret: "classified" };
+  circular["self"] = { again: circular };
+  let deep: unknown = "classified";
+  for (let level = 0; level < 100_000; level += 1) {
+    deep = [deep];
+  }
+  let wide: unknown[] = ["classified"];
+  for (let level = 0; level < 40; level += 1) {
+    wide = [wide, wide];
+  }
+
+  it.each<[string, unknown, RegExp]>([
+    ["a function", { rows: [1, { format: () => "classified" }] }, /artifact\.rows\[1\]\.format is a function/],
+    ["a symbol", [Symbol("classified")], /artifact\[0\] is a symbol/],
+    ["a circle", circular, /artifact\.self\.again refers back/],
+    ["a promise", { later: Promise.resolve("classified") }, /artifact\.later is a Promise/],
+    ["a regular expression", /classified/, /artifact is a RegExp/],
+    ["nesting without end", deep, /is nested deeper than 500 levels/],
+    ["shared references that multiply without end", wide, /too large/],
+    ["a getter that throws", { get x() { throw new Error("no"); } }, /artifact cannot be read/],
+  ])("names where it holds %s, and not what", (_, artifact, reason) => {
+    const error = refusal(new ToolMessage({ content: "x", tool_call_id: "c", artifact }));
+    expect(error).toMatchObject({ code: "unsupported_message", message: expect.stringMatching(reason) as string });
+    expect(error.message).not.toContain("classified");
+    expect(error.message.length).toBeLessThan(300);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ["RemoveMessage", new RemoveMessage({ id: "m1" }), /rewind\(\)/],
+    ["a type of its own", Object.assign(human("x"), { type: "custom" }), /type "custom"/],
+    ["a plain object", { role: "user", content: "classified" }, /not a LangChain message/],
+    ["null", null, /not a LangChain message/],
+    ["a tool result without the id of its call", new ToolMessage({ content: "x" } as never), /must have a tool_call_id/],
+    ["a number as content", Object.assign(human("x"), { content: 7 }), /content of a message of type "human" must be/],
+    ["calls that are no objects", Object.assign(aiCalls("c"), { tool_calls: ["c"] }), /tool_calls .* must be an array of objects/],
+  ])("says what to do about %s", (_, message, reason) => {
+    expect(refusal(message as BaseMessage)).toMatchObject({ code: "unsupported_message", message: expect.stringMatching(reason) as string });
+  });
+
+  function refusal(message: BaseMessage): RecordError {
+    for (const attempt of [() => digestMessage(message), () => encodeMessage(message, { id: "m1" })]) {
+      try {
+        attempt();
+      } catch (error) {
+        expect(RecordError.isInstance(error)).toBe(true);
+        return error as RecordError;
+      }
+    }
+    throw new Error("The message was stored.");
+  }
+});
+
+describe("the digest", () => {
+  it("does not depend on id, tokens or the order of keys", () => {
+    const first = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "n", args: { a: 1, b: { c: 2, d: [{ e: 1, f: 2 }] } } }] });
+    const second = new AIMessage({ content: "", id: "x", tool_calls: [{ name: "n", args: { b: { d: [{ f: 2, e: 1 }], c: 2 }, a: 1 }, id: "c" }] });
+    expect(encodeMessage(first, { id: "1", tokens: { a: 1 } }).digest).toBe(digestMessage(second));
+  });
+
+  it.each<[string, BaseMessage, BaseMessage]>([
+    ["type", human("x"), new SystemMessage("x")],
+    ["content", human("x"), human("y")],
+    ["name", human("x"), new HumanMessage({ content: "x", name: "Bo" })],
+    ["calls", aiCalls("c1"), aiCalls("c2")],
+    ["order of calls", aiCalls("c1", "c2"), aiCalls("c2", "c1")],
+    ["artifact", tool("c"), Object.assign(tool("c"), { artifact: null })],
+    ["a date and its text", Object.assign(tool("c"), { artifact: new Date(0) }), Object.assign(tool("c"), { artifact: new Date(0).toISOString() })],
+  ])("differs by %s", (_, first, second) => {
+    expect(digestMessage(first)).not.toBe(digestMessage(second));
+  });
+
+  it("stays what it was in stored sessions", () => {
+    expect(digestMessage(human("hi"))).toBe("e8b018d5dacd");
+    expect(digestMessage(rich[2]!)).toBe("5739be69733b");
+  });
+});

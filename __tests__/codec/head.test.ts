@@ -1,0 +1,33 @@
+import { decodeHead, decodeRecord, encodeHead, encodeMessage } from "../../src/codec/index.js";
+import { RecordError } from "../../src/errors.js";
+import { ai, human } from "../support/messages.js";
+
+describe("a head", () => {
+  const records = [human("a\n]"), ai('"}', { calls: ["c"] })].map((message, index) => encodeMessage(message, { id: `m${index}` }).record);
+
+  it("is a JSON array of its records, and gives them back as they were", () => {
+    const head = encodeHead(records);
+    expect(JSON.parse(head)).toEqual(records.map((record) => JSON.parse(record) as unknown));
+    expect(decodeHead(head)).toEqual(records);
+    expect(decodeHead(head).map((record) => decodeRecord(record).message.content)).toEqual(["a\n]", '"}']);
+  });
+
+  it("without records is empty", () => {
+    expect(encodeHead([])).toBe("");
+    expect(decodeHead("")).toEqual([]);
+  });
+
+  it("keeps records of other makers readable", () => {
+    const foreign = '{ "type": "human",\n "data": { "content": "x" } }';
+    expect(decodeHead(encodeHead([foreign])).map((record) => decodeRecord(record).message.content)).toEqual(["x"]);
+  });
+
+  it.each(["[", "{}", "null", '["secret"]', "[null]", "secret", '[{"type":"human"},]'])("that reads %s is refused without showing it", (head) => {
+    expect(() => decodeHead(head)).toThrow(RecordError);
+    expect(() => decodeHead(head)).toThrow(/^(?!.*secret)/);
+  });
+
+  it("does not take in what is no record", () => {
+    expect(() => encodeHead([records[0]!, '{"a":1}],[{']).length).toThrow(expect.objectContaining({ code: "corrupt", position: 1 }) as Error);
+  });
+});

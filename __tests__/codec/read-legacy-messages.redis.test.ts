@@ -1,0 +1,98 @@
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { readLegacyMessages } from "../../src/codec/index.js";
+import { ConfigurationError, RecordError, StoreError } from "../../src/errors.js";
+import type { MemoryEvent } from "../../src/events.js";
+import { human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+describe("a list that @langchain/redis or @langchain/community wrote", () => {
+  let client: Redis;
+  let key: string;
+
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  afterAll(() => client.quit());
+  beforeEach(() => {
+    key = uniquePrefix();
+  });
+
+  /** One message, as those packages write it. */
+  const addMessage = (message: BaseMessage) => client.lpush(key, JSON.stringify(message.toDict()));
+  const texts = (messages: readonly BaseMessage[]) => messages.map(({ content }) => content);
+
+  it("is read oldest first, field for field", async () => {
+    const written = [
+      new HumanMessage({ content: "What is 6 x 7?", id: "h1" }),
+      new AIMessage({ content: "", id: "a1", tool_calls: [{ type: "tool_call", id: "c1", name: "multiply", args: { a: 6, b: 7 } }] }),
+      new ToolMessage({ content: "42", tool_call_id: "c1", name: "multiply", artifact: { exact: true } }),
+      new AIMessage("It is 42."),
+    ];
+    for (const message of written) {
+      await addMessage(message);
+    }
+    expect(await readLegacyMessages({ client, key })).toEqual(written);
+  });
+
+  it.each([0, 1, 99, 100, 101, 350])("of %d messages is read whole", async (count) => {
+    const elements = Array.from({ length: count }, (_, index) => JSON.stringify(human(`${index}`).toDict()));
+    if (count > 0) {
+      await client.lpush(key, ...elements);
+    }
+    expect(texts(await readLegacyMessages({ client, key }))).toEqual(Array.from({ length: count }, (_, index) => `${index}`));
+  });
+
+  it("is read without gap or repetition while messages are added", async () => {
+    await client.lpush(key, ...Array.from({ length: 350 }, (_, index) => JSON.stringify(human(`${index}`).toDict())));
+    const growing = {
+      lrange: async (...args: [string, number, number]) => {
+        const page = await client.lrange(...args);
+        await addMessage(human("new"));
+        return page;
+      },
+    };
+    const read = texts(await readLegacyMessages({ client: growing, key }));
+    expect(read.filter((text) => text !== "new")).toEqual(Array.from({ length: 350 }, (_, index) => `${index}`));
+  });
+
+  it("is read without the elements that are no messages, which are reported by their index from the oldest", async () => {
+    await client.lpush(key, JSON.stringify(human("a").toDict()), "no JSON", '{"type":"remove","data":{"id":"x"}}', JSON.stringify(human("b").toDict()));
+    const events: MemoryEvent[] = [];
+    expect(texts(await readLegacyMessages({ client, key, onEvent: (event) => events.push(event) }))).toEqual(["a", "b"]);
+    expect(events).toEqual([1, 2].map((position) => ({ type: "record_skipped", sessionId: key, position, error: expect.objectContaining({ code: "corrupt" }) as Error })));
+  });
+
+  it("is refused at the first such element with strict", async () => {
+    await client.lpush(key, JSON.stringify(human("a").toDict()), "no JSON");
+    const error: unknown = await readLegacyMessages({ client, key, strict: true }).catch((reason: unknown) => reason);
+    expect(RecordError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ code: "corrupt", position: 1 });
+  });
+
+  it("is refused where the key holds something else", async () => {
+    await client.set(key, "x");
+    const error: unknown = await readLegacyMessages({ client, key }).catch((reason: unknown) => reason);
+    expect(StoreError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ code: "wrong_type", operation: "readLegacyMessages", sessionId: key });
+  });
+
+  it("is left as it is", async () => {
+    await addMessage(human("a"));
+    await client.expire(key, 100);
+    await readLegacyMessages({ client, key });
+    expect([await client.llen(key), await client.ttl(key)]).toEqual([1, 100]);
+  });
+
+  it.each<[string, object]>([
+    ["client", { key: "k", client: {} }],
+    ["key", { key: "" }],
+    ["strict", { key: "k", strict: "yes" }],
+    ["onEvent", { key: "k", onEvent: null }],
+    ["sessionId", { key: "k", sessionId: "k" }],
+  ])("is not read with a wrong option %s", async (option, options) => {
+    const error: unknown = await readLegacyMessages({ client, ...options } as never).catch((reason: unknown) => reason);
+    expect(ConfigurationError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ option });
+  });
+});
