@@ -1,0 +1,308 @@
+import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { validateConversation } from "../../src/conversation/structure/index.js";
+import { ConfigurationError, ConflictError, StructureError } from "../../src/errors.js";
+import { HistoryManager } from "../../src/history-manager/index.js";
+import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
+
+describe("HistoryManager", () => {
+  it("gives system prompt, history, rendered user message and the loop, in this order", async () => {
+    const session = newSession();
+    await session.history().addMessages([new HumanMessage("earlier"), new AIMessage("before")]);
+    const manager = session.instance();
+    manager.appendToolCalls([call("c1"), call("c2")]);
+    await manager.addToolCallResults([
+      { id: "c2", name: "search", content: "two" },
+      { id: "c1", name: "search", content: "one" },
+    ]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered: hi" }));
+    expect(messages.map((message) => [message.getType(), message.content])).toEqual([
+      ["system", "Be kind."],
+      ["human", "earlier"],
+      ["ai", "before"],
+      ["human", "Rendered: hi"],
+      ["ai", ""],
+      ["tool", "one"],
+      ["tool", "two"],
+    ]);
+    expect(outcome).toMatchObject({ overBudgetBy: 0, dropped: [] });
+  });
+
+  it("shows a failed call by tool and error, content as it is, chunks as JSON, and a sentence where nothing was found", async () => {
+    const manager = newSession().instance();
+    manager.appendToolCalls([call("failed"), call("content"), call("chunks"), call("nothing"), call("both")]);
+    await manager.addToolCallResults([
+      { id: "failed", name: "search", errorMessage: "no connection", content: "ignored", chunks: chunks(1) },
+      { id: "content", name: "search", content: "the answer" },
+      { id: "chunks", name: "search", chunks: [{ id: "d", chunkId: "1", text: "Grüße 你好" }] },
+      { id: "nothing", name: "search", chunks: [] },
+      { id: "both", name: "search", content: "a text", chunks: chunks(2) },
+    ]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(resultOf(messages, "failed")).toBe("Tool call search failed with error: no connection");
+    expect(messages.find((message) => (message as ToolMessage).tool_call_id === "failed")).toMatchObject({ status: "error", name: "search" });
+    expect(resultOf(messages, "content")).toBe("the answer");
+    expect(resultOf(messages, "chunks")).toBe('[{"source_number":1,"content_id":"d","content":"Grüße 你好"}]');
+    expect(resultOf(messages, "nothing")).toBe("No relevant sources found.");
+    expect(resultOf(messages, "both")).toBe("a text");
+    expect(manager.references.nextNumber).toBe(2);
+  });
+
+  it("puts a reminder behind a blank line", async () => {
+    const manager = newSession().instance();
+    manager.appendToolCalls([call("c")]);
+    await manager.addToolCallResults([{ id: "c", name: "search", content: "text", systemReminder: "Cite." }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(resultOf(messages, "c")).toBe("text\n\nCite.");
+  });
+
+  it("takes the model's own message with its calls, chunks of a stream included, and leaves it as it is", async () => {
+    const manager = newSession().instance();
+    const message = new AIMessageChunk({ content: "Let me see.", tool_calls: [{ type: "tool_call", ...call("c") }] });
+    const before = JSON.stringify(message);
+    manager.addAssistantMessage(message);
+    await manager.addToolCallResults([{ id: "c", name: "search", content: "x" }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(messages.at(-2)).toBe(message);
+    expect(JSON.stringify(message)).toBe(before);
+  });
+
+  it("asks the model to go on where its own message would come last", async () => {
+    const manager = newSession().instance();
+    manager.addAssistantMessage(new AIMessage("Half an answer"));
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(messages.slice(-2).map(({ content }) => content)).toEqual(["Half an answer", "Please continue."]);
+    expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
+  });
+
+  it("refuses to call a model, and to store the turn, while a call waits for its result", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    manager.appendToolCalls([call("c1"), call("c2")]);
+    await manager.addToolCallResults([{ id: "c1", name: "search", content: "x" }]);
+    await expect(manager.getHistoryForModelCall(asking("hi"))).rejects.toThrow(StructureError);
+    await expect(manager.commit()).rejects.toThrow(StructureError);
+    expect(await session.history().getTranscript()).toEqual([]);
+    await manager.addToolCallResults([{ id: "c2", name: "search", errorMessage: "cancelled" }]);
+    await manager.commit();
+    expect(await session.history().getTranscript()).toHaveLength(4);
+  });
+
+  it("refuses results that no call waits for, calls without an id of their own, and messages of others", async () => {
+    const manager = newSession().instance();
+    await expect(manager.addToolCallResults([{ id: "x", name: "search", content: "" }])).rejects.toThrow(ConfigurationError);
+    manager.appendToolCalls([call("c")]);
+    await expect(manager.addToolCallResults([{ id: "c", name: "search" }, { id: "c", name: "search" }])).rejects.toThrow(ConfigurationError);
+    expect(() => manager.appendToolCalls([call("c")])).toThrow(ConfigurationError);
+    expect(() => manager.appendToolCalls([call("d"), call("d")])).toThrow(ConfigurationError);
+    expect(() => manager.appendToolCalls([])).toThrow(ConfigurationError);
+    expect(() => manager.addAssistantMessage(new HumanMessage("me"))).toThrow(ConfigurationError);
+    expect(() => manager.addAssistantMessage(new AIMessage({ content: "", tool_calls: [{ name: "search", args: {} }] }))).toThrow(ConfigurationError);
+  });
+
+  it("takes an id that a model uses again in its next iteration", async () => {
+    const manager = newSession().instance();
+    for (const content of ["first", "second"]) {
+      manager.appendToolCalls([call("call_0")]);
+      await manager.addToolCallResults([{ id: "call_0", name: "search", content }]);
+    }
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(messages.slice(-4).map(({ content }) => content)).toEqual(["", "first", "", "second"]);
+  });
+
+  it("keeps results behind their calls, in the order of the calls, when they come late", async () => {
+    const manager = newSession().instance();
+    manager.appendToolCalls([call("a")]);
+    manager.appendToolCalls([call("b")]);
+    await manager.addToolCallResults([{ id: "b", name: "search", content: "B" }]);
+    await manager.addToolCallResults([{ id: "a", name: "search", content: "A" }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(messages.slice(-4).map(({ content }) => content)).toEqual(["", "A", "", "B"]);
+  });
+
+  it("does not need addToolCallResults to be awaited before the next call", async () => {
+    const manager = newSession().instance();
+    manager.appendToolCalls([call("a")]);
+    const first = manager.addToolCallResults([{ id: "a", name: "search", chunks: chunks(2) }]);
+    manager.appendToolCalls([call("b")]);
+    const second = manager.addToolCallResults([{ id: "b", name: "search", chunks: chunks(2) }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect([sourcesIn(messages, "a"), sourcesIn(messages, "b")]).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    await Promise.all([first, second]);
+  });
+
+  it("stores the whole turn at once: what the user wrote, calls, results and the answer", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
+    manager.appendToolCalls([call("c")]);
+    await manager.addToolCallResults([{ id: "c", name: "search", content: "x" }]);
+    manager.addAssistantMessage(new AIMessage("done"));
+    await manager.commit();
+    const stored = await session.history().getTranscript();
+    expect(stored.map((message) => [message.getType(), message.content])).toEqual([
+      ["human", "hi"],
+      ["ai", ""],
+      ["tool", "x"],
+      ["ai", "done"],
+    ]);
+    expect(validateConversation(stored)).toEqual([]);
+    await manager.commit();
+    expect(await session.history().getTranscript()).toHaveLength(4);
+  });
+
+  it("needs one read and one write a turn, and one command more where sources are numbered", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    const turn = async (withSources: boolean) => {
+      session.commands.length = 0;
+      for (const id of ["c1", "c2"]) {
+        await manager.getHistoryForModelCall(asking("hi"));
+        manager.appendToolCalls([call(id)]);
+        await manager.addToolCallResults([{ id, name: "search", ...(withSources && id === "c2" ? { chunks: chunks(2) } : { content: "x" }) }]);
+      }
+      await manager.getHistoryForModelCall(asking("hi"));
+      manager.addAssistantMessage(new AIMessage("done"));
+      await manager.commit();
+      return [...session.commands];
+    };
+    expect(await turn(false)).toEqual(["readView", "readSide", "append"]);
+    expect(await turn(true)).toEqual(["readView", "readSide", "writeSide", "append"]);
+  });
+
+  it("does not store the user's message twice where the application has stored it already, and renders it in its place", async () => {
+    const session = newSession();
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    await session.history().addMessages([new HumanMessage({ content: [{ type: "text", text: "hi" }, image], id: "mine" })]);
+    const manager = session.instance();
+    const { messages } = await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
+    expect(messages.map(({ content }) => content)).toEqual(["Be kind.", [{ type: "text", text: "Rendered" }, image]]);
+    manager.addAssistantMessage(new AIMessage("done"));
+    await manager.commit();
+    const stored = await session.history().getTranscript();
+    expect(stored.map(({ id }) => id)[0]).toBe("mine");
+    expect(stored).toHaveLength(2);
+  });
+
+  it("stores a turn once, however often its commit is repeated, and tells when another one has its id", async () => {
+    const session = newSession();
+    const run = async (answer: string) => {
+      const manager = session.instance();
+      await manager.getHistoryForModelCall(asking("hi"));
+      manager.addAssistantMessage(new AIMessage(answer));
+      await manager.commit({ turnId: "job-7" });
+    };
+    await run("done");
+    await run("done");
+    expect((await session.history().getTranscript()).map(({ content }) => content)).toEqual(["hi", "done"]);
+    await expect(run("something else")).rejects.toThrow(ConflictError);
+  });
+
+  it("stores a turn once when the reply to the write was lost", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    manager.appendToolCalls([call("c")]);
+    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(3) }]);
+    await manager.getHistoryForModelCall(asking("hi"));
+    manager.addAssistantMessage(new AIMessage("As [source2] says."));
+    const append = session.store.append.bind(session.store);
+    let lost = 0;
+    session.store.append = async (...args) => {
+      const result = await append(...args);
+      lost += 1;
+      if (lost === 1) {
+        throw new Error("the reply was lost");
+      }
+      return result;
+    };
+    await expect(manager.commit()).rejects.toThrow("lost");
+    await manager.commit();
+    expect(lost).toBe(2);
+    expect(await session.history().getTranscript()).toHaveLength(4);
+  });
+
+  it("lets go of a turn that is not to be stored", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    manager.appendToolCalls([call("c")]);
+    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(1) }]);
+    manager.discardTurn();
+    await manager.commit();
+    expect(await session.history().getTranscript()).toEqual([]);
+    expect(manager.references.chunkOf(1)).toBeUndefined();
+    expect((await manager.getHistoryForModelCall(asking("hi"))).messages).toHaveLength(2);
+  });
+
+  it("refuses to mix two turns: nothing is added while one is being stored", async () => {
+    const manager = newSession().instance();
+    manager.addAssistantMessage(new AIMessage("done"));
+    const storing = manager.commit();
+    expect(() => manager.addAssistantMessage(new AIMessage("next"))).toThrow(ConfigurationError);
+    await Promise.all([storing, manager.commit()]);
+    manager.addAssistantMessage(new AIMessage("next"));
+  });
+
+  it("keeps stored system messages and summaries at the front, and does not repeat the system prompt", async () => {
+    const session = newSession();
+    await session.history().addMessages([
+      new HumanMessage("one"),
+      new SystemMessage("Be kind."),
+      new SystemMessage("Be brief."),
+      new AIMessage("two"),
+    ]);
+    const { messages } = await session.instance().getHistoryForModelCall(asking("hi"));
+    expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "Be brief.", "one", "two", "hi"]);
+  });
+
+  it("leaves out stored steps that a model would refuse, and says so", async () => {
+    const session = newSession();
+    await session.history().addMessages([
+      new HumanMessage("one"),
+      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("lost") }] }),
+      new HumanMessage("two"),
+      new AIMessage("fine"),
+    ]);
+    const { messages, outcome } = await session.instance().getHistoryForModelCall(asking("hi"));
+    expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "one", "two", "fine", "hi"]);
+    expect(outcome.dropped).toEqual([{ section: "history", kind: "broken", messages: 1 }]);
+  });
+
+  it("shows the user what was said, without calls, results and instructions, cleaned if asked", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    for (const text of ["one", "two"]) {
+      await manager.getHistoryForModelCall(asking(text, { renderedUserMessage: `Rendered ${text}` }));
+      manager.addAssistantMessage(new AIMessage({ content: "Let me see.", tool_calls: [{ type: "tool_call", ...call(text) }] }));
+      await manager.addToolCallResults([{ id: text, name: "search", content: "x" }]);
+      manager.addAssistantMessage(new AIMessage(`${text} is done. <follow-up>`));
+      if (text === "one") {
+        await manager.commit();
+      }
+    }
+    const shown = await manager.getUserVisibleHistory({ removeFromText: (text) => text.replace(" <follow-up>", "") });
+    expect(shown.map((message) => [message.getType(), message.content])).toEqual([
+      ["human", "one"],
+      ["ai", "Let me see."],
+      ["ai", "one is done."],
+      ["human", "two"],
+      ["ai", "Let me see."],
+      ["ai", "two is done."],
+    ]);
+    expect((await manager.getUserVisibleHistory({ rounds: 1 })).map(({ content }) => content)[0]).toBe("one");
+  });
+
+  it.each([
+    [{ maxInputTokens: 0 }, "maxInputTokens"],
+    [{ percentForUploadedContent: 1.1 }, "percentForUploadedContent"],
+    [{ safetyMargin: 1 }, "safetyMargin"],
+    [{ history: {} as never }, "history"],
+    [{ tokenCounter: null as never }, "tokenCounter"],
+    [{ maxHistoryTokens: 1 } as never, "maxHistoryTokens"],
+    [{ onOverBudget: "ignore" as never }, "onOverBudget"],
+  ])("names the option that cannot be used: %j", (options, option) => {
+    const make = () => new HistoryManager({ history: newSession().history(), maxInputTokens: 1000, ...options });
+    expect(make).toThrow(expect.objectContaining({ option }) as Error);
+  });
+});
