@@ -1,0 +1,128 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { checkChatCompletionRequest } from "./openai-server/check-request.js";
+import { answerChunks, complete, wholeAnswer, type Completion, type ScriptedReply } from "./openai-server/completion.js";
+import type { ChatCompletionRefusal } from "./openai-server/refusal.js";
+
+export { checkChatCompletionRequest } from "./openai-server/check-request.js";
+export type { ScriptedCall, ScriptedReply } from "./openai-server/completion.js";
+export type { ChatCompletionRefusal } from "./openai-server/refusal.js";
+
+/** A request that the test server received. */
+export interface ReceivedRequest {
+  /** The body, parsed; undefined where it was no JSON. */
+  readonly body: Record<string, unknown> | undefined;
+  /** Why it was refused; undefined where it was accepted. */
+  readonly refusal: ChatCompletionRefusal | undefined;
+}
+
+/** How the test server answers. */
+export interface OpenAIServerOptions {
+  /** The model's answer to an accepted request; `count` is the number of requests so far, from 1. @default the text `ok` */
+  readonly reply?: (body: Record<string, unknown>, count: number) => string | ScriptedReply | Promise<string | ScriptedReply>;
+}
+
+/** A running test server. */
+export interface OpenAIServer {
+  /** The base URL for clients: `http://127.0.0.1:<port>/v1`. */
+  readonly url: string;
+  /** Every request received, oldest first. */
+  readonly requests: readonly ReceivedRequest[];
+  /** Ends the server and all its connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * A server on a free loopback port that speaks OpenAI's chat-completions protocol, streaming and not, so that ChatOpenAI can be tested without a
+ * key or a network. It refuses what the service refuses, with its status and its words (see {@link checkChatCompletionRequest}), and answers
+ * what it accepts with scripted replies.
+ *
+ * @example
+ * const server = await startOpenAIServer({ reply: (body, count) => (count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done") });
+ * const model = new ChatOpenAI({ apiKey: "none", configuration: { baseURL: server.url } });
+ */
+export async function startOpenAIServer({ reply = () => "ok" }: OpenAIServerOptions = {}): Promise<OpenAIServer> {
+  const requests: ReceivedRequest[] = [];
+  const server = createServer((request, response) => {
+    answer({ request, response, requests, reply }).catch((error: unknown) => {
+      sendError(response, { status: 500, error: { message: String(error), type: "server_error", param: null, code: null } });
+    });
+  });
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, requests, close: () => closeServer(server) };
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requests: ReceivedRequest[];
+  readonly reply: NonNullable<OpenAIServerOptions["reply"]>;
+}
+
+async function answer({ request, response, requests, reply }: Exchange): Promise<void> {
+  const body = parse(await readAll(request));
+  if (request.method !== "POST" || request.url !== "/v1/chat/completions") {
+    return sendError(response, { status: 404, error: invalid(`Invalid URL (${request.method} ${request.url})`) });
+  }
+  if (!/^Bearer .+/.test(request.headers.authorization ?? "")) {
+    return sendError(response, { status: 401, error: invalid("You didn't provide an API key.") });
+  }
+  const refusal = checkChatCompletionRequest(body);
+  requests.push({ body: body as Record<string, unknown> | undefined, refusal });
+  if (refusal !== undefined) {
+    return sendError(response, { status: 400, error: refusal });
+  }
+  const accepted = body as Record<string, unknown>;
+  const count = requests.length;
+  const given = await reply(accepted, count);
+  const scripted = typeof given === "string" ? { content: given } : given;
+  if (scripted.failure !== undefined) {
+    const { status, message } = scripted.failure;
+    return sendError(response, { status, error: { message, type: "server_error", param: null, code: null } });
+  }
+  send(response, { completion: complete(scripted, { body: accepted, count }), body: accepted });
+}
+
+function send(response: ServerResponse, { completion, body }: { readonly completion: Completion; readonly body: Record<string, unknown> }): void {
+  if (body["stream"] !== true) {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(wholeAnswer(completion)));
+    return;
+  }
+  const includeUsage = (body["stream_options"] as { include_usage?: unknown } | undefined)?.include_usage === true;
+  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
+  for (const chunk of answerChunks(completion, { includeUsage })) {
+    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  }
+  response.end("data: [DONE]\n\n");
+}
+
+function sendError(response: ServerResponse, { status, error }: { readonly status: number; readonly error: object }): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+}
+
+function invalid(message: string): ChatCompletionRefusal {
+  return { message, type: "invalid_request_error", param: null, code: null };
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) {
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import { checkMessage } from "./check-message.js";
+import { checkToolMessages } from "./check-tool-messages.js";
+import { emptyArray, missing, Refused, wrongPattern, wrongType, type ChatCompletionRefusal } from "./refusal.js";
+
+/**
+ * What OpenAI's chat-completions service objects to in the body of a request, in its own words; undefined where it accepts the body.
+ *
+ * The rules are those that the service was seen to enforce on the shape of messages; they are written for the wire format, and know nothing of
+ * this package's own validator. What depends on an account or a model (limits, prices, abilities) is not checked. Linear.
+ */
+export function checkChatCompletionRequest(body: unknown): ChatCompletionRefusal | undefined {
+  try {
+    checkBody(body);
+    return undefined;
+  } catch (error) {
+    const { refusal } = error as Partial<Refused>;
+    if (refusal === undefined) {
+      throw error;
+    }
+    return refusal;
+  }
+}
+
+function checkBody(body: unknown): void {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new Refused("We could not parse the JSON body of your request. (HINT: the API expects a JSON payload, but what was sent was not valid JSON.)");
+  }
+  const { model, messages, tools } = body as Record<string, unknown>;
+  if (typeof model !== "string" || model === "") {
+    throw new Refused("you must provide a model parameter");
+  }
+  if (messages === undefined) {
+    throw missing("messages");
+  }
+  if (!Array.isArray(messages)) {
+    throw wrongType("messages", { expected: "an array of objects", got: messages });
+  }
+  if (messages.length === 0) {
+    throw emptyArray("messages");
+  }
+  checkTools(tools);
+  messages.forEach((message, index) => checkMessage(message, index));
+  checkToolMessages(messages as Record<string, unknown>[]);
+}
+
+function checkTools(tools: unknown): void {
+  if (tools === undefined) {
+    return;
+  }
+  if (!Array.isArray(tools)) {
+    throw wrongType("tools", { expected: "an array of objects", got: tools });
+  }
+  if (tools.length === 0) {
+    throw new Refused("[] is too short - 'tools'");
+  }
+  tools.forEach((tool, index) => {
+    const name = (tool as { function?: { name?: unknown } } | null)?.function?.name;
+    const param = `tools[${index}].function.name`;
+    if (typeof name !== "string") {
+      throw missing(param);
+    }
+    if (!/^[a-zA-Z0-9_-]+$/.test(name)) {
+      throw wrongPattern(param, "^[a-zA-Z0-9_-]+$");
+    }
+  });
+}

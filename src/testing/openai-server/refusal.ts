@@ -1,0 +1,72 @@
+/** What OpenAI answers, with status 400, to a request that it refuses: the object under `error`. */
+export interface ChatCompletionRefusal {
+  readonly message: string;
+  readonly type: "invalid_request_error";
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+/** Thrown inside the check of a request to end it at the first fault, as the service does. */
+export class Refused extends Error {
+  readonly refusal: ChatCompletionRefusal;
+
+  constructor(message: string, { param = null, code = null }: { readonly param?: string | null; readonly code?: string | null } = {}) {
+    super(message);
+    this.refusal = { message, type: "invalid_request_error", param, code };
+  }
+}
+
+/** A value that is left out. */
+export function missing(param: string): Refused {
+  return new Refused(`Missing required parameter: '${param}'.`, { param, code: "missing_required_parameter" });
+}
+
+/** A value of the wrong type. `expected` is in the service's words, such as `a string`. */
+export function wrongType(param: string, { expected, got }: { readonly expected: string; readonly got: unknown }): Refused {
+  const message = `Invalid type for '${param}': expected ${expected}, but got ${describe(got)} instead.`;
+  return new Refused(message, { param, code: "invalid_type" });
+}
+
+/** A value that is not one of those known. */
+export function unknownValue(param: string, { value, supported }: { readonly value: string; readonly supported: readonly string[] }): Refused {
+  return new Refused(`Invalid value: '${value}'. Supported values are: ${enumerate(supported)}.`, { param, code: "invalid_value" });
+}
+
+/** An empty list where one element is the least. */
+export function emptyArray(param: string): Refused {
+  const message = `Invalid '${param}': empty array. Expected an array with minimum length 1, but got an empty array instead.`;
+  return new Refused(message, { param, code: "empty_array" });
+}
+
+/** An empty text where one character is the least. */
+export function emptyString(param: string): Refused {
+  const message = `Invalid '${param}': empty string. Expected a string with minimum length 1, but got an empty string instead.`;
+  return new Refused(message, { param, code: "empty_string" });
+}
+
+/** A text of more characters than are accepted. */
+export function tooLong(param: string, { length, maximum }: { readonly length: number; readonly maximum: number }): Refused {
+  const message = `Invalid '${param}': string too long. Expected a string with maximum length ${maximum}, but got a string with length ${length} instead.`;
+  return new Refused(message, { param, code: "string_above_max_length" });
+}
+
+/** A text with characters that are not accepted. */
+export function wrongPattern(param: string, pattern: string): Refused {
+  const message = `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '${pattern}'.`;
+  return new Refused(message, { param, code: "invalid_value" });
+}
+
+function enumerate(values: readonly string[]): string {
+  const quoted = values.map((value) => `'${value}'`);
+  return quoted.length < 3 ? quoted.join(" and ") : `${quoted.slice(0, -1).join(", ")}, and ${quoted.at(-1)}`;
+}
+
+function describe(value: unknown): string {
+  if (value === null) {
+    return "null";
+  }
+  if (typeof value === "number") {
+    return Number.isInteger(value) ? "an integer" : "a decimal number";
+  }
+  return Array.isArray(value) ? "an array" : typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
