@@ -1,0 +1,102 @@
+import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
+import { createMiddleware, type AgentMiddleware } from "langchain";
+import { z } from "zod";
+import { repairConversation } from "../conversation/structure/index.js";
+import { ConfigurationError } from "../errors.js";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { objectWith, parseOptions } from "../options.js";
+
+/** LangGraph's id for "all messages"; written out so that this entry does not import LangGraph itself. */
+const allMessages = "__remove_all__";
+
+/** What a session can be named by: what the agent was invoked with. */
+export interface AgentRuntime {
+  readonly configurable?: Readonly<Record<string, unknown>>;
+  readonly context?: unknown;
+}
+
+/** Options of {@link redisMemoryMiddleware}. */
+export interface RedisMemoryMiddlewareOptions {
+  /** Where the conversations are. */
+  readonly memory: RedisChatMemory;
+  /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
+  readonly sessionId?: string | ((runtime: AgentRuntime) => string | undefined);
+  /**
+   * When messages are stored. `turn`: once, when the agent is done; a run that fails stores nothing. `step`: before each model call and at the end,
+   * so that a failed run leaves what was said up to it. @default "turn"
+   */
+  readonly persist?: "turn" | "step";
+}
+
+const optionsSchema = z.strictObject({
+  memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
+  sessionId: z
+    .custom<RedisMemoryMiddlewareOptions["sessionId"]>(
+      (value) => value === undefined || typeof value === "function" || (typeof value === "string" && value !== ""),
+      "must be a non-empty string or a function of the runtime",
+    )
+    .optional(),
+  persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("turn"),
+});
+
+/** Ids of what the run began with; underscored, so that it is neither input nor output of the agent. */
+const stateSchema = z.object({ _memoryIds: z.array(z.string()).default([]) });
+
+interface AgentState {
+  readonly messages: BaseMessage[];
+  readonly _memoryIds?: string[];
+}
+
+/**
+ * Middleware that gives an agent of LangChain's `createAgent` a memory: the session's view stands before what the agent is invoked with, and what
+ * the run adds is stored. One read and one write a run; an error of either rejects the run.
+ *
+ * Works beside a checkpointer: messages that its state holds already are not loaded twice. What the model gets is repaired where providers would
+ * refuse it; the agent's state and the stored messages stay as they are.
+ *
+ * @example
+ * const agent = createAgent({ model, tools, middleware: [redisMemoryMiddleware({ memory })] });
+ * await agent.invoke({ messages: [new HumanMessage("Hi")] }, { configurable: { sessionId: "ann-1" } });
+ */
+export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): AgentMiddleware {
+  const { memory, persist, sessionId } = parseOptions("redisMemoryMiddleware", optionsSchema, options);
+  const historyOf = (runtime: AgentRuntime) => memory.history(sessionOf(runtime, sessionId));
+  const store = async ({ messages, _memoryIds = [] }: AgentState, runtime: AgentRuntime) => {
+    const loaded = new Set(_memoryIds);
+    await historyOf(runtime).append(messages.filter(({ id }) => id === undefined || !loaded.has(id)));
+  };
+  return createMiddleware({
+    name: "RedisMemory",
+    stateSchema,
+    beforeAgent: async (state, runtime) => {
+      const view = await historyOf(runtime as AgentRuntime).getMessages();
+      const brought = withoutKnown(state.messages, view);
+      return {
+        messages: [new RemoveMessage({ id: allMessages }), ...view, ...brought],
+        _memoryIds: view.flatMap(({ id }) => (id === undefined ? [] : [id])),
+      };
+    },
+    ...(persist === "step" && { beforeModel: async (state: AgentState, runtime: unknown) => store(state, runtime as AgentRuntime) }),
+    wrapModelCall: (request, handler) =>
+      handler({ ...request, messages: repairConversation(request.messages, { profile: "langchain" }).messages }),
+    afterAgent: async (state, runtime) => store(state, runtime as AgentRuntime),
+  }) as AgentMiddleware;
+}
+
+/** What comes after the newest message that the view holds too; a checkpointer's state begins with those. */
+function withoutKnown(messages: readonly BaseMessage[], view: readonly BaseMessage[]): BaseMessage[] {
+  const ids = new Set(view.map(({ id }) => id));
+  const known = messages.findLastIndex(({ id }) => id !== undefined && ids.has(id));
+  return messages.slice(known + 1);
+}
+
+function sessionOf(runtime: AgentRuntime, sessionId: RedisMemoryMiddlewareOptions["sessionId"]): string {
+  const { configurable = {} } = runtime;
+  const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
+  const found = typeof named === "function" ? (named as (runtime: AgentRuntime) => unknown)(runtime) : named;
+  if (typeof found !== "string" || found === "") {
+    const hint = 'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
+    throw new ConfigurationError("sessionId", `redisMemoryMiddleware: the run names no session; ${hint}.`);
+  }
+  return found;
+}
