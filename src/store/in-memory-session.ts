@@ -16,7 +16,7 @@ export interface InMemorySession {
   counter: string;
   rounds: number;
   fence: number;
-  /** True once a record was appended; a session may consist of side fields alone. */
+  /** True once a record was appended or a reduction committed; a session may consist of side fields alone. */
   begun: boolean;
   expiresAt: number | undefined;
   log: string[];
@@ -95,6 +95,7 @@ export function commitTo(session: InMemorySession | undefined, request: CommitRe
   session.head = request.head;
   session.headCount = request.headCount;
   session.rev = randomToken();
+  session.begun = true;
   if (request.discard !== undefined) {
     session.log = session.log.slice(request.start - base);
     session.base = request.start;
@@ -114,7 +115,8 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   }
   const removed = session.log.splice(to - session.base);
   session.rounds -= removed.filter(beginsRound).length;
-  forget(session, request.forget, (position) => position >= to);
+  // The request's list is for stores that would have to search for these ids.
+  forget(session, [...session.ids.keys()], (position) => position >= to);
   if (to < session.start) {
     Object.assign(session, { head: "", headCount: 0, start: session.base });
   }

@@ -56,9 +56,10 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end`;
 
-/** Lua: `forget(hashes, from, to)` removes those of the packed 10-byte hashes whose position lies in [from, to). Needs {@link inChunks}. */
+/** Lua: `forget(hashes, from, to)` removes those of the packed 10-byte hashes whose position lies in [from, to), and counts them. Needs {@link inChunks}. */
 export const forget = `
 local function forget(hashes, from, to)
+  local count = 0
   for first = 1, #hashes, 50000 do
     local fields, gone = {}, {}
     for at = first, math.min(first + 49999, #hashes), 10 do
@@ -71,7 +72,9 @@ local function forget(hashes, from, to)
       end
     end
     inChunks('HDEL', KEYS[2], gone)
+    count = count + #gone
   end
+  return count
 end`;
 
 /**

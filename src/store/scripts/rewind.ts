@@ -7,6 +7,9 @@ import { script } from "./script.js";
  * KEYS: log, ids, state.
  * ARGV: the request as JSON { epoch, rev, next, newRev, to }; packed 10-byte hashes of the ids to forget.
  * Replies: REWOUND | STALE | DAMAGED | RANGE (the position lies before the base).
+ *
+ * Where the named ids are not all that were removed (a record could not be read), all ids are looked through: one that stayed would
+ * make a new message look like a repetition.
  */
 export const rewindScript = script(
   [loadSession, inChunks, beginsRound, now, forget],
@@ -35,7 +38,9 @@ if request.to < s.start then
   redis.call('HDEL', state, 'head', 'headCount')
   redis.call('HSET', state, 'start', s.base)
 end
-forget(ARGV[2], request.to, math.huge)
+if forget(ARGV[2], request.to, math.huge) < s.length - kept then
+  forget(table.concat(redis.call('HKEYS', ids)), request.to, math.huge)
+end
 return 'REWOUND'
 `,
 );

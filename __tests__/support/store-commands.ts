@@ -1,0 +1,194 @@
+import fc from "fast-check";
+import { createHash } from "node:crypto";
+import type { AppendRequest, NewRecord, SessionStore, SessionView, SideChanges } from "../../src/store/session-store.js";
+
+/** A store under random commands: what it was called, and the views that were read from it, as the other store's were. */
+export interface StoreUnderTest {
+  readonly store: SessionStore;
+  readonly views: SessionView[];
+  /** Names of random tokens in the order in which they were first seen: stores that do the same give them the same names. */
+  readonly tokens: Map<string, string>;
+}
+
+/** One command: it does the same to every store, in terms of the views that this store was seen to have. */
+export type StoreCommand = (under: StoreUnderTest) => Promise<unknown>;
+
+export const session = "a session";
+
+const ids = Array.from({ length: 16 }, (_, index) => `m${index + 1}`);
+const roles = ["human", "ai", "tool"];
+
+/** A record whose id can be read from it, as rebuilding needs. */
+export function idOf(record: string): string {
+  return (JSON.parse(record) as { data: { id: string } }).data.id;
+}
+
+/** The identity of a record, made from the record alone. */
+export function identify(record: string): { id: string; digest: string } {
+  return { id: idOf(record), digest: createHash("sha256").update(record).digest("hex").slice(0, 12) };
+}
+
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
+const mostly = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 8 });
+const seldom = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 7, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
+
+const newRecord: fc.Arbitrary<NewRecord> = fc
+  .record({
+    id: fc.constantFrom(...ids),
+    variant: fc.constantFrom(0, 0, 0, 1),
+    tokens: mostly(fc.integer({ min: 0, max: 40 }).map((quarters) => quarters / 4)),
+  })
+  .map(({ id, variant, tokens }) => {
+    // The role follows from the id, so that most repetitions are true ones.
+    const record = `{"type":"${roles[Number(id.slice(1)) % 3]}","data":{"id":"${id}","variant":${variant}}}`;
+    return { ...identify(record), record, ...(tokens !== undefined && { tokens }) };
+  });
+
+const name = fc.constantFrom("t:1", "t:2", "t:é", "t:👍", "t:～", "u:1");
+const side: fc.Arbitrary<SideChanges> = fc.record(
+  {
+    set: fc.dictionary(name, fc.constantFrom("", "x", "é\u0000"), { maxKeys: 3 }),
+    remove: fc.array(name, { maxLength: 2 }),
+    bound: fc.record({ prefix: fc.constantFrom("t:", "", "u"), keep: fc.nat(3) }),
+  },
+  { requiredKeys: [] },
+);
+
+const append = fc
+  .record({
+    records: fc.array(newRecord, { maxLength: 5 }),
+    expectedNext: seldom(fc.nat(1)),
+    expectedEpoch: seldom(fc.nat(5)),
+    expectNone: seldom(fc.constant(true)),
+    fencingToken: seldom(fc.nat(2)),
+    onConflict: fc.constantFrom("keep" as const, "error" as const, undefined),
+    ttlMs: optional(fc.constantFrom(600_000, 900_000)),
+    counter: mostly(fc.constantFrom("c1", "c1", "c1", "c1", "c2")),
+    side: optional(side),
+    viewLimit: optional(fc.record({ messages: optional(fc.nat(6)), tokens: optional(fc.nat(20)) })),
+  })
+  .map(({ expectedEpoch, expectNone, expectedNext, ...rest }): StoreCommand => {
+    return async (under) => {
+      const epoch = expectNone ? "" : expectedEpoch === undefined ? undefined : viewAt(under, expectedEpoch)?.epoch;
+      const next = expectedNext === undefined ? undefined : (viewAt(under, 0)?.next ?? 0) + expectedNext;
+      const request: AppendRequest = { ...rest, expectedNext: next, ...(epoch !== undefined && { expectedEpoch: epoch }) };
+      const result = await under.store.append(session, request);
+      if (result.view !== undefined) {
+        under.views.push(result.view);
+      }
+      return result;
+    };
+  });
+
+const readView = fc.boolean().map((neverReduced): StoreCommand => async (under) => {
+  const view = await under.store.readView(session, { neverReduced });
+  under.views.push(view);
+  return view;
+});
+
+const age = fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 9);
+const outside = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 1);
+
+const commit = fc
+  .record({
+    view: age,
+    start: fc.double({ min: 0, max: 1, noNaN: true }),
+    outside,
+    head: fc.constantFrom("", "head", "👍\u0000"),
+    headCount: fc.nat(2),
+    tokens: mostly(fc.nat(30)),
+    counter: mostly(fc.constantFrom("c1", "c1", "c1", "c2")),
+    knowsTokens: fc.boolean(),
+    discard: seldom(fc.subarray(ids)),
+    discardAll: fc.boolean(),
+  })
+  .map((options): StoreCommand => {
+    return async (under) => {
+      const view = viewAt(under, options.view);
+      const { epoch, rev, next, base, tokens } = view ?? { epoch: "", rev: "", next: 3, base: 0, tokens: undefined };
+      const { head, headCount, counter } = options;
+      const start = placeIn({ base, next }, options);
+      const forget = options.discardAll ? ids : options.discard;
+      return under.store.commitReduction(session, {
+        ...{ epoch, rev, next, start, head, headCount, tokens: options.tokens, counter },
+        ...(options.knowsTokens && { tokensRead: tokens }),
+        ...(options.discard && { discard: { forget: forget! } }),
+      });
+    };
+  });
+
+const rewind = fc
+  .record({ view: age, start: fc.double({ min: 0.3, max: 1, noNaN: true }), outside, forget: fc.oneof(fc.constant(ids), fc.subarray(ids)) })
+  .map(({ view: viewAge, forget, ...place }): StoreCommand => {
+    return async (under) => {
+      const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
+      return under.store.rewind(session, { epoch, rev, next, to: placeIn({ base, next }, place), forget });
+    };
+  });
+
+const writeSide = fc
+  .record({ changes: side, expected: optional(fc.dictionary(name, optional(fc.constantFrom("", "x")), { maxKeys: 2 })), ttlMs: optional(fc.constant(700_000)) })
+  .map(({ changes, expected, ttlMs }): StoreCommand => ({ store }) => store.writeSide(session, { ...changes, expected, ttlMs }));
+
+const others: fc.Arbitrary<StoreCommand> = fc.oneof(
+  fc.integer({ min: 1, max: 4 }).map((count): StoreCommand => ({ store }) => store.readRounds(session, count)),
+  fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map((page): StoreCommand => ({ store }) => store.readLog(session, page)),
+  fc.constantFrom("", "t:", "u:1").map((prefix): StoreCommand => ({ store }) => store.readSide(session, prefix)),
+  fc.nat(9).map((unreadable): StoreCommand => ({ store }) => store.rebuild(session, (record, position) => (position === unreadable ? undefined : identify(record)))),
+);
+
+const clear: fc.Arbitrary<StoreCommand> = fc.constant(({ store }) => store.clear(session));
+
+/** Random commands, weighted as a busy session would see them. */
+export const storeCommand: fc.Arbitrary<StoreCommand> = fc.oneof(
+  { weight: 10, arbitrary: append },
+  { weight: 5, arbitrary: readView },
+  { weight: 5, arbitrary: commit },
+  { weight: 3, arbitrary: rewind },
+  { weight: 3, arbitrary: writeSide },
+  { weight: 3, arbitrary: others },
+  { weight: 1, arbitrary: clear },
+);
+
+/** What a command gave, with errors as plain data and random tokens by name. */
+export async function outcome(command: StoreCommand, under: StoreUnderTest): Promise<unknown> {
+  try {
+    return named((await command(under)) ?? null, under);
+  } catch (error) {
+    const { name: errorName, code, option, messageId, message } = error as Record<string, unknown>;
+    return { errorName, code, option, messageId, message };
+  }
+}
+
+/** Everything that can be read, with random tokens by name. */
+export async function everything(under: StoreUnderTest): Promise<unknown> {
+  const { store } = under;
+  const view = await store.readView(session);
+  under.views.push(view);
+  const rest = { log: await store.readLog(session), rounds: await store.readRounds(session, 2), side: await store.readSide(session, "") };
+  return named({ view, ...rest }, under);
+}
+
+// Nearly always inside the log, so that most commands are accepted.
+function placeIn({ base, next }: { base: number; next: number }, { start, outside: beyond }: { start: number; outside: number }): number {
+  const place = beyond === 1 ? next + 1 : beyond === -1 ? base - 1 : base + Math.round(start * (next - base));
+  return Math.max(0, place);
+}
+
+// The newest views are the likeliest to be used, as in real life.
+function viewAt({ views }: StoreUnderTest, age: number): SessionView | undefined {
+  return views.at(-1 - age);
+}
+
+function named(value: unknown, { tokens }: StoreUnderTest): unknown {
+  const rename = (key: string, token: unknown): unknown => {
+    if ((key !== "epoch" && key !== "rev") || token === "" || typeof token !== "string") {
+      return token;
+    }
+    const known = tokens.get(token) ?? `token ${tokens.size + 1}`;
+    tokens.set(token, known);
+    return known;
+  };
+  return JSON.parse(JSON.stringify(value, rename));
+}
