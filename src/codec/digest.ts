@@ -19,6 +19,14 @@ export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(sortKeys);
   }
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sortKeys((value as Record<string, unknown>)[key])]));
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value).sort()) {
+    const sorted = sortKeys((value as Record<string, unknown>)[key]);
+    if (key === "__proto__") {
+      Object.defineProperty(copy, key, { value: sorted, enumerable: true });
+    } else {
+      copy[key] = sorted;
+    }
+  }
+  return copy;
 }

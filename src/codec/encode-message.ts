@@ -64,7 +64,11 @@ function digestOf(type: string, canonical: string): string {
 
 /** Fields come in a fixed order already; only what is in them needs sorting. */
 function sortedFields(data: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(data).map(([field, value]) => [field, sortKeys(value)]));
+  const sorted: Record<string, unknown> = {};
+  for (const field of Object.keys(data)) {
+    sorted[field] = sortKeys(data[field]);
+  }
+  return sorted;
 }
 
 function messageData(message: BaseMessage): { type: string; data: Record<string, unknown>; sorted: boolean } {
@@ -135,10 +139,19 @@ function isEmpty(field: string, value: unknown, message: BaseMessage): boolean {
       return (value as unknown[]).length === 0;
     case "additional_kwargs":
     case "response_metadata":
-      return Object.values(value as object).every((property) => property === undefined);
+      return isEmptyRecord(value as Record<string, unknown>);
     default:
       return false;
   }
+}
+
+function isEmptyRecord(value: Record<string, unknown>): boolean {
+  for (const key of Object.keys(value)) {
+    if (value[key] !== undefined) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /** Constructor arguments that are no field of the message, as JSON; undefined where there are none. */

@@ -106,12 +106,12 @@ function tagArray(array: readonly unknown[], walk: Walk): readonly unknown[] {
 
 function tagProperties(object: object, walk: Walk): unknown {
   const depth = walk.ancestors.length - 1;
+  const properties = object as Record<string, unknown>;
   const keys = Object.keys(object);
-  const entries: [string, unknown][] = [];
-  let changed = false;
+  let changes: Map<string, unknown> | undefined;
   for (let index = 0; index < keys.length; index += 1) {
     const key = keys[index]!;
-    const value = (object as Record<string, unknown>)[key];
+    const value = properties[key];
     if (value === undefined) {
       continue;
     }
@@ -119,12 +119,17 @@ function tagProperties(object: object, walk: Walk): unknown {
     walk.size += key.length;
     walk.sorted &&= index === 0 || keys[index - 1]! < key;
     const result = tagValue(value, walk);
-    changed ||= result !== value;
-    entries.push([key, result]);
+    if (result !== value) {
+      (changes ??= new Map<string, unknown>()).set(key, result);
+    }
   }
-  // Own properties in any case, also for a key such as `__proto__`.
-  const result = changed ? Object.fromEntries(entries) : object;
+  const result = changes === undefined ? object : withChanges(properties, changes);
   return Object.hasOwn(object, tagKey) ? tagged("Object", result) : result;
+}
+
+/** Own properties in any case, also for a key such as `__proto__`. */
+function withChanges(properties: Record<string, unknown>, changes: ReadonlyMap<string, unknown>): object {
+  return Object.fromEntries(Object.keys(properties).map((key) => [key, changes.has(key) ? changes.get(key) : properties[key]]));
 }
 
 function tagInstance(value: object, walk: Walk): unknown {
