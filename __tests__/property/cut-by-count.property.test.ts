@@ -5,6 +5,8 @@ import { findBoundaries, findOrphanResults, splitsStep } from "../../src/convers
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 
+jest.setTimeout(60_000);
+
 const runs = { numRuns: 500 };
 const sizes = { target: fc.integer({ min: 1, max: 14 }), threshold: fc.integer({ min: 0, max: 8 }) };
 const cases = fc.record({ messages: fc.oneof(anyConversation(), orderlyConversation()), ...sizes });

@@ -8,6 +8,8 @@ import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 
+jest.setTimeout(60_000);
+
 const runs = { numRuns: 300 };
 const tokenCounter = new CountingCounter();
 const longText = fc.oneof(

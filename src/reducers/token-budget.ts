@@ -3,6 +3,7 @@ import { cutByTokens } from "../conversation/cut-by-tokens.js";
 import type { NoCut } from "../conversation/cut-by-count.js";
 import { roleOf } from "../conversation/roles.js";
 import type { Sections } from "../conversation/sections.js";
+import { findBoundaries } from "../conversation/steps.js";
 import { ConfigurationError } from "../errors.js";
 import { objectWith, positiveInteger } from "../options.js";
 import { countEach } from "../tokens/counted-messages.js";
@@ -65,15 +66,17 @@ export async function cutToBudget(
   return cutByTokens(messages, sections, { tokens, perRequest: counter.perRequest, maxTokens, targetTokens, ...(reserve !== undefined && { reserve }) });
 }
 
-/** The messages with tool results clipped as far as a budget asks for it, all but the `pinned`. For what is left of a cut: only its newest step has any then. */
+/** The messages with the tool results of their newest step clipped as far as a budget asks for it; messages that are `pinned` are left alone. */
 export async function clipToBudget(
   messages: readonly BaseMessage[],
-  { budget, pinned }: { readonly budget: TokenBudget; readonly pinned?: ReadonlySet<BaseMessage> },
+  { budget, pinned = new Set() }: { readonly budget: TokenBudget; readonly pinned?: ReadonlySet<BaseMessage> },
 ): Promise<BaseMessage[]> {
   const excess = (await requestTokens(budget, messages)) - budget.maxTokens;
   if (excess <= 0) {
     return [...messages];
   }
-  const indexes = [...messages.keys()].filter((index) => roleOf(messages[index]!) === "tool" && pinned?.has(messages[index]!) !== true);
+  const rest = [...messages.keys()].filter((index) => !["system", "summary"].includes(roleOf(messages[index]!)) && !pinned.has(messages[index]!));
+  const newestStep = findBoundaries(rest.map((index) => messages[index]!)).lastIndexOf(1, rest.length - 1);
+  const indexes = rest.slice(Math.max(0, newestStep)).filter((index) => roleOf(messages[index]!) === "tool");
   return clipToolResults(messages, { indexes, excess, counter: budget.counter });
 }

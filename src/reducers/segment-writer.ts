@@ -1,0 +1,100 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { SummarizationSettings } from "./summarization-options.js";
+import { Summarizer, type SummaryTask } from "./summarizer.js";
+import { SummaryCache } from "./summary-cache.js";
+import { summaryMessage } from "./summary-message.js";
+
+/** The summaries that stand before the rest of the conversation from now on. */
+export interface WrittenSummaries {
+  /** All of them, oldest first. */
+  readonly summaries: readonly BaseMessage[];
+  /** Those of them that were written now. */
+  readonly made: readonly BaseMessage[];
+  /** The one that covers the messages that leave. */
+  readonly newest: BaseMessage;
+  /** The text that the new ones stand for. */
+  readonly source: string;
+  /** Forgets the new ones, so that they are written again the next time. */
+  forget(): void;
+}
+
+interface Leaving {
+  /** The summaries so far, oldest first. */
+  readonly earlier: readonly BaseMessage[];
+  /** The messages that leave. */
+  readonly covered: readonly BaseMessage[];
+}
+
+/** Writes the summaries of a reduction: one that takes the place of all earlier ones, or one more, with the oldest made one where they are too many. */
+export class SegmentWriter {
+  readonly #settings: SummarizationSettings;
+  readonly #summarizer: Summarizer;
+  readonly #cache = new SummaryCache();
+
+  constructor(settings: SummarizationSettings) {
+    this.#settings = settings;
+    this.#summarizer = new Summarizer({
+      model: settings.model,
+      instructions: settings.summarizationInstructions,
+      timeout: settings.timeout,
+      maxInputTokens: settings.maxInputTokens,
+      counter: settings.tokenCounter,
+      includeToolContent: settings.includeFunctionContentInSummary,
+      maxToolCharacters: settings.maxToolCharacters,
+    });
+  }
+
+  /** False where no message leaves, or those that leave hold nothing to tell and no summary could take their place. */
+  canTell({ earlier, covered }: Leaving): boolean {
+    const replaced = this.#settings.useSingleSummary ? earlier : [];
+    return covered.length > 0 && this.#summarizer.sourceText({ replaced, covered }) !== "";
+  }
+
+  /** @throws SummaryError where one could not be made; the reason of the config's signal where that aborts. */
+  async write({ earlier, covered }: Leaving, config: RunnableConfig | undefined): Promise<WrittenSummaries> {
+    if (this.#settings.useSingleSummary) {
+      return this.#written([{ replaced: earlier, covered, context: [] }], { staying: [], config });
+    }
+    const folded = earlier.slice(0, this.#foldedCount(earlier.length));
+    const staying = earlier.slice(folded.length);
+    const newest: SummaryTask = { replaced: [], covered, context: earlier };
+    const fold: SummaryTask = { replaced: folded, covered: [], context: [] };
+    return this.#written(folded.length > 0 ? [fold, newest] : [newest], { staying, config });
+  }
+
+  /** How many of the oldest become one, so that with the new one there are no more than the cap; half of them at least, so that it happens seldom. */
+  #foldedCount(earlier: number): number {
+    const { maxSummaries } = this.#settings;
+    return earlier + 1 <= maxSummaries ? 0 : Math.min(earlier, Math.max(earlier + 2 - maxSummaries, Math.ceil(earlier / 2)));
+  }
+
+  /** The last task is the newest summary, one before it the fold of the oldest; `staying` stand between the two. */
+  async #written(
+    tasks: readonly SummaryTask[],
+    { staying, config }: { readonly staying: readonly BaseMessage[]; readonly config: RunnableConfig | undefined },
+  ): Promise<WrittenSummaries> {
+    const made: BaseMessage[] = [];
+    for (const task of tasks) {
+      made.push(await this.#summaryOf(task, config));
+    }
+    return {
+      summaries: [...made.slice(0, -1), ...staying, ...made.slice(-1)],
+      made,
+      newest: made[made.length - 1]!,
+      source: tasks.map((task) => this.#summarizer.sourceText(task)).join("\n"),
+      forget: () => tasks.forEach((task) => this.#cache.delete(task)),
+    };
+  }
+
+  async #summaryOf(task: SummaryTask, config: RunnableConfig | undefined): Promise<BaseMessage> {
+    const known = this.#cache.get(task);
+    if (known !== undefined) {
+      return known;
+    }
+    const text = await this.#summarizer.summarize(task, config);
+    const summary = summaryMessage(text, { role: this.#settings.summaryRole, source: task });
+    this.#cache.set(task, summary);
+    return summary;
+  }
+}
