@@ -1,4 +1,4 @@
-import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
 import { validateConversation } from "../../src/conversation/structure/index.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/errors.js";
 import { HistoryManager } from "../../src/history-manager/index.js";

@@ -21,11 +21,11 @@ export function lengthsBelow({ from, least, ratio = 0.8 }: { readonly from: numb
   return lengths;
 }
 
-/** Descending numbers of pieces to keep out of `from`, by a fifth and by one at least, down to `least`. */
+/** Descending numbers of pieces to keep out of `from`, by a tenth and by one at least, down to `least`. */
 export function countsBelow({ from, least }: { readonly from: number; readonly least: number }): number[] {
   const counts: number[] = [];
   for (let count = from; count > least; ) {
-    count = Math.max(least, Math.min(count - 1, Math.floor(count * 0.8)));
+    count = Math.max(least, count - Math.max(1, Math.floor(count / 10)));
     counts.push(count);
   }
   return counts;

@@ -1,0 +1,274 @@
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { countMessages } from "../../src/tokens/count-messages.js";
+import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
+
+/** What went wrong in the system that this one is modelled on, by what its users saw. */
+describe("a defect of the past", () => {
+  const search = async (manager: ReturnType<ReturnType<typeof newSession>["instance"]>, id: string, count: number) => {
+    manager.appendToolCalls([call(id)]);
+    await manager.addToolCallResults([{ id, name: "search", chunks: chunks(count, { id, length: 100 }), systemReminder: "Cite your sources." }]);
+  };
+
+  it("a little more overshoot left more sources in: 7 of 10 at 1.33, 8 at 1.34", async () => {
+    const kept: number[] = [];
+    for (let window = 1600; window >= 150; window -= 10) {
+      const manager = newSession(window).instance();
+      await search(manager, "c", 10);
+      kept.push(sourcesIn((await manager.getHistoryForModelCall(asking("hi"))).messages, "c").length);
+    }
+    expect(kept).toEqual([...kept].sort((a, b) => b - a));
+    expect([kept[0], kept.at(-1)]).toEqual([10, 0]);
+  });
+
+  it("a result of 1,001 to 1,048 characters grew when it was cut", async () => {
+    for (const length of [1001, 1020, 1048, 1100]) {
+      for (let window = length + 70; window > 100; window -= 97) {
+        const manager = newSession(window).instance();
+        manager.appendToolCalls([call("c")]);
+        await manager.addToolCallResults([{ id: "c", name: "search", content: "x".repeat(length) }]);
+        const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+        expect(resultOf(messages, "c").length).toBeLessThanOrEqual(length);
+      }
+    }
+  });
+
+  it("source numbers shifted when a result was reduced, and in the next turn", async () => {
+    const session = newSession(1100);
+    const manager = session.instance();
+    await search(manager, "a", 4);
+    const before = (await manager.getHistoryForModelCall(asking("hi"))).messages;
+    await search(manager, "b", 4);
+    const after = (await manager.getHistoryForModelCall(asking("hi"))).messages;
+    expect(sourcesIn(before, "a")).toEqual([1, 2, 3, 4]);
+    expect(sourcesIn(after, "a").length).toBeLessThan(4);
+    expect(sourcesIn(after, "a")).toEqual([1, 2, 3, 4].slice(0, sourcesIn(after, "a").length));
+    expect(sourcesIn(after, "b")).toEqual([5, 6, 7, 8]);
+    manager.addAssistantMessage(new AIMessage("See [source6]."));
+    await manager.commit();
+    await search(manager, "c", 1);
+    const next = (await manager.getHistoryForModelCall(asking("more"))).messages;
+    expect([sourcesIn(next, "b"), sourcesIn(next, "c")]).toEqual([[6], [9]]);
+    expect(manager.references.chunkOf(6)).toEqual(chunks(4, { id: "b", length: 100 })[1]);
+  });
+
+  it("the reminder of a tool was lost when its result was reduced", async () => {
+    for (let window = 2000; window > 200; window -= 50) {
+      const manager = newSession(window).instance();
+      await search(manager, "a", 10);
+      const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+      expect(resultOf(messages, "a")).toMatch(/\n\nCite your sources\.$/);
+    }
+  });
+
+  it("images of tools were gone in the second iteration, and those of failed calls never came", async () => {
+    const manager = newSession().instance();
+    manager.appendToolCalls([call("plot"), call("broken")]);
+    await manager.addToolCallResults([
+      { id: "plot", name: "search", content: "done", imageDataUrls: ["data:image/png;base64,AQID"] },
+      { id: "broken", name: "search", errorMessage: "no axis", imageDataUrls: ["https://example.com/half.png"] },
+    ]);
+    const shown = async () => {
+      const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+      return messages.find((message) => message.getType() === "human")?.content;
+    };
+    const first = await shown();
+    expect(first).toEqual([
+      { type: "text", text: "hi" },
+      { type: "text", text: "Image from tool call plot (search):" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+      { type: "text", text: "Image from tool call broken (search):" },
+      { type: "image_url", image_url: { url: "https://example.com/half.png" } },
+    ]);
+    await search(manager, "next", 1);
+    expect(await shown()).toEqual(first);
+    manager.addAssistantMessage(new AIMessage("done"));
+    await manager.commit();
+    await manager.getHistoryForModelCall(asking("next turn"));
+    expect((await shown())?.length).toBe(2);
+  });
+
+  it("images that do not fit were sent nevertheless", async () => {
+    const manager = newSession(800).instance();
+    manager.appendToolCalls([call("old"), call("new")]);
+    await manager.addToolCallResults(["old", "new"].map((id) => ({ id, name: "search", content: id, imageDataUrls: [`https://example.com/${id}.png`] })));
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    const parts = messages[1]?.content as { type: string; text?: string }[];
+    expect(parts.map(({ type, text }) => text ?? type)).toEqual([
+      "hi",
+      "[Image from tool call old (search) is left out: it does not fit into the window.]",
+      "Image from tool call new (search):",
+      "image_url",
+    ]);
+    expect(outcome.overBudgetBy).toBe(0);
+    expect(outcome.dropped).toEqual([{ section: "loop", kind: "image", toolCallId: "old", index: 0 }]);
+  });
+
+  it("more than the window was sent without a word", async () => {
+    const manager = newSession(100).instance();
+    await search(manager, "c", 3);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi", { renderedSystemMessage: "x".repeat(200) }));
+    expect(outcome.overBudgetBy).toBe((await countMessages(characterCounter(), messages)) - 100);
+    expect(outcome.overBudgetBy).toBeGreaterThan(0);
+  });
+
+  it("short results of many calls could not be reduced, and old rounds stayed while the loop overflowed", async () => {
+    const session = newSession(2000);
+    await session.history().addMessages([new HumanMessage("x".repeat(300)), new AIMessage("y".repeat(300))]);
+    const manager = session.instance();
+    for (let index = 0; index < 5; index += 1) {
+      manager.appendToolCalls([call(`c${index}`)]);
+      await manager.addToolCallResults([{ id: `c${index}`, name: "search", content: "z".repeat(900) }]);
+    }
+    const { outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(outcome.overBudgetBy).toBe(0);
+    expect(outcome.sections.history.given).toBe(0);
+  });
+
+  it("a long user message emptied the history, though there was room", async () => {
+    const session = newSession(2000);
+    await session.history().addMessages([new HumanMessage("before"), new AIMessage("answer")]);
+    const { messages } = await session.instance().getHistoryForModelCall(asking("x".repeat(1500)));
+    expect(messages).toHaveLength(4);
+  });
+
+  it("text that is not Latin counted as its ASCII escapes", async () => {
+    const manager = newSession().instance();
+    manager.appendToolCalls([call("c", {})]);
+    await manager.addToolCallResults([{ id: "c", name: "search", chunks: [{ id: "d", chunkId: "1", text: "你好".repeat(100) }] }]);
+    const { outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(outcome.sections.loop.given).toBeLessThan(300);
+  });
+
+  it("the prompt template went to every place where the user's words occurred", async () => {
+    const session = newSession();
+    await session.history().addMessages([new HumanMessage("a"), new AIMessage("a and a")]);
+    const manager = session.instance();
+    await manager.addUploadedContent([{ id: "u", name: "a", mimeType: "text/plain", text: "a a a" }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("a", { renderedUserMessage: "Answer: a" }));
+    expect(messages.map(({ content }) => content)).toEqual([
+      "Be kind.",
+      "a",
+      "a and a",
+      [
+        { type: "text", text: "Answer: a" },
+        { type: "text", text: 'Uploaded file "a" (text/plain):\na a a' },
+      ],
+    ]);
+  });
+
+  it("messages with parts were never cleaned, and what the tools said could be", async () => {
+    const session = newSession();
+    const junk = " <stock ticker>";
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    const toolJson = new ToolMessage({ content: `[{"content":"${junk}"}]`, tool_call_id: "c", name: "search" });
+    await session.history().addMessages([
+      new HumanMessage({ content: [{ type: "text", text: `look${junk}` }, image, { type: "text", text: junk }] }),
+      new AIMessage({ content: `Searching${junk}`, tool_calls: [{ type: "tool_call", ...call("c", { query: junk }) }] }),
+      toolJson,
+      new AIMessage({ content: [{ type: "text", text: `done${junk}` }] }),
+      new AIMessage(junk),
+    ]);
+    const removals = [(text: string) => text.replace("<stock ticker>", ""), async (text: string) => text.trim()];
+    const { messages } = await session.instance().getHistoryForModelCall(asking("hi", { removeFromText: removals }));
+    expect(messages.slice(1, -1).map(({ content }) => content)).toEqual([
+      [{ type: "text", text: "look" }, image],
+      "Searching",
+      toolJson.content,
+      [{ type: "text", text: "done" }],
+    ]);
+    expect((messages[2] as AIMessage).tool_calls?.[0]?.args).toEqual({ query: junk });
+    expect((await session.history().getTranscript())[1]?.content).toBe(`Searching${junk}`);
+  });
+
+  it("two managers shared one loop, because their lists belonged to the class", async () => {
+    const [one, two] = [newSession().instance(), newSession().instance()];
+    await search(one, "c", 1);
+    const { messages } = await two.getHistoryForModelCall(asking("hi"));
+    expect(messages).toHaveLength(2);
+    expect(two.references.toList()).toEqual([]);
+  });
+
+  it("one search that nobody cited pushed the whole history out of the next turn", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    await manager.getHistoryForModelCall(asking("hi"));
+    await search(manager, "a", 50);
+    await search(manager, "b", 3);
+    manager.addAssistantMessage(new AIMessage("See [Source52]."));
+    await manager.commit();
+    const stored = await session.history().getTranscript();
+    expect(resultOf(stored, "a")).toBe("None of the 50 sources found here was cited.\n\nCite your sources.");
+    expect(sourcesIn(stored, "b")).toEqual([52]);
+    expect(manager.references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual([52]);
+  });
+
+  it("what was cited was stored as it had been cut", async () => {
+    const session = newSession(600);
+    const manager = session.instance();
+    manager.appendToolCalls([call("a")]);
+    await manager.addToolCallResults([{ id: "a", name: "search", chunks: chunks(3, { length: 2000 }) }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(resultOf(messages, "a")).toContain("[Cut:");
+    manager.addAssistantMessage(new AIMessage("[source1]"));
+    await manager.commit();
+    expect(resultOf(await session.history().getTranscript(), "a")).toContain(chunks(1, { length: 2000 })[0]!.text);
+  });
+
+  it("a turn without an answer lost its sources", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    await search(manager, "a", 2);
+    await manager.commit();
+    expect(sourcesIn(await session.history().getTranscript(), "a")).toEqual([1, 2]);
+    expect(manager.references.toList()).toHaveLength(2);
+  });
+
+  it("tool calls and results were gone after the turn", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    await manager.getHistoryForModelCall(asking("hi"));
+    manager.appendToolCalls([call("ok"), call("bad")]);
+    await manager.addToolCallResults([
+      { id: "ok", name: "search", content: "found" },
+      { id: "bad", name: "search", errorMessage: "timeout" },
+    ]);
+    manager.addAssistantMessage(new AIMessage("done"));
+    await manager.commit();
+    const { messages } = await session.instance().getHistoryForModelCall(asking("next"));
+    expect(messages.map((message) => [message.getType(), message.content])).toEqual([
+      ["system", "Be kind."],
+      ["human", "hi"],
+      ["ai", ""],
+      ["tool", "found"],
+      ["tool", "Tool call search failed with error: timeout"],
+      ["ai", "done"],
+      ["human", "next"],
+    ]);
+    expect((messages[2] as AIMessage).tool_calls).toHaveLength(2);
+  });
+
+  it("an upload after the last message was dropped, and one without its message went to another", async () => {
+    const session = newSession();
+    await session.history().addMessages([new HumanMessage({ content: "first", id: "q1" }), new AIMessage("answer")]);
+    const manager = session.instance();
+    await manager.addUploadedContent([
+      { id: "late", name: "late", mimeType: "text/plain", text: "LATE" },
+      { id: "early", name: "early", mimeType: "text/plain", text: "EARLY", messageId: "q1" },
+    ]);
+    const { messages } = await manager.getHistoryForModelCall(asking("second"));
+    const where = (text: string) => messages.findIndex((message: BaseMessage) => JSON.stringify(message.content).includes(text));
+    expect([where("EARLY"), where("LATE")]).toEqual([1, 3]);
+  });
+
+  it("the share for uploads was declared and read nowhere", async () => {
+    const given = async (percentForUploadedContent: number) => {
+      const manager = newSession(2000).instance({ percentForUploadedContent });
+      await manager.addUploadedContent([{ id: "u", name: "u", mimeType: "text/plain", text: "x".repeat(5000) }]);
+      return (await manager.getHistoryForModelCall(asking("hi"))).outcome.sections.uploads.given;
+    };
+    const shares = [await given(0.2), await given(0.5), await given(0.9)];
+    expect(shares).toEqual([...shares].sort((a, b) => a - b));
+    expect(shares[0]).toBeLessThanOrEqual(400);
+    expect(shares[2]).toBeGreaterThan(1000);
+  });
+});

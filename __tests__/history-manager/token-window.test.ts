@@ -1,0 +1,184 @@
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { tool as createTool } from "@langchain/core/tools";
+import { z } from "zod";
+import { BudgetError } from "../../src/errors.js";
+import type { HistoryManager, WindowOutcome } from "../../src/history-manager/index.js";
+import { countMessages } from "../../src/tokens/count-messages.js";
+import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
+import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";
+
+/** A loop of iterations, each with one result of so many chunks of 100 characters. */
+async function loopOf(manager: HistoryManager, counts: readonly number[]): Promise<void> {
+  for (const [index, count] of counts.entries()) {
+    manager.appendToolCalls([call(`c${index}`)]);
+    await manager.addToolCallResults([{ id: `c${index}`, name: "search", chunks: chunks(count, { length: 100 }), systemReminder: "Cite." }]);
+  }
+}
+
+async function storeRounds(session: Session, count: number): Promise<void> {
+  for (let round = 0; round < count; round += 1) {
+    await session.history().addMessages([new HumanMessage({ content: `question ${round}`, id: `q${round}` }), new AIMessage("answer".repeat(10))]);
+  }
+}
+
+const sum = ({ sections }: WindowOutcome) => Object.values(sections).reduce((total, { given }) => total + given, 0);
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
+
+describe("the token window", () => {
+  it("counts what is sent, and says what every section asked for and was given", async () => {
+    const session = newSession();
+    await storeRounds(session, 2);
+    const counter = tiktokenCounter();
+    const manager = session.instance({ tokenCounter: counter });
+    await manager.addUploadedContent([
+      { id: "u1", name: "a.txt", mimeType: "text/plain", text: "some text ".repeat(20) },
+      { id: "u2", name: "b.png", mimeType: "image/png", url: "https://example.com/b.png", messageId: "q1" },
+    ]);
+    await loopOf(manager, [3, 2]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(outcome.tokens).toBe(await countMessages(counter, messages));
+    expect(sum(outcome)).toBe(outcome.tokens);
+    expect(Object.values(outcome.sections).every(({ asked, given }) => asked === given && given > 0)).toBe(true);
+    expect(outcome).toMatchObject({ limit: 100_000, overBudgetBy: 0, dropped: [] });
+  });
+
+  it("keeps a safety margin of a tenth unless told otherwise", async () => {
+    const limitOf = async (safetyMargin: number | undefined, maxInputTokens: number) =>
+      (await newSession(maxInputTokens).instance({ safetyMargin }).getHistoryForModelCall(asking("hi"))).outcome.limit;
+    expect(await limitOf(undefined, 1000)).toBe(900);
+    expect(await limitOf(undefined, 110)).toBe(99);
+    expect(await limitOf(0.25, 1000)).toBe(750);
+    expect(await limitOf(0, 1000)).toBe(1000);
+  });
+
+  it("drops whole rounds, the oldest first, and takes no smaller, older one in the place of one that does not fit", async () => {
+    const session = newSession();
+    await session.history().addMessages([new HumanMessage("small"), new AIMessage("x")]);
+    await session.history().addMessages([new HumanMessage({ content: "large", id: "big" }), new AIMessage("x".repeat(500))]);
+    await session.history().addMessages([new HumanMessage("recent"), new AIMessage("x")]);
+    const { messages, outcome } = await session.instance({ maxInputTokens: 150 }).getHistoryForModelCall(asking("hi"));
+    expect(texts(messages)).toEqual(["Be kind.", "recent", "x", "hi"]);
+    expect(outcome.sections.history).toEqual({ asked: 578, given: 27 });
+    expect(outcome.dropped).toEqual([
+      { section: "history", kind: "round", messages: 2, tokens: 525, firstMessageId: "big" },
+      { section: "history", kind: "round", messages: 2, tokens: 26, firstMessageId: expect.any(String) as string },
+    ]);
+  });
+
+  it("gives the loop room before older rounds", async () => {
+    const session = newSession();
+    await storeRounds(session, 3);
+    const whole = session.instance();
+    await loopOf(whole, [3]);
+    const { sections } = (await whole.getHistoryForModelCall(asking("hi"))).outcome;
+    const fixed = sections.system.given + sections.user.given + sections.tools.given;
+    const manager = session.instance({ maxInputTokens: fixed + sections.loop.asked + 100 });
+    await loopOf(manager, [3]);
+    const { outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(outcome.sections.loop).toEqual(sections.loop);
+    expect(outcome.dropped.map(({ kind }) => kind)).toEqual(["round", "round"]);
+  });
+
+  it("makes older iterations smaller first, from the least relevant source on, and keeps reminders and numbers", async () => {
+    const manager = newSession(1500).instance();
+    await loopOf(manager, [6, 6]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(outcome.overBudgetBy).toBe(0);
+    expect([sourcesIn(messages, "c0"), sourcesIn(messages, "c1")]).toEqual([
+      [1, 2, 3],
+      [7, 8, 9, 10, 11, 12],
+    ]);
+    expect([resultOf(messages, "c0"), resultOf(messages, "c1")].every((text) => text.endsWith("\n\nCite."))).toBe(true);
+    expect(outcome.dropped).toEqual([{ section: "loop", kind: "sources", toolCallId: "c0", sourceNumbers: [4, 5, 6], shortened: [] }]);
+  });
+
+  it("makes results of one iteration smaller together", async () => {
+    const manager = newSession(1300).instance();
+    manager.appendToolCalls([call("a"), call("b")]);
+    await manager.addToolCallResults(["a", "b"].map((id) => ({ id, name: "search", chunks: chunks(6, { id, length: 100 }) })));
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    const [first, second] = [sourcesIn(messages, "a").length, sourcesIn(messages, "b").length];
+    expect(Math.abs(first - second)).toBeLessThanOrEqual(1);
+    expect(first).toBeLessThan(6);
+  });
+
+  it("keeps cited sources longest", async () => {
+    const manager = newSession(900).instance();
+    await loopOf(manager, [5]);
+    manager.addAssistantMessage(new AIMessage("[source5] says so, but I need more."));
+    manager.appendToolCalls([call("more")]);
+    await manager.addToolCallResults([{ id: "more", name: "search", chunks: chunks(5, { length: 100 }) }]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(outcome.overBudgetBy).toBe(0);
+    expect(sourcesIn(messages, "c0")).toEqual([5]);
+    expect(sourcesIn(messages, "more")).toEqual([6, 7, 8]);
+  });
+
+  it("shortens long texts, then leaves results out with a statement; a failure stays readable", async () => {
+    const manager = newSession(700).instance();
+    manager.appendToolCalls([call("a"), call("b"), call("c")]);
+    await manager.addToolCallResults([
+      { id: "a", name: "search", content: "A".repeat(5000), systemReminder: "Cite." },
+      { id: "b", name: "search", errorMessage: "E".repeat(1000) },
+      { id: "c", name: "search", chunks: chunks(4, { length: 800 }) },
+    ]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(outcome.overBudgetBy).toBe(0);
+    expect(resultOf(messages, "a")).toBe("[This result is left out: it does not fit into the window.]\n\nCite.");
+    expect(resultOf(messages, "b")).toMatch(/^Tool call search failed with error: E+\n\[Cut: the first \d+ of 1036 characters are shown\.\]$/);
+    expect(outcome.dropped).toContainEqual({ section: "loop", kind: "text", toolCallId: "a", shown: 0, of: 5000 });
+  });
+
+  it("never cuts a letter in two", async () => {
+    const manager = newSession(1500).instance();
+    manager.appendToolCalls([call("a")]);
+    await manager.addToolCallResults([{ id: "a", name: "search", content: "👨‍👩‍👧‍👦".repeat(300) }]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    const [shown = ""] = resultOf(messages, "a").split("\n[Cut");
+    expect(shown.length).toBeLessThan(3300);
+    expect(shown).toBe("👨‍👩‍👧‍👦".repeat(shown.length / "👨‍👩‍👧‍👦".length));
+  });
+
+  it("says by how much it is over, and throws if asked to", async () => {
+    const request = asking("a question that is far too long for so small a window".repeat(10));
+    const { outcome } = await newSession(100).instance().getHistoryForModelCall(request);
+    expect(outcome.overBudgetBy).toBe(outcome.tokens - 100);
+    expect(outcome.overBudgetBy).toBeGreaterThan(400);
+    await expect(newSession(100).instance({ onOverBudget: "throw" }).getHistoryForModelCall(request)).rejects.toThrow(BudgetError);
+  });
+
+  it("counts the definitions of tools and the arguments of calls", async () => {
+    const lookup = createTool(() => "", { name: "lookup", description: "Finds what was said about a topic.", schema: z.object({ topic: z.string() }) });
+    const plain = await newSession().instance().getHistoryForModelCall(asking("hi"));
+    const manager = newSession().instance({ tools: [lookup] });
+    const withTools = await manager.getHistoryForModelCall(asking("hi"));
+    expect(plain.outcome.sections.tools.given).toBe(3);
+    expect(withTools.outcome.sections.tools.given).toBeGreaterThan(3 + 40);
+    manager.appendToolCalls([call("c", { query: "q".repeat(1000) })]);
+    await manager.addToolCallResults([{ id: "c", name: "search", content: "x" }]);
+    expect((await manager.getHistoryForModelCall(asking("hi"))).outcome.sections.loop.given).toBeGreaterThan(1000);
+  });
+
+  it("counts each message once in a turn, however many iterations it has", async () => {
+    const counted = new Map<string, number>();
+    const session = newSession();
+    await storeRounds(session, 3);
+    const tokenCounter = characterCounter((message) => {
+      const key = JSON.stringify([message.getType(), message.content, (message as { tool_call_id?: string }).tool_call_id, (message as AIMessage).tool_calls]);
+      counted.set(key, (counted.get(key) ?? 0) + 1);
+    });
+    const manager = session.instance({ tokenCounter });
+    await manager.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "some text" }]);
+    for (const id of ["a", "b", "c"]) {
+      await manager.getHistoryForModelCall(asking("hi", { removeFromText: (text) => text.replace("answer", "") }));
+      manager.appendToolCalls([call(id)]);
+      await manager.addToolCallResults([{ id, name: "search", content: id }]);
+    }
+    await manager.getHistoryForModelCall(asking("hi", { removeFromText: (text) => text.replace("answer", "") }));
+    const earlier = [...counted].filter(([key]) => key.includes("question"));
+    expect(earlier).toHaveLength(3);
+    // The answers of the three rounds are equal, but three messages.
+    expect([...counted].filter(([key, times]) => times > 1 && !key.includes("answer"))).toEqual([]);
+    expect([...counted.values()].reduce((total, times) => total + times, 0)).toBeLessThan(30);
+  });
+});

@@ -1,0 +1,162 @@
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { BudgetError, ConfigurationError } from "../../src/errors.js";
+import { asking, newSession } from "./instances.js";
+
+const textOf = (message: BaseMessage | undefined) =>
+  typeof message?.content === "string" ? message.content : (message?.content ?? []).map((part) => (part.type === "text" ? part["text"] : part.type)).join("|");
+const note = { id: "note", name: "note.txt", mimeType: "text/plain", text: "the note" };
+const photo = { id: "photo", name: "photo.png", mimeType: "image/png", data: new Uint8Array([1, 2, 3]) };
+
+describe("uploaded content", () => {
+  it("comes with the message that brought it, in this turn and, on another instance, in the next", async () => {
+    const session = newSession();
+    const first = session.instance();
+    await first.addUploadedContent([note, photo]);
+    const { messages } = await first.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
+    expect(messages.at(-1)?.content).toEqual([
+      { type: "text", text: "Rendered" },
+      { type: "text", text: 'Uploaded file "note.txt" (text/plain):\nthe note' },
+      { type: "text", text: 'Uploaded file "photo.png" (image/png):' },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+    ]);
+    first.addAssistantMessage(new AIMessage("seen"));
+    await first.commit();
+
+    const second = session.instance();
+    const next = await second.getHistoryForModelCall(asking("and?"));
+    expect(next.messages.map(textOf)).toEqual([
+      "Be kind.",
+      'hi|Uploaded file "note.txt" (text/plain):\nthe note|Uploaded file "photo.png" (image/png):|image_url',
+      "seen",
+      "and?",
+    ]);
+    expect((await session.history().getTranscript()).map(({ content }) => content)).toEqual(["hi", "seen"]);
+  });
+
+  it("is written in the same write as the turn", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    await manager.addUploadedContent([note]);
+    await manager.getHistoryForModelCall(asking("hi"));
+    await manager.commit();
+    expect(session.commands).toEqual(["readView", "readSide", "append"]);
+  });
+
+  it("comes with the current message where the one that brought it is not shown any more", async () => {
+    const session = newSession();
+    await session.history().addMessages([new HumanMessage({ content: "old".repeat(500), id: "old" }), new AIMessage("x")]);
+    const manager = session.instance({ maxInputTokens: 300 });
+    await manager.addUploadedContent([{ ...note, messageId: "old" }]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(messages.map(textOf)).toEqual(["Be kind.", 'hi|Uploaded file "note.txt" (text/plain):\nthe note']);
+    expect(outcome.dropped).toHaveLength(1);
+  });
+
+  it("has its share of the window and no more; what does not fit is cut with a statement, the oldest first", async () => {
+    const manager = newSession(2000).instance({ percentForUploadedContent: 0.5 });
+    await manager.addUploadedContent([
+      { ...note, id: "a", text: "a".repeat(3000) },
+      { ...note, id: "b", text: "b".repeat(500) },
+    ]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    const { uploads } = outcome.sections;
+    expect(uploads.given).toBeLessThanOrEqual(0.5 * (2000 - 33));
+    expect(uploads.given).toBeGreaterThan(700);
+    expect(textOf(messages.at(-1))).toMatch(/a+\n\[Cut: the first \d+ of 3000 characters are shown\.\]/);
+    expect(textOf(messages.at(-1))).toContain("b".repeat(500));
+    expect(outcome.dropped).toEqual([{ section: "uploads", kind: "upload", id: "a", shown: expect.any(Number) as number, of: 3000 }]);
+  });
+
+  it("leaves its unused share to the history", async () => {
+    const session = newSession();
+    for (let round = 0; round < 20; round += 1) {
+      await session.history().addMessages([new HumanMessage("q".repeat(30)), new AIMessage("a".repeat(30))]);
+    }
+    const given = async (share: number) => {
+      const manager = session.instance({ maxInputTokens: 1000, percentForUploadedContent: share });
+      await manager.addUploadedContent([note]);
+      return (await manager.getHistoryForModelCall(asking("hi"))).outcome.sections.history.given;
+    };
+    expect(await given(0.9)).toBe(await given(0.1));
+    expect(await given(0.9)).toBeGreaterThan(700);
+  });
+
+  it("says what it is where an image does not fit, and hides what is not wanted at all", async () => {
+    const manager = newSession(400).instance();
+    await manager.addUploadedContent([photo]);
+    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(textOf(messages.at(-1))).toBe('hi|[Uploaded file "photo.png" (image/png) is left out: it does not fit into the window.]');
+    expect(outcome.dropped).toEqual([{ section: "uploads", kind: "upload", id: "photo", shown: 0, of: 0 }]);
+    const none = newSession().instance({ percentForUploadedContent: 0 });
+    await none.addUploadedContent([photo, note]);
+    const hidden = await none.getHistoryForModelCall(asking("hi"));
+    expect(hidden.messages.map(textOf)).toEqual(["Be kind.", "hi"]);
+    expect(hidden.outcome.dropped).toHaveLength(2);
+  });
+
+  it("reads files of text from their bytes, and names files that it cannot show", async () => {
+    const manager = newSession().instance();
+    await manager.addUploadedContent([
+      { id: "1", name: "a.json", mimeType: "application/json", data: Buffer.from('{"ü":1}').toString("base64") },
+      { id: "2", name: "b.pdf", mimeType: "application/pdf", data: new Uint8Array([1]) },
+      { id: "3", name: "c.pdf", mimeType: "application/pdf", url: "https://example.com/c.pdf" },
+    ]);
+    const { messages } = await manager.getHistoryForModelCall(asking("hi"));
+    expect(textOf(messages.at(-1)).split("|")).toEqual([
+      "hi",
+      'Uploaded file "a.json" (application/json):\n{"ü":1}',
+      '[Uploaded file "b.pdf" (application/pdf); its content is not shown.]',
+      '[Uploaded file "c.pdf" (application/pdf) at https://example.com/c.pdf; its content is not shown.]',
+    ]);
+  });
+
+  it("takes the place of an upload of the same id, and can be taken away", async () => {
+    const session = newSession();
+    const turn = async (text: string) => {
+      const manager = session.instance();
+      const shown = textOf((await manager.getHistoryForModelCall(asking(text))).messages[1]);
+      return { manager, shown };
+    };
+    const first = session.instance();
+    await first.addUploadedContent([note]);
+    await first.addUploadedContent([{ ...note, text: "the second note" }]);
+    await first.getHistoryForModelCall(asking("hi"));
+    await first.commit();
+    const second = await turn("two");
+    expect(second.shown).toBe('hi|Uploaded file "note.txt" (text/plain):\nthe second note');
+    second.manager.removeUploadedContent(["note"]);
+    await second.manager.commit();
+    expect((await turn("three")).shown).toBe("hi");
+  });
+
+  it("has bounded sizes, each with an error that says what to do", async () => {
+    const session = newSession();
+    const manager = session.instance({ maxUploadBytes: 1000, maxUploadsBytes: 1500 });
+    await expect(manager.addUploadedContent([{ ...note, text: "x".repeat(1000) }])).rejects.toThrow(/"maxUploadBytes" allows 1000/);
+    await manager.addUploadedContent([{ ...note, text: "x".repeat(800) }]);
+    await manager.getHistoryForModelCall(asking("hi"));
+    await manager.commit();
+    const more = { ...note, id: "more", text: "x".repeat(700) };
+    await expect(manager.addUploadedContent([more])).rejects.toThrow(BudgetError);
+    manager.removeUploadedContent(["note"]);
+    await manager.addUploadedContent([more]);
+  });
+
+  it.each([
+    [{ id: "a", name: "a", mimeType: "text/plain" }],
+    [{ id: "a", name: "a", mimeType: "text/plain", text: "x", url: "y" }],
+    [{ id: "", name: "a", mimeType: "text/plain", text: "x" }],
+    [{ id: "a", name: "a", mimeType: "text/plain", text: "x", size: 3 } as never],
+  ])("refuses a content that cannot be meant: %j", async (content) => {
+    await expect(newSession().instance().addUploadedContent([content])).rejects.toThrow(ConfigurationError);
+  });
+
+  it("is not stored by a turn that is let go", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    await manager.addUploadedContent([note]);
+    manager.discardTurn();
+    await manager.commit();
+    expect(textOf((await manager.getHistoryForModelCall(asking("hi"))).messages.at(-1))).toBe("hi");
+  });
+});
