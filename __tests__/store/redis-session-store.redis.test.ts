@@ -1,0 +1,297 @@
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
+import type { MemoryEvent } from "../../src/events.js";
+import { sessionKeys } from "../../src/store/keys.js";
+import type { RedisClient } from "../../src/store/redis-client.js";
+import { RedisSessionStore } from "../../src/store/redis-session-store.js";
+import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const refused = (option: string, message?: RegExp) =>
+  expect.objectContaining({ name: "ConfigurationError", option, ...(message && { message: expect.stringMatching(message) }) });
+
+describe("RedisSessionStore's keys", () => {
+  let client: Redis;
+  let store: RedisSessionStore;
+  let keyPrefix: string;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  beforeEach(() => {
+    keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix });
+  });
+  afterAll(() => client.disconnect());
+
+  const keysOf = async () => (await client.keys(`${keyPrefix}*`)).sort();
+  const expiries = (sessionId: string) => {
+    const { log, ids, state } = sessionKeys(keyPrefix, sessionId);
+    return Promise.all([log, ids, state].map((key) => client.call("PEXPIRETIME", key) as Promise<number>));
+  };
+
+  it("are three that exist as long as the session, in one hash tag", async () => {
+    await store.append("alice{1}", { records: [human("q")], ttlMs: 60_000, side: { set: { "tool:1": "x" } } });
+    const all = ["ids", "log", "state"].map((part) => `${keyPrefix}:{alice%7B1%7D}:${part}`);
+    expect(await keysOf()).toEqual(all);
+    const view = await store.readView("alice{1}");
+    await store.commitReduction("alice{1}", { ...asRead(view), start: 1, head: "h", headCount: 1 });
+    await store.writeSide("alice{1}", { remove: ["tool:1"] });
+    expect(await keysOf()).toEqual(all);
+    await store.clear("alice{1}");
+    expect(await keysOf()).toEqual([]);
+  });
+
+  it("hold the records as they are, hashes of the ids, and the state by name", async () => {
+    await store.append("s", { records: [record("m1"), record("m2")] });
+    const { log, ids, state } = sessionKeys(keyPrefix, "s");
+    expect(await client.lrange(log, 0, -1)).toEqual(texts([record("m1"), record("m2")]));
+    expect(await client.hlen(ids)).toBe(2);
+    expect((await client.hkeys(state)).sort()).toEqual(["base", "epoch", "next", "rev", "rounds", "start", "updated"]);
+    expect(await client.call("OBJECT", "ENCODING", ids)).toMatch(/listpack|ziplist/);
+  });
+
+  it("expire at the same millisecond, whoever set the time to live", async () => {
+    for (let index = 0; index < 200; index += 1) {
+      const sessionId = `s${index}`;
+      await store.append(sessionId, { records: [record("a")], ttlMs: 60_000 });
+      const [first, ...others] = await expiries(sessionId);
+      expect(first).toBeGreaterThan(Date.now());
+      expect(others).toEqual([first, first]);
+      await store.writeSide(sessionId, { set: { field: "x" }, ttlMs: 90_000 });
+      const later = await expiries(sessionId);
+      expect(later[0]).toBeGreaterThan(first! + 20_000);
+      expect(new Set(later).size).toBe(1);
+    }
+  });
+
+  it("keep their common expiry through writes without a time to live", async () => {
+    await store.append("s", { records: records("a", 4), ttlMs: 60_000 });
+    const before = await expiries("s");
+    await store.append("s", { records: records("b", 4), side: { set: { field: "x" } } });
+    const view = await store.readView("s");
+    await store.commitReduction("s", { ...asRead(view), start: 8, head: "h", headCount: 1, discard: { forget: [...records("a", 4), ...records("b", 4)].map(({ id }) => id) } });
+    await store.append("s", { records: records("c", 2) });
+    const after = await expiries("s");
+    expect(new Set(after).size).toBe(1);
+    expect(Math.abs(after[0]! - before[0]!)).toBeLessThanOrEqual(2);
+  });
+
+  it("do not stay behind when a lease is taken and given back", async () => {
+    const token = await store.acquireLease("s", 60_000);
+    expect(await keysOf()).toEqual([`${keyPrefix}:{s}:lease`]);
+    expect(await client.pttl(`${keyPrefix}:{s}:lease`)).toBeGreaterThan(50_000);
+    await store.releaseLease("s", token!);
+    expect(await keysOf()).toEqual([]);
+  });
+});
+
+describe("RedisSessionStore's round trips", () => {
+  let proxy: FaultProxy;
+  let client: Redis;
+  let store: RedisSessionStore;
+  let events: MemoryEvent[];
+  let keyPrefix: string;
+  beforeAll(async () => {
+    proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    client = new Redis(proxy.url);
+    await client.ping();
+  });
+  beforeEach(async () => {
+    events = [];
+    keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix, onEvent: (event) => events.push(event) });
+    // Every script is known to the server from here on.
+    await store.append("warm", { records: records("a", 2) });
+    await store.readView("warm");
+    await store.readRounds("warm", 1);
+    const view = await store.readView("warm");
+    await store.commitReduction("warm", { ...asRead(view), start: 1, head: "h", headCount: 1 });
+    await store.writeSide("warm", { set: { field: "x" } });
+    await store.readSide("warm", "");
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await proxy.stop();
+  });
+
+  const flightsOf = async (work: () => Promise<unknown>) => {
+    events = [];
+    proxy.resetFlights();
+    await work();
+    expect(events.filter(({ type }) => type === "command")).toHaveLength(proxy.flights());
+    return proxy.flights();
+  };
+
+  it.each([1, 10, 1_000])("are one for an append of %d records with a time to live, with side fields and a view in the reply", async (count) => {
+    const request = { records: records("a", count), ttlMs: 60_000, side: { set: { field: "x" } }, viewLimit: { messages: 0 } };
+    expect(await flightsOf(() => store.append("s", request))).toBe(1);
+  });
+
+  it("are one for a view, known or not, reduced or not, whoever reduced it", async () => {
+    await store.append("s", { records: records("a", 300) });
+    expect(await flightsOf(() => store.readView("s"))).toBe(1);
+    expect(await flightsOf(() => store.readView("s"))).toBe(1);
+    expect(await flightsOf(() => store.readView("unknown", { neverReduced: true }))).toBe(1);
+    const view = await store.readView("s");
+    const elsewhere = new RedisSessionStore({ client, keyPrefix });
+    await elsewhere.commitReduction("s", { ...asRead(view), start: 290, head: "h", headCount: 1 });
+    expect(await flightsOf(async () => expect((await store.readView("s")).records).toHaveLength(10))).toBe(1);
+    expect(await flightsOf(async () => expect((await store.readView("s")).records).toHaveLength(10))).toBe(1);
+  });
+
+  it("are one for rounds, a page, a commit, side fields and clearing", async () => {
+    const view = (await store.append("s", { records: [human("q"), ...records("a", 300)], viewLimit: { messages: 1 } })).view!;
+    expect(await flightsOf(() => store.readRounds("s", 3))).toBe(1);
+    expect(await flightsOf(() => store.readLog("s", { from: 5, limit: 10 }))).toBe(1);
+    expect(await flightsOf(() => store.commitReduction("s", { ...asRead(view), start: 290, head: "h", headCount: 1 }))).toBe(1);
+    expect(await flightsOf(() => store.writeSide("s", { set: { field: "x" } }))).toBe(1);
+    expect(await flightsOf(() => store.readSide("s", ""))).toBe(1);
+    expect(await flightsOf(() => store.clear("s"))).toBe(1);
+  });
+
+  it("are two for a view whose start another process moved back, and the view is right", async () => {
+    const [here, elsewhere] = [new RedisSessionStore({ client, keyPrefix }), new RedisSessionStore({ client, keyPrefix })];
+    await here.append("s", { records: records("a", 10) });
+    const view = await here.readView("s");
+    await here.commitReduction("s", { ...asRead(view), start: 8, head: "h", headCount: 1 });
+    const reduced = await here.readView("s");
+    await elsewhere.rewind("s", { ...asRead(reduced), to: 6, forget: ["a7", "a8", "a9", "a10"] });
+    proxy.resetFlights();
+    expect((await here.readView("s")).records).toEqual(texts(records("a", 6)));
+    expect(proxy.flights()).toBe(2);
+  });
+
+  it("are one more, once, after the script cache was flushed", async () => {
+    await store.append("s", { records: records("a", 2) });
+    await client.script("FLUSH");
+    expect(await flightsOf(() => store.append("s", { records: records("b", 2) }))).toBe(2);
+    expect(await flightsOf(() => store.append("s", { records: records("c", 2) }))).toBe(1);
+    expect((await store.readView("s")).records).toEqual(texts([...records("a", 2), ...records("b", 2), ...records("c", 2)]));
+  });
+});
+
+describe("RedisSessionStore's connection", () => {
+  const connections = async (name: string) => {
+    const probe = new Redis(sharedRedisUrl());
+    const list = (await probe.client("LIST")) as string;
+    probe.disconnect();
+    return list.split("\n").filter((line) => line.includes(`name=${name}`)).length;
+  };
+
+  it("is an ioredis Redis or Cluster, of version 5 or 6, without a cast", () => {
+    const clients: (RedisClient & { disconnect(): void })[] = [
+      new Redis({ lazyConnect: true }),
+      new Redis({ lazyConnect: true, replyMapping: "resp3" }),
+      new Cluster([], { lazyConnect: true }),
+      new Redis5({ lazyConnect: true }),
+      new Cluster5([], { lazyConnect: true }),
+    ];
+    for (const client of clients) {
+      expect(() => new RedisSessionStore({ client })).not.toThrow();
+      client.disconnect();
+    }
+  });
+
+  it("stays the caller's: it gets no methods and is not closed", async () => {
+    const client = new Redis(sharedRedisUrl());
+    await client.ping();
+    const before = [Object.keys(client).sort(), Object.keys(Object.getPrototypeOf(client) as object).sort(), client.listenerCount("error")];
+    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
+    await store.append("s", { records: records("a", 2) });
+    await store.readView("s");
+    await store.readRounds("s", 1);
+    await store.clear("s");
+    await store.close();
+    expect([Object.keys(client).sort(), Object.keys(Object.getPrototypeOf(client) as object).sort(), client.listenerCount("error")]).toEqual(before);
+    expect(await client.ping()).toBe("PONG");
+    client.disconnect();
+  });
+
+  it("is one that is opened at the first call and closed with the store, by ioredis or node-redis options", async () => {
+    const { port } = new URL(sharedRedisUrl());
+    const configs = [{ host: "127.0.0.1", port: Number(port), connectionName: "own-ioredis" }, { socket: { host: "127.0.0.1", port: Number(port) }, name: "own-node-redis" }];
+    for (const config of configs) {
+      const name = "connectionName" in config ? config.connectionName! : config.name!;
+      const store = new RedisSessionStore({ config, keyPrefix: uniquePrefix() });
+      expect(await connections(name)).toBe(0);
+      await Promise.all(Array.from({ length: 20 }, (_, index) => store.append(`s${index}`, { records: [record("a")] })));
+      expect(await connections(name)).toBe(1);
+      await store.close();
+      expect(await connections(name)).toBe(0);
+      await expect(store.readView("s0")).rejects.toMatchObject({ name: "StoreError", code: "closed" });
+    }
+  });
+
+  it("answers the calls that are under way before it closes", async () => {
+    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+    await store.readView("s");
+    const pending = store.append("s", { records: records("a", 100) });
+    await new Promise((resolve) => setImmediate(resolve));
+    await store.close();
+    await expect(pending).resolves.toMatchObject({ appended: 100 });
+  });
+
+  it("closes a store that never connected", async () => {
+    await new RedisSessionStore({ url: "redis://127.0.0.1:1" }).close();
+  });
+
+  it("is named exactly once", () => {
+    const url = sharedRedisUrl();
+    expect(() => new RedisSessionStore({})).toThrow(refused("client", /exactly one of/));
+    expect(() => new RedisSessionStore({ url, config: {} })).toThrow(refused("client", /url and config/));
+  });
+
+  it("is refused in a sentence where it is no ioredis client", () => {
+    const nodeRedis = { hSet: () => 1, sendCommand: () => 1, multi: () => 1, isOpen: true } as unknown as RedisClient;
+    expect(() => new RedisSessionStore({ client: nodeRedis })).toThrow(refused("client", /node-redis client/));
+    expect(() => new RedisSessionStore({ client: {} as RedisClient })).toThrow(refused("client", /ioredis Redis or Cluster/));
+    expect(() => new RedisSessionStore({ client: null as unknown as RedisClient })).toThrow(refused("client"));
+    const client = new Redis({ lazyConnect: true });
+    expect(() => new RedisSessionStore({ config: client as unknown as Record<string, unknown> })).toThrow(refused("config", /as "client"/));
+    client.disconnect();
+  });
+
+  it.each(["http://host", "localhost:6379", "", "redis://", "redis://a b", 7, null])("is refused for the URL %j, which is not shown", (url) => {
+    expect(() => new RedisSessionStore({ url: url as string })).toThrow(refused("url", /redis:\/\//));
+    expect(() => new RedisSessionStore({ url: "http://:secret@host" })).toThrow(expect.objectContaining({ message: expect.not.stringContaining("secret") }));
+  });
+});
+
+describe("RedisSessionStore's options", () => {
+  const url = "redis://127.0.0.1:1";
+  const wrong: readonly (readonly [string, unknown])[] = [
+    ...["", "app{x}", "{app", "app}", "a b", "a\nb", 7, null].map((value) => ["keyPrefix", value] as const),
+    ...["commandTimeout", "maxMessageBytes", "maxAppendBytes", "waitReplicas"].flatMap((option) => [0, -1, 1.5, "1", null, Number.NaN].map((value) => [option, value] as const)),
+    ["commandTimeout", 2 ** 31],
+    ["onEvent", "log"],
+    ["config", 7],
+    ["config", []],
+    ["sessionTTL", 60],
+  ];
+
+  it.each(wrong)("refuse %s: %j by name", (option, value) => {
+    const source = option === "config" ? {} : { url };
+    expect(() => new RedisSessionStore({ ...source, [option]: value })).toThrow(refused(option));
+  });
+
+  it("limit what one record and one append may take", async () => {
+    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), maxMessageBytes: 100, maxAppendBytes: 150 });
+    const long = (id: string, length: number) => ({ ...record(id), record: "x".repeat(length) });
+    await expect(store.append("s", { records: [long("a", 101)] })).rejects.toMatchObject({ code: "too_large" });
+    await expect(store.append("s", { records: [long("a", 80), long("b", 80)] })).rejects.toMatchObject({ code: "too_large" });
+    expect((await store.readView("s")).epoch).toBe("");
+    await expect(store.append("s", { records: [long("a", 100)] })).resolves.toMatchObject({ appended: 1 });
+    await store.close();
+  });
+
+  it("take 100,000 records in one append", async () => {
+    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+    const many = records("a", 100_000);
+    expect((await store.append("s", { records: many })).next).toBe(100_000);
+    expect((await store.append("s", { records: many.slice(0, 50_000) })).duplicates).toBe(50_000);
+    expect((await store.readRounds("s", 1)).records).toHaveLength(100_000);
+    await store.clear("s");
+    await store.close();
+  }, 20_000);
+});
