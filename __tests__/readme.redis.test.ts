@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { startOpenAIServer } from "../src/testing/openai-server.js";
+import { sharedRedisUrl } from "./support/shared-redis.js";
+
+const root = join(__dirname, "..");
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const blocks = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code!);
+
+/** What a block may use without importing it. */
+const prelude = `
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { ChatPromptTemplate } from "@langchain/core/prompts";
+import * as everything from "langchain-redis-memory";
+declare global {
+  const model: BaseChatModel;
+  const prompt: ChatPromptTemplate;
+  const history: everything.RedisChatMessageHistory;
+  const memory: everything.RedisChatMemory;
+}
+`;
+
+describe("the README", () => {
+  const folder = mkdtempSync(join(root, ".cache-readme-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("has a first example of twelve lines or fewer", () => {
+    expect(blocks[0]!.trim().split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(12);
+  });
+
+  it("has only examples that compile", () => {
+    const imported = (code: string) => [...code.matchAll(/^import .*? from "langchain-redis-memory.*";$/gms)].length > 0;
+    const names = Object.keys(jest.requireActual<object>("../src/index.js")).join(", ");
+    const files = blocks.map((code, index) => {
+      const path = join(folder, `block-${index}.mts`);
+      writeFileSync(path, `${imported(code) ? "" : `import { ${names} } from "langchain-redis-memory";\n`}${code}\nexport {};\n`);
+      return path;
+    });
+    const globals = join(folder, "globals.mts");
+    writeFileSync(globals, prelude);
+    const { config } = ts.readConfigFile(join(root, "tsconfig.json"), (path) => readFileSync(path, "utf8")) as { config: { compilerOptions: object } };
+    const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, noEmit: true, noUnusedLocals: false }, root);
+    const found = ts.getPreEmitDiagnostics(ts.createProgram([globals, ...files], options));
+    expect(found.map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`)).toEqual([]);
+  }, 60_000);
+
+  it("has a first example that works as it stands, against a model server and a Redis of the test", async () => {
+    const server = await startOpenAIServer({ reply: () => "Hello Ann!" });
+    const path = join(folder, "first.mts");
+    writeFileSync(path, `${blocks[0]!.replace("redis://localhost:6379", sharedRedisUrl())}\nawait memory.close();\n`);
+    const environment = { ...process.env, OPENAI_API_KEY: "none", OPENAI_BASE_URL: server.url };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", path], { cwd: root, env: environment });
+    await server.close();
+    expect(stdout.trim()).toBe("Hello Ann!");
+    expect(server.requests).toHaveLength(1);
+  }, 60_000);
+});
