@@ -1,0 +1,148 @@
+import { types } from "node:util";
+import { ConfigurationError } from "../errors.js";
+
+/** Nesting that is accepted; far above what messages need, far below what exhausts the stack. */
+const maxDepth = 200;
+/** Values that a snapshot takes before it leaves the rest out. */
+const maxValues = 100_000;
+
+/**
+ * A deep copy of JSON data, without properties that are undefined.
+ *
+ * @throws ConfigurationError naming the place of a value that JSON cannot hold (a date, a function, `NaN`, a circular reference).
+ */
+export function copyJson<T>(value: T, place = ""): T {
+  return copy(value, place, 0) as T;
+}
+
+function copy(value: unknown, place: string, depth: number): unknown {
+  if (value === null || typeof value === "string" || typeof value === "boolean") {
+    return value;
+  }
+  if (typeof value === "number" && Number.isFinite(value)) {
+    return value === 0 ? 0 : value;
+  }
+  if (depth > maxDepth) {
+    const start = `${place.slice(0, 80)}…`;
+    throw new ConfigurationError(start, `"${start}" is nested deeper than ${maxDepth} levels or refers back to itself.`);
+  }
+  if (Array.isArray(value)) {
+    return value.map((element, index) => copy(element, within(place, index), depth + 1));
+  }
+  if (isPlainObject(value)) {
+    const entries = Object.entries(value).filter(([, property]) => property !== undefined);
+    return Object.fromEntries(entries.map(([key, property]) => [key, copy(property, within(place, key), depth + 1)]));
+  }
+  throw new ConfigurationError(place, `"${place}" must be JSON data: text, numbers, booleans, null, arrays and plain objects; got a value of type ${typeof value}.`);
+}
+
+function within(place: string, key: string | number): string {
+  return place === "" ? String(key) : `${place}.${key}`;
+}
+
+/** True for objects that are nothing but their properties, also those of another realm. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return false;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** True where both are the same JSON data, whatever the order of keys. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) {
+    return true;
+  }
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((element, index) => sameJson(element, b[index]));
+  }
+  if (isPlainObject(a) && isPlainObject(b)) {
+    const keys = Object.keys(a);
+    return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
+  }
+  return false;
+}
+
+/**
+ * What JSON can hold of any value, as a copy; never throws.
+ *
+ * Dates become ISO 8601 text, big integers their digits, errors `{ name, message }`, maps and sets arrays, bytes base64, objects with `toJSON` what
+ * that returns; functions and undefined properties are left out, and what JSON has no number for is null. `"[Circular]"`
+ * stands for a reference back, `"[Truncated]"` for what lies deeper than 200 levels or beyond 100,000 values.
+ */
+export function jsonSnapshot(value: unknown): unknown {
+  return snap(value, { ancestors: new Set(), values: 0 }) ?? null;
+}
+
+interface SnapshotWalk {
+  readonly ancestors: Set<object>;
+  values: number;
+}
+
+function snap(value: unknown, walk: SnapshotWalk): unknown {
+  walk.values += 1;
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value + 0 : null;
+    case "bigint":
+      return String(value);
+    case "object":
+      return value === null ? null : snapObject(value, walk);
+    default:
+      return undefined;
+  }
+}
+
+function snapObject(object: object, walk: SnapshotWalk): unknown {
+  if (walk.ancestors.has(object)) {
+    return "[Circular]";
+  }
+  if (walk.ancestors.size >= maxDepth || walk.values > maxValues) {
+    return "[Truncated]";
+  }
+  walk.ancestors.add(object);
+  try {
+    return snapContent(object, walk);
+  } catch {
+    return "[Unreadable]";
+  } finally {
+    walk.ancestors.delete(object);
+  }
+}
+
+function snapContent(object: object, walk: SnapshotWalk): unknown {
+  if (types.isTypedArray(object)) {
+    return Buffer.from(object.buffer, object.byteOffset, object.byteLength).toString("base64");
+  }
+  if (Array.isArray(object) || types.isMap(object) || types.isSet(object)) {
+    return snapList(object as Iterable<unknown>, walk);
+  }
+  if (types.isNativeError(object)) {
+    return { name: object.name, message: object.message };
+  }
+  const { toJSON } = object as { toJSON?: unknown };
+  if (typeof toJSON === "function") {
+    return snap(toJSON.call(object), walk) ?? null;
+  }
+  return Object.fromEntries(Object.entries(object).flatMap(([key, property]) => keptEntry(key, snap(property, walk))));
+}
+
+function snapList(list: Iterable<unknown>, walk: SnapshotWalk): unknown[] {
+  const elements: unknown[] = [];
+  for (const element of list) {
+    if (walk.values > maxValues) {
+      elements.push("[Truncated]");
+      break;
+    }
+    elements.push(snap(element, walk) ?? null);
+  }
+  return elements;
+}
+
+function keptEntry(key: string, value: unknown): [string, unknown][] {
+  return value === undefined ? [] : [[key, value]];
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { objectWith, parseOptions } from "../options.js";
+import { toLangChain } from "./langchain-conversion.js";
+import type { OpenAIMessage } from "./openai-message.js";
+
+/** The part of LangChain's chat message histories that loading and saving need. */
+export interface ChatMessages {
+  getMessages(): Promise<BaseMessage[]>;
+  addMessages(messages: BaseMessage[]): Promise<void>;
+}
+
+/** Which messages of a conversation which LangChain histories hold already, so that none is saved twice. */
+export class SavedMessages {
+  /** By history: the mark up to which it holds the conversation. */
+  readonly #marks = new WeakMap<object, number>();
+  /** Ids that were given to messages without one when they were saved, so that a second try brings the same. */
+  readonly #ids = new WeakMap<OpenAIMessage, string>();
+
+  /** Remembers that the history holds all messages before the mark. */
+  remember(history: object, mark: number): void {
+    this.#marks.set(history, mark);
+  }
+
+  /** Appends what the history does not hold yet; `messages` are those since the mark `first`. */
+  async save(history: ChatMessages, messages: readonly OpenAIMessage[], first: number): Promise<void> {
+    const end = first + messages.length;
+    const unsaved = messages.slice(Math.max(0, (this.#marks.get(history) ?? 0) - first));
+    if (unsaved.length > 0) {
+      await history.addMessages(unsaved.map((message) => this.#withId(message)));
+      this.remember(history, end);
+    }
+  }
+
+  #withId(message: OpenAIMessage): BaseMessage {
+    const converted = toLangChain(message);
+    if (converted.id === undefined) {
+      const id = this.#ids.get(message) ?? randomUUID();
+      this.#ids.set(message, id);
+      converted._updateId(id);
+    }
+    return converted;
+  }
+}
+
+/** The history, if it has the method. @throws ConfigurationError naming `history`. */
+export function checkHistory(owner: string, history: ChatMessages, method: keyof ChatMessages): ChatMessages {
+  const schema = z.object({ history: objectWith<ChatMessages>([method], `a chat message history with ${method}()`) });
+  return parseOptions(owner, schema, { history }).history;
+}

@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { ConfigurationError } from "../errors.js";
+import { parseOptions } from "../options.js";
+import { copyJson, isPlainObject } from "./json-value.js";
+import { nonEmpty } from "./message-schema.js";
+import type { OpenAIMessage } from "./openai-message.js";
+import { parseArguments } from "./tool-call-conversion.js";
+
+/** A call that no model made, with its result: a way to tell a model facts that it trusts more than a system message. */
+export interface SimulatedCall {
+  /** Must differ from the ids of all calls in the history. */
+  readonly id: string;
+  /** Name of the tool. */
+  readonly name: string;
+  /** An object, or the JSON text of one. */
+  readonly arguments: Readonly<Record<string, unknown>> | string;
+  /** Text as it is; anything else is written as JSON. */
+  readonly result: unknown;
+}
+
+const owner = "MessageHistory.addSimulatedCalls";
+
+const callsSchema = z.object({
+  calls: z
+    .array(
+      z.strictObject({
+        id: nonEmpty,
+        name: nonEmpty,
+        arguments: z.custom(
+          (value) => isPlainObject(value) || (typeof value === "string" && parseArguments(value) !== undefined),
+          "must be an object or the JSON text of an object",
+        ),
+        result: z.unknown().refine((value) => value !== undefined, "must be given; use null or an empty string for no result"),
+      }),
+      "must be an array of calls with id, name, arguments and result",
+    )
+    .min(1, "must hold at least one call"),
+});
+
+/**
+ * The messages of simulated calls: an assistant message with all of them, then a tool message for each result, in their order.
+ *
+ * @throws ConfigurationError for a call that is not whole, and for an id that is in `usedIds` or comes twice.
+ */
+export function simulatedMessages(calls: readonly SimulatedCall[], usedIds: ReadonlySet<string>): OpenAIMessage[] {
+  parseOptions(owner, callsSchema, { calls });
+  const seen = new Set(usedIds);
+  for (const [index, { id }] of calls.entries()) {
+    if (seen.has(id)) {
+      throw new ConfigurationError(`calls.${index}.id`, `${owner}: the id of call ${index} is used already; results are matched by id, so give it one of its own.`);
+    }
+    seen.add(id);
+  }
+  const written = calls.map(({ id, name, arguments: args, result }, index) => ({
+    id,
+    name,
+    arguments: textOf(args, `calls.${index}.arguments`),
+    result: textOf(result, `calls.${index}.result`),
+  }));
+  return [
+    {
+      role: "assistant",
+      tool_calls: written.map(({ id, name, arguments: text }) => ({ id, type: "function", function: { name, arguments: text } })),
+    },
+    ...written.map(({ id, name, result }): OpenAIMessage => ({ role: "tool", content: result, name, tool_call_id: id })),
+  ];
+}
+
+function textOf(value: unknown, place: string): string {
+  return typeof value === "string" ? value : JSON.stringify(copyJson(value, place));
+}
