@@ -24,10 +24,12 @@ console.log(failures === 0 ? "\nThe package works as packed." : `\n${failures} o
 process.exitCode = failures === 0 ? 0 : 1;
 
 function main() {
-  if (!existsSync(join(root, "dist"))) {
+  // The last file that a build writes.
+  const built = join(root, "dist", "cjs", "package.json");
+  if (!existsSync(built)) {
     check("build", () => run(process.execPath, [join(root, "scripts", "build.mjs")], root));
   }
-  const tarball = check("npm pack", () => pack());
+  const tarball = existsSync(built) ? check("npm pack", () => pack()) : undefined;
   if (tarball === undefined) {
     return;
   }

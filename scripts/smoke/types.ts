@@ -1,4 +1,39 @@
-import { MemoryError, StoreError, type StoreErrorCode } from "langchain-redis-memory";
+// What users write, checked against the declarations of the package: as ESM and CommonJS, with the declarations themselves checked too.
+import type { BaseListChatMessageHistory } from "@langchain/core/chat_history";
+import type { BaseMessage } from "@langchain/core/messages";
+import { ChatPromptTemplate } from "@langchain/core/prompts";
+import type { Runnable } from "@langchain/core/runnables";
+import type { Redis } from "ioredis";
+import {
+  ChatHistoryTruncationReducer,
+  InMemorySessionStore,
+  MemoryError,
+  RedisChatMessageHistory,
+  StoreError,
+  type SessionStore,
+  type StoreErrorCode,
+} from "langchain-redis-memory";
+import { sessionStoreContract } from "langchain-redis-memory/testing";
+
+/** A history on a client of the caller's own, as LangChain knows it. */
+export function historyOn(client: Redis): BaseListChatMessageHistory {
+  return new RedisChatMessageHistory({ sessionId: "types", client, sessionTTL: 60 });
+}
+
+/** A history without Redis. */
+export async function messagesOf(store: SessionStore = new InMemorySessionStore()): Promise<BaseMessage[]> {
+  const history = new RedisChatMessageHistory({ sessionId: "types", store });
+  await history.addUserMessage("hello");
+  return history.getMessages();
+}
+
+/** A reducer behind a prompt. */
+export const chain: Runnable<{ question: string }, BaseMessage[]> = ChatPromptTemplate.fromTemplate<{ question: string }>("{question}").pipe(
+  new ChatHistoryTruncationReducer({ targetCount: 10 }),
+);
+
+// @ts-expect-error A target is needed.
+export const noTarget = () => new ChatHistoryTruncationReducer({});
 
 /** What a caller knows of a failed call. */
 export function codeOf(error: unknown): StoreErrorCode | string | undefined {
@@ -8,3 +43,6 @@ export function codeOf(error: unknown): StoreErrorCode | string | undefined {
   }
   return MemoryError.isInstance(error) ? error.code : undefined;
 }
+
+/** The suite that stores of users' own are held to. */
+export const contract: typeof sessionStoreContract = sessionStoreContract;
