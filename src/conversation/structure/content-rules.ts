@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { changeMessage, contentOf, dropKwarg, isCallBlock } from "./change-message.js";
 import { blocksOf, callsOf, isBlankText, isStandardContent, saysNothing, speakerOf, type Block, type Speaker } from "./message-parts.js";
 import type { MessageRule } from "./message-rule.js";
+import type { StructureProfile } from "./profile.js";
 
 const fillers: Readonly<Record<Speaker, string>> = {
   system: "",
@@ -140,14 +141,14 @@ const mediaTypes = new Set(["image", "image_url", "audio", "input_audio", "video
 export const noForeignBlocks: MessageRule = {
   rule: "S27",
   find(message, { context }) {
-    const types = context.profile.blocks?.[speakerOf(message)];
-    const foreign = types === undefined || isLeftOut(message) ? undefined : blocksOf(message).find((block) => isForeign(block, types));
-    return foreign === undefined ? undefined : `A content block is of a kind that this role may not hold here.`;
+    const blocks = blocksOf(message);
+    const rest = blocks.filter((block) => !isForeign(block, message, context.profile));
+    const passes = rest.length === blocks.length || (isLeftOut(message) && !rest.every(isBlankText));
+    return passes ? undefined : "A content block is of a kind that this role may not hold here.";
   },
   repair(message, { context }) {
-    const types = context.profile.blocks?.[speakerOf(message)] ?? [];
     const blocks = blocksOf(message).flatMap((block) => {
-      if (!isForeign(block, types)) {
+      if (!isForeign(block, message, context.profile)) {
         return [block];
       }
       return mediaTypes.has(block.type) ? [{ type: "text", text: `(${block.type.split("_")[0]} left out)` } as Block] : [];
@@ -156,14 +157,16 @@ export const noForeignBlocks: MessageRule = {
   },
 };
 
-/** Adapters leave out what they do not know of the model's standard content. */
+/** Adapters leave out what they do not know of the model's standard content; something must be left. */
 function isLeftOut(message: BaseMessage): boolean {
   return speakerOf(message) === "assistant" && isStandardContent(message);
 }
 
-/** Call blocks are the business of S29. */
-function isForeign(block: Block, types: readonly string[]): boolean {
-  return !isCallBlock(block) && !types.includes(block.type);
+/** The model's call blocks are the business of S29. */
+function isForeign(block: Block, message: BaseMessage, { blocks }: StructureProfile): boolean {
+  const speaker = speakerOf(message);
+  const types = blocks?.[speaker];
+  return types !== undefined && !types.includes(block.type) && !(speaker === "assistant" && isCallBlock(block));
 }
 
 /** S29: a call is given once. */
@@ -175,7 +178,7 @@ export const noDoubledCalls: MessageRule = {
     }
     const { types = [], required = false, standard = "refused" } = context.profile.callBlocks ?? {};
     const blocks = blocksOf(message).filter(isCallBlock);
-    const others = blocksOf(message).length - blocks.length;
+    const others = blocksOf(message).filter((block) => !isCallBlock(block) && !isForeign(block, message, context.profile)).length;
     if (isStandardContent(message) && standard !== "refused") {
       return blocks.length > 0 && others === 0 && standard === "beside-text" ? "The content holds nothing but tool calls." : undefined;
     }

@@ -10,4 +10,5 @@ export {
   type StructureRule,
   type StructureSeverity,
 } from "./rules.js";
+export { sanitizeConversation, type SanitizeChange, type SanitizedConversation, type SanitizeOptions } from "./sanitize.js";
 export { assertConversation, resolveStructureOptions, throwOnErrors, validateConversation, type StructureOptions } from "./validate.js";

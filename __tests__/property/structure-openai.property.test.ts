@@ -1,0 +1,42 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { repairConversation, validateConversation } from "../../src/conversation/structure/index.js";
+import { brokenConversation } from "../support/broken-conversations.js";
+import { anyConversation } from "../support/conversations.js";
+import { refusalOf } from "../support/openai-wire.js";
+
+const options = { profile: "openai", purpose: "model-input" } as const;
+
+describe("what passes the profile openai", () => {
+  it("is accepted by the service, after a repair of whatever it was", () => {
+    fc.assert(
+      fc.property(brokenConversation(), (messages) => {
+        const { messages: repaired } = repairConversation(messages, options);
+        expect(repaired.length === 0 ? undefined : refusalOf(repaired)).toBeUndefined();
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it("is accepted by the service without a repair", () => {
+    fc.assert(
+      fc.property(fc.oneof(brokenConversation({ maxLength: 3 }), anyConversation({ maxLength: 6 })), (messages) => {
+        const isValid = validateConversation(messages, options).every(({ severity }) => severity !== "error");
+        expect(isValid ? refusalOf(messages) : undefined).toBeUndefined();
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe("what the profile langchain repairs", () => {
+  it("is accepted by the service where names, ids and content are ordinary", () => {
+    fc.assert(
+      fc.property(anyConversation(), (messages: BaseMessage[]) => {
+        const { messages: repaired } = repairConversation(messages, { purpose: "model-input" });
+        expect(repaired.length === 0 ? undefined : refusalOf(repaired)).toBeUndefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
