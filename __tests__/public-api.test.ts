@@ -20,7 +20,20 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     ],
     types: ["StoreErrorCode"],
   },
-  "src/testing/index.ts": { values: [], types: [] },
+  "src/langchain/agent.ts": { values: ["redisMemoryMiddleware"], types: ["AgentRuntime", "RedisMemoryMiddlewareOptions"] },
+  "src/testing/index.ts": {
+    values: ["checkChatCompletionRequest", "sessionStoreContract", "startOpenAIServer"],
+    types: [
+      "ChatCompletionRefusal",
+      "ContractCase",
+      "OpenAIServer",
+      "OpenAIServerOptions",
+      "ReceivedRequest",
+      "ScriptedCall",
+      "ScriptedReply",
+      "StoreSetup",
+    ],
+  },
 };
 
 const root = join(__dirname, "..");
