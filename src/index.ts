@@ -1,1 +1,92 @@
-export * from "./errors.js";
+export {
+  BudgetError,
+  ConfigurationError,
+  ConflictError,
+  MemoryError,
+  RecordError,
+  StoreError,
+  StructureError,
+  SummaryError,
+  type StoreErrorCode,
+} from "./errors.js";
+export type { MemoryEvent, MemoryEventHandler } from "./events.js";
+
+export type { Round } from "./conversation/rounds.js";
+export {
+  assertConversation,
+  builtInProfiles,
+  repairConversation,
+  sanitizeConversation,
+  structureRules,
+  validateConversation,
+  type RepairOptions,
+  type RepairedConversation,
+  type SanitizeOptions,
+  type SanitizedConversation,
+  type StructureIssue,
+  type StructureOptions,
+  type StructureProfile,
+  type StructurePurpose,
+  type StructureRepair,
+  type StructureSeverity,
+} from "./conversation/structure/index.js";
+
+export { readLegacyMessages, type ReadLegacyOptions } from "./codec/index.js";
+
+export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory-session-store.js";
+export { RedisSessionStore, type RedisSessionStoreOptions } from "./store/redis-session-store.js";
+export type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  LogPage,
+  NewRecord,
+  ReadViewOptions,
+  RecordIdentity,
+  RewindRequest,
+  SessionStore,
+  SessionView,
+  SideChanges,
+  SideWrite,
+  StoredRounds,
+  ViewLimit,
+} from "./store/session-store.js";
+
+export { approximateCounter, type ApproximateCounterOptions } from "./tokens/approximate-counter.js";
+export { modelCounter, type CountingModel } from "./tokens/model-counter.js";
+export { tiktokenCounter, type TiktokenCounter, type TiktokenCounterOptions } from "./tokens/tiktoken-counter.js";
+export type { TokenCounter } from "./tokens/token-counter.js";
+
+export type { ReducerLike } from "./reducers/as-reducer.js";
+export { ChatHistoryReducer, type ReducerInput, type ReductionOutcome, type ReductionReason } from "./reducers/chat-history-reducer.js";
+export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
+export { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "./reducers/summarization-reducer.js";
+export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "./reducers/token-reducer.js";
+export { ChatHistoryToolResultReducer, type ChatHistoryToolResultReducerOptions } from "./reducers/tool-result-reducer.js";
+export { ChatHistoryTruncationReducer, type ChatHistoryTruncationReducerOptions } from "./reducers/truncation-reducer.js";
+export { pipeReducers } from "./reducers/pipe-reducers.js";
+
+export {
+  ChatMemoryModule,
+  RedisChatMemory,
+  RedisChatMessageHistory,
+  type AppendOptions,
+  type AppendOutcome,
+  type ChatMemoryModuleOptions,
+  type RedisChatMemoryOptions,
+  type RedisChatMessageHistoryOptions,
+  type RetrieveOptions,
+  type RoundFormat,
+  type RoundSource,
+} from "./memory/index.js";
+
+export { MessageHistory, type MessageHistoryOptions } from "./openai/message-history.js";
+export type { ContentPart, MessageRole, MessageToolCall, OpenAIMessage, OpenAIRequestMessage } from "./openai/openai-message.js";
+export { RedisToolInvocationHistory, type RedisToolInvocationHistoryOptions } from "./openai/redis-tool-invocation-history.js";
+export type { NewToolInvocation, ToolInvocation, ToolInvocationFilter, ToolStatus } from "./openai/tool-invocation.js";
+export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "./openai/tool-invocation-history.js";
+
+export * from "./history-manager/index.js";
+
+export { withRedisMemory, type WithRedisMemoryOptions } from "./langchain/with-redis-memory.js";
+export type { ChainInput } from "./langchain/chain-messages.js";
