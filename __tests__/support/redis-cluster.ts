@@ -82,8 +82,11 @@ async function untilWhole(client: Redis, count: number): Promise<void> {
 }
 
 async function locate(servers: readonly PrivateRedis[], key: string): ReturnType<PrivateCluster["locate"]> {
-  const slot = Number(await onNode(servers[0]!, (client) => client.call("CLUSTER", "KEYSLOT", key)));
-  const share = Math.ceil(slots / servers.length);
-  const owner = servers[Math.floor(slot / share)]!;
-  return { owner, other: servers.find((server) => server !== owner)!, slot };
+  return onNode(servers[0]!, async (client) => {
+    const slot = Number(await client.call("CLUSTER", "KEYSLOT", key));
+    const ranges = (await client.call("CLUSTER", "SLOTS")) as [number, number, [string, number]][];
+    const range = ranges.find(([first, last]) => first <= slot && slot <= last)!;
+    const owner = servers.find(({ port }) => port === range[2][1])!;
+    return { owner, other: servers.find((server) => server !== owner)!, slot };
+  });
 }

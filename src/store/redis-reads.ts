@@ -1,39 +1,43 @@
+import { StoreError } from "../errors.js";
 import type { SessionKeys } from "./keys.js";
-import type { PageReply, ViewReply } from "./redis-replies.js";
+import type { PageReply } from "./redis-replies.js";
 import type { ScriptRunner } from "./script-runner.js";
 import { viewFields } from "./scripts/fragments.js";
+import { readPageScript } from "./scripts/read-page.js";
 import type { CallName } from "./store-errors.js";
 
-/** What a read works with. */
+/** What to read of the log. */
 export interface Read {
   readonly runner: ScriptRunner;
   readonly name: CallName;
   readonly keys: SessionKeys;
-  /** Index in the log of the first record to read. */
+  /** Index in the log of the first record. */
   readonly index: number;
+  /** How many records at most; all if left out. */
+  readonly limit?: number | undefined;
 }
 
 /**
- * The view, and perhaps records before or without its start, as they were at one moment.
+ * Records and state as they were at one moment.
  *
- * Native commands, because a script that returns a thousand records takes twice as long (Redis 7.0).
+ * Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A server that is out of
+ * memory queues no commands at all, reads included, but runs a script that only reads.
  */
-export async function readViewFrom({ runner, name, keys, index }: Read): Promise<ViewReply> {
-  const [fields, records, ids] = (await runner.transaction(name, [
+export async function readAtOnce({ runner, name, keys, index, limit }: Read): Promise<PageReply> {
+  const last = limit === undefined ? -1 : index + limit - 1;
+  const commands = [
     { verb: "hmget", args: [keys.state, ...viewFields] },
-    { verb: "lrange", args: [keys.log, index, -1] },
-    { verb: "hlen", args: [keys.ids] },
-  ])) as [(string | null)[], string[], unknown];
-  return { fields, records, ids: Number(ids), index };
-}
-
-/** A page of the log as it was at one moment. */
-export async function readPageFrom({ runner, name, keys, index }: Read, limit: number | undefined): Promise<PageReply> {
-  const [fields, records, length, ids] = (await runner.transaction(name, [
-    { verb: "hmget", args: [keys.state, ...viewFields] },
-    { verb: "lrange", args: [keys.log, index, limit === undefined ? -1 : index + limit - 1] },
+    { verb: "lrange", args: [keys.log, index, last] },
     { verb: "llen", args: [keys.log] },
     { verb: "hlen", args: [keys.ids] },
-  ])) as [(string | null)[], string[], unknown, unknown];
+  ];
+  const all = [keys.log, keys.ids, keys.state];
+  const reply = await runner.transaction(name, commands).catch((error: unknown) => {
+    if (StoreError.isInstance(error) && error.code === "out_of_memory") {
+      return runner.run(name, { script: readPageScript, keys: all, args: [index, last], writes: false });
+    }
+    throw error;
+  });
+  const [fields, records, length, ids] = reply as [(string | null)[], string[], unknown, unknown];
   return { fields, records, length: Number(length), ids: Number(ids), index };
 }

@@ -90,7 +90,7 @@ export class ScriptRunner {
     return (client: RedisClient, { name, at }: Deadline) =>
       asked === undefined
         ? client.call(command.verb, [...command.args])
-        : sendAndWait(client, { command, key: keys[0]!, name, asked, milliseconds: at - performance.now() });
+        : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
   }
 
   #deadline(name: CallName): Deadline {
@@ -137,18 +137,18 @@ interface WaitingCommand {
   readonly key: string;
   readonly name: CallName;
   readonly asked: number;
-  /** What is left of the call's time. */
-  readonly milliseconds: number;
+  /** When the call's time is up. */
+  readonly at: number;
 }
 
-async function sendAndWait(client: RedisClient, { command, key, name, asked, milliseconds }: WaitingCommand): Promise<unknown> {
+async function sendAndWait(client: RedisClient, { command, key, name, asked, at }: WaitingCommand): Promise<unknown> {
   // The answer of WAIT must come before the call's own time is up; 0 would mean to wait for ever.
-  const wait = { verb: "wait", args: [asked, Math.max(1, Math.floor(0.8 * milliseconds))] };
-  let [[error, reply], [waitError, given]] = await pair(client, [command, wait]);
+  const wait = () => ({ verb: "wait", args: [asked, Math.max(1, Math.floor(0.8 * (at - performance.now())))] });
+  let [[error, reply], [waitError, given]] = await pair(client, [command, wait()]);
   if (error !== null && isRedirection(error)) {
     // ioredis does not follow redirections in a pipeline that holds a WAIT. The key sends the second WAIT to the same node.
     reply = await client.call(command.verb, [...command.args]);
-    [[error], [waitError, given]] = await pair(client, [{ verb: "exists", args: [key] }, wait]);
+    [[error], [waitError, given]] = await pair(client, [{ verb: "exists", args: [key] }, wait()]);
   }
   const failure = error ?? waitError;
   if (failure !== null) {

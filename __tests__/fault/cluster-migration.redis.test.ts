@@ -1,0 +1,104 @@
+import { Cluster } from "ioredis";
+import { sessionKeys } from "../../src/store/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-session-store.js";
+import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { onNode, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+
+describe("A session whose slot is being moved", () => {
+  let cluster: PrivateCluster;
+  let client: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster(2);
+    client = new Cluster([...cluster.nodes]);
+  }, 30_000);
+  afterAll(async () => {
+    client.disconnect();
+    await cluster.stop();
+  });
+
+  const beginMove = async (key: string) => {
+    const { owner, other, slot } = await cluster.locate(key);
+    const idOf = (server: typeof owner) => onNode(server, (node) => node.call("CLUSTER", "MYID"));
+    const [from, to] = [await idOf(owner), await idOf(other)];
+    await onNode(other, (node) => node.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(from)));
+    await onNode(owner, (node) => node.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(to)));
+    const moveKey = (name: string) => onNode(owner, (node) => node.migrate("127.0.0.1", other.port, name, 0, 5_000));
+    const finish = async () => {
+      for (const server of [other, owner]) {
+        await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
+      }
+    };
+    return { moveKey, finish };
+  };
+
+  const prepared = async () => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ client, keyPrefix, commandTimeout: 4_000 });
+    await store.append("s", { records: [human("q1"), ...records("a", 4)], ttlMs: 60_000, side: { set: { field: "x" } } });
+    return { store, keys: sessionKeys(keyPrefix, "s") };
+  };
+
+  it("is read and written as before while the slot is MIGRATING", async () => {
+    const { store, keys } = await prepared();
+    const { finish } = await beginMove(keys.state);
+    expect(await store.append("s", { records: records("b", 2), ttlMs: 60_000 })).toMatchObject({ appended: 2, next: 7 });
+    const view = await store.readView("s");
+    expect(view.records).toHaveLength(7);
+    expect((await store.readLog("s", { from: 5 })).records).toEqual(texts(records("b", 2)));
+    expect((await store.readRounds("s", 1)).records).toHaveLength(7);
+    expect(await store.commitReduction("s", { ...asRead(view), start: 5, head: "h", headCount: 1 })).toBe("committed");
+    const reduced = await store.readView("s");
+    expect(await store.rewind("s", { ...asRead(reduced), to: 6, forget: ["b2"] })).toBe("rewound");
+    expect(await store.writeSide("s", { set: { field: "y" } })).toBe(true);
+    expect(await store.writeSide("s", { set: { field: "z" }, ttlMs: 60_000 })).toBe(true);
+    expect(await store.readSide("s", "")).toEqual({ field: "z" });
+    await store.clear("s");
+    await finish();
+    expect((await store.readView("s")).epoch).toBe("");
+  });
+
+  it("is written as soon as its keys are together again, within the command timeout", async () => {
+    const { store, keys } = await prepared();
+    const { moveKey, finish } = await beginMove(keys.state);
+    await moveKey(keys.log);
+    const pending = [store.append("s", { records: records("b", 2) }), store.readView("s")] as const;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await moveKey(keys.ids);
+    await moveKey(keys.state);
+    await finish();
+    const [result, view] = await Promise.all(pending);
+    expect(result).toMatchObject({ appended: 2, next: 7 });
+    expect([5, 7]).toContain(view.records.length);
+    expect((await store.append("s", { records: records("b", 3) })).duplicates).toBe(2);
+  }, 15_000);
+
+  it("fails with unavailable, not with a hang, when its keys stay parted", async () => {
+    const { store, keys } = await prepared();
+    const hasty = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]!, commandTimeout: 300 });
+    const { moveKey, finish } = await beginMove(keys.state);
+    await moveKey(keys.log);
+    const refused = { name: "StoreError", code: expect.stringMatching(/^(unavailable|timeout)$/), retryable: true };
+    await expect(hasty.append("s", { records: [record("n")] })).rejects.toMatchObject(refused);
+    await expect(hasty.readView("s")).rejects.toMatchObject(refused);
+    await moveKey(keys.ids);
+    await moveKey(keys.state);
+    await finish();
+    // What was given up may still be sent by the client; either way the message is there once.
+    await store.append("s", { records: [record("n")] });
+    expect((await store.readView("s")).records.filter((text) => text === record("n").record)).toHaveLength(1);
+  }, 15_000);
+
+  it("keeps its writers' wait for replicas through a move", async () => {
+    const { keys } = await prepared();
+    const waiting = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]!, waitReplicas: 1, commandTimeout: 500 });
+    const { moveKey, finish } = await beginMove(keys.state);
+    for (const key of [keys.log, keys.ids, keys.state]) {
+      await moveKey(key);
+    }
+    await finish();
+    // No node has a replica here: the write is redirected and applied, and the missing acknowledgement is told.
+    await expect(waiting.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "unavailable", message: expect.stringMatching(/0 of the 1/) });
+    expect((await new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! }).readView("s")).next).toBe(6);
+  }, 15_000);
+});

@@ -1,0 +1,278 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { Redis } from "ioredis";
+import { RedisSessionStore } from "../../src/store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/keys.js";
+import { asRead, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { freePort, startRedis, type PrivateRedis } from "../support/redis-server.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+describe("RedisSessionStore when replies are lost", () => {
+  let proxy: FaultProxy;
+  let direct: Redis;
+  beforeEach(async () => {
+    proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    direct = new Redis(sharedRedisUrl());
+  });
+  afterEach(async () => {
+    direct.disconnect();
+    await proxy.stop();
+  });
+
+  const opened = async (options: object = {}) => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ config: { host: "127.0.0.1", port: proxy.port, retryStrategy: () => 20 }, keyPrefix, ...options });
+    await store.append("warm", { records: [record("w")] });
+    return { store, keyPrefix };
+  };
+  const untilStored = async (keyPrefix: string, count: number) => {
+    while ((await direct.llen(sessionKeys(keyPrefix, "s").log)) < count) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+
+  it("adds nothing twice when the client sends an applied append again by itself", async () => {
+    const { store, keyPrefix } = await opened();
+    proxy.dropReplies();
+    const pending = store.append("s", { records: records("a", 3), expectedNext: 0, expectedEpoch: "" });
+    await untilStored(keyPrefix, 3);
+    proxy.restoreReplies();
+    proxy.cut();
+    const result = await pending;
+    expect([result.appended, result.duplicates, result.next]).toEqual([0, 3, 3]);
+    expect((await store.readView("s")).records).toEqual(texts(records("a", 3)));
+    await store.close();
+  });
+
+  it("commits once when the client sends an applied commit again by itself", async () => {
+    const { store, keyPrefix } = await opened();
+    await store.append("s", { records: records("a", 5) });
+    const view = await store.readView("s");
+    // The script is known to the server, so that the first try is the one that is applied.
+    const warm = await store.readView("warm");
+    await store.commitReduction("warm", { ...asRead(warm), start: 0, head: "h", headCount: 1 });
+    proxy.dropReplies();
+    const pending = store.commitReduction("s", { ...asRead(view), start: 3, head: "h", headCount: 1 });
+    while ((await direct.hget(sessionKeys(keyPrefix, "s").state, "head")) !== "h") {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    proxy.restoreReplies();
+    proxy.cut();
+    expect(await pending).toBe("committed");
+    expect(await store.readView("s")).toMatchObject({ start: 3, head: "h" });
+    await store.close();
+  });
+
+  it("fails with timeout when no reply comes, and the same call again is safe", async () => {
+    const { store, keyPrefix } = await opened({ commandTimeout: 200 });
+    proxy.dropReplies();
+    const request = { records: records("a", 3), expectedNext: 0, ttlMs: 60_000 };
+    const failure = await store.append("s", request).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: "StoreError", code: "timeout", retryable: true, operation: "append", sessionId: "s" });
+    await untilStored(keyPrefix, 3);
+    proxy.restoreReplies();
+    proxy.cut();
+    expect(await store.append("s", request)).toMatchObject({ appended: 0, duplicates: 3, next: 3 });
+    await store.close();
+  });
+
+  it("bounds every method by the command timeout", async () => {
+    const { store } = await opened({ commandTimeout: 150 });
+    proxy.dropReplies();
+    const change = { epoch: "e", rev: "r", next: 1 };
+    const calls = [
+      store.append("s", { records: [record("a")] }),
+      store.readView("s"),
+      store.readView("s", { neverReduced: true }),
+      store.readRounds("s", 1),
+      store.readLog("s"),
+      store.commitReduction("s", { ...change, start: 0, head: "", headCount: 0 }),
+      store.rewind("s", { ...change, to: 0, forget: [] }),
+      store.clear("s"),
+      store.rebuild("s", () => undefined),
+      store.readSide("s", ""),
+      store.writeSide("s", { set: { field: "x" } }),
+      store.acquireLease("s", 1_000),
+      store.releaseLease("s", "token"),
+    ];
+    for (const outcome of await Promise.allSettled(calls)) {
+      expect(outcome).toMatchObject({ status: "rejected", reason: { name: "StoreError", code: "timeout" } });
+    }
+    // Late answers and cut connections of calls that were given up must not surface as unhandled rejections.
+    proxy.cut();
+    await store.close();
+  });
+
+  it("is slow but right behind a slow line", async () => {
+    const { store } = await opened();
+    proxy.delayReplies(60);
+    await store.append("s", { records: records("a", 3) });
+    expect((await store.readView("s")).records).toHaveLength(3);
+    await store.close();
+  });
+
+  it("goes on after a cut connection", async () => {
+    const { store } = await opened();
+    for (let index = 0; index < 5; index += 1) {
+      proxy.cut();
+      await store.append("s", { records: [record(`a${index}`)] });
+    }
+    expect((await store.readView("s")).next).toBe(5);
+    await store.close();
+  });
+});
+
+describe("RedisSessionStore when Redis refuses or is away", () => {
+  let server: PrivateRedis;
+  let client: Redis;
+  let store: RedisSessionStore;
+  let keyPrefix: string;
+  beforeAll(async () => {
+    server = await startRedis();
+    client = new Redis(server.url);
+  });
+  beforeEach(() => {
+    keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix, commandTimeout: 2_000 });
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+
+  it("fails with timeout while the server is paused, and the same call again is safe", async () => {
+    const impatient = new RedisSessionStore({ client, keyPrefix, commandTimeout: 150 });
+    await client.client("PAUSE", 400);
+    await expect(impatient.append("s", { records: records("a", 2) })).rejects.toMatchObject({ code: "timeout" });
+    // On the same connection this comes after the append that was given up.
+    expect(await store.append("s", { records: records("a", 2) })).toMatchObject({ appended: 0, duplicates: 2 });
+  });
+
+  it("changes nothing when memory is full; clearing and rewinding still work", async () => {
+    await store.append("s", { records: records("a", 4), side: { set: { field: "x" } } });
+    await store.append("left", { records: [record("a")] });
+    const keys = sessionKeys(keyPrefix, "left");
+    await client.unlink(keys.log, keys.state);
+    const view = await store.readView("s");
+    await client.config("SET", "maxmemory", "1mb", "maxmemory-policy", "noeviction");
+    try {
+      const full = { name: "StoreError", code: "out_of_memory", retryable: true };
+      await expect(store.append("s", { records: [record("n")], ttlMs: 60_000, side: { set: { field: "y" }, remove: ["field"] } })).rejects.toMatchObject(full);
+      await expect(store.append("new", { records: [record("n")] })).rejects.toMatchObject(full);
+      await expect(store.append("left", { records: [record("n")] })).rejects.toMatchObject(full);
+      await expect(store.commitReduction("s", { ...asRead(view), start: 2, head: "h", headCount: 1, discard: { forget: ["a1", "a2"] } })).rejects.toMatchObject(full);
+      await expect(store.writeSide("s", { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(full);
+      await expect(store.rebuild("s", () => undefined)).rejects.toMatchObject(full);
+      await expect(store.acquireLease("s", 60_000)).rejects.toMatchObject(full);
+      expect(await store.readView("s")).toEqual(view);
+      expect(await store.readSide("s", "")).toEqual({ field: "x" });
+      expect(await client.pttl(sessionKeys(keyPrefix, "s").log)).toBe(-1);
+      expect(await client.exists(sessionKeys(keyPrefix, "new").state)).toBe(0);
+      expect(await client.hlen(keys.ids)).toBe(1);
+      expect(await store.rewind("s", { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("rewound");
+      expect((await store.readView("s")).next).toBe(2);
+      await store.clear("s");
+    } finally {
+      await client.config("SET", "maxmemory", "0");
+    }
+    expect((await store.append("s", { records: [record("n")] })).next).toBe(1);
+  });
+
+  it.each([["log", "set"], ["ids", "rpush"], ["state", "rpush"]] as const)("changes nothing when the key %s is of another type", async (part, command) => {
+    const keys = sessionKeys(keyPrefix, "s");
+    await store.append("s", { records: records("a", 2) });
+    const view = await store.readView("s");
+    await client.unlink(keys[part]);
+    await client.call(command, keys[part], "of another type");
+    const dumps = () => Promise.all([keys.log, keys.ids, keys.state].map((key) => client.dumpBuffer(key)));
+    const before = await dumps();
+    const wrong = expect.objectContaining({ name: "StoreError", code: "wrong_type", retryable: false });
+    await expect(store.append("s", { records: [record("n")], ttlMs: 60_000 })).rejects.toEqual(wrong);
+    await expect(store.readView("s")).rejects.toEqual(wrong);
+    await expect(new RedisSessionStore({ client, keyPrefix }).readView("s")).rejects.toEqual(wrong);
+    await expect(store.commitReduction("s", { ...asRead(view), start: 1, head: "", headCount: 0 })).rejects.toEqual(wrong);
+    await expect(store.rewind("s", { ...asRead(view), to: 1, forget: ["a2"] })).rejects.toEqual(wrong);
+    await expect(store.rebuild("s", () => undefined)).rejects.toEqual(wrong);
+    expect(await dumps()).toEqual(before);
+    await store.clear("s");
+    expect((await store.append("s", { records: [record("n")] })).next).toBe(1);
+  });
+
+  it("says so when the server is a replica, and waits for replicas where that is asked", async () => {
+    const replica = await startRedis(["--replicaof", "127.0.0.1", String(server.port)]);
+    const waiting = new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 3_000 });
+    const onReplica = new RedisSessionStore({ url: replica.url, keyPrefix });
+    const direct = new Redis(replica.url);
+    try {
+      while (!(await direct.info("replication")).includes("master_link_status:up")) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      expect(await waiting.append("s", { records: records("a", 2) })).toMatchObject({ appended: 2, next: 2 });
+      expect((await onReplica.readView("s")).records).toEqual(texts(records("a", 2)));
+      await expect(onReplica.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "read_only", retryable: true });
+      await expect(onReplica.clear("s")).rejects.toMatchObject({ code: "read_only" });
+      await client.script("FLUSH");
+      expect(await waiting.append("s", { records: [record("b")] })).toMatchObject({ appended: 1 });
+      await waiting.clear("s");
+      expect((await onReplica.readView("s")).epoch).toBe("");
+    } finally {
+      direct.disconnect();
+      await onReplica.close();
+      await replica.stop();
+    }
+    const hasty = new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 300 });
+    await expect(hasty.append("s", { records: [record("c")] })).rejects.toMatchObject({ code: "unavailable", retryable: true, message: expect.stringMatching(/0 of the 1 replicas/) });
+    expect(await store.append("s", { records: [record("c")] })).toMatchObject({ duplicates: 1 });
+  }, 20_000);
+
+  it("says so when the user may not write or the password is wrong, and shows no password", async () => {
+    await client.call("ACL", "SETUSER", "reader", "on", ">the-right-one", "~*", "+@read", "+@connection", "+info");
+    for (const password of ["the-right-one", "the-wrong-one"]) {
+      const reader = new RedisSessionStore({ url: `redis://reader:${password}@127.0.0.1:${server.port}`, keyPrefix, commandTimeout: 500 });
+      const failure = await reader.append("s", { records: [record("a")] }).catch((error: unknown) => error as Error);
+      expect(failure).toMatchObject({ name: "StoreError", code: "unavailable", retryable: false, message: expect.stringMatching(/credentials/) });
+      expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain(password);
+      await reader.close();
+    }
+  });
+});
+
+describe("RedisSessionStore where no server is", () => {
+  it("fails within the command timeout, for every kind of connection, and prints nothing", async () => {
+    const port = await freePort();
+    const client = new Redis({ port, host: "127.0.0.1", retryStrategy: () => 50 });
+    client.on("error", () => undefined);
+    const stores = [
+      new RedisSessionStore({ url: `redis://127.0.0.1:${port}`, commandTimeout: 300 }),
+      new RedisSessionStore({ config: { host: "127.0.0.1", port, enableOfflineQueue: false }, commandTimeout: 300 }),
+      new RedisSessionStore({ client, commandTimeout: 300 }),
+    ];
+    for (const store of stores) {
+      const began = performance.now();
+      await expect(store.append("s", { records: [record("a")] })).rejects.toMatchObject({ name: "StoreError", code: expect.stringMatching(/^(timeout|unavailable)$/), retryable: true });
+      expect(performance.now() - began).toBeLessThan(2_000);
+      await store.close();
+    }
+    client.disconnect();
+  });
+
+  it("lets the process end once the store is closed, without a word on its error output", async () => {
+    const module = join(process.cwd(), "src/store/redis-session-store.ts");
+    const program = `
+      import { RedisSessionStore } from ${JSON.stringify(module)};
+      const store = new RedisSessionStore({ url: "redis://127.0.0.1:${await freePort()}", commandTimeout: 300 });
+      const failure = await store.readView("s").catch((error) => error);
+      process.stdout.write(failure.name + " " + failure.code);
+      await store.close();
+    `;
+    const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { cwd: process.cwd() });
+    let output = "";
+    let errors = "";
+    child.stdout.on("data", (data) => (output += String(data)));
+    child.stderr.on("data", (data) => (errors += String(data)));
+    const status = await new Promise((resolve) => child.once("exit", resolve));
+    expect([status, output, errors]).toEqual([0, expect.stringMatching(/^StoreError (timeout|unavailable)$/), ""]);
+  }, 30_000);
+});

@@ -1,0 +1,157 @@
+import { Redis } from "ioredis";
+import { sessionKeys } from "../../src/store/keys.js";
+import { RedisSessionStore } from "../../src/store/redis-session-store.js";
+import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
+const identify = (text: string) => chat.find((item) => item.record === text);
+
+describe("A session of which a key is missing", () => {
+  let client: Redis;
+  let store: RedisSessionStore;
+  let keys: ReturnType<typeof sessionKeys>;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  beforeEach(async () => {
+    const keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix });
+    keys = sessionKeys(keyPrefix, "s");
+    await store.append("s", { records: chat, ttlMs: 60_000, side: { set: { field: "x" } } });
+    const view = await store.readView("s");
+    await store.commitReduction("s", { ...asRead(view), start: 4, head: "summary", headCount: 1 });
+  });
+  afterAll(() => client.disconnect());
+
+  const missing = [["log"], ["ids"], ["state"], ["log", "ids"], ["ids", "state"]] as const;
+  const unlink = (parts: readonly ("log" | "ids" | "state")[]) => client.unlink(...parts.map((part) => keys[part]));
+  const contents = async () => [await client.lrange(keys.log, 0, -1), await client.hgetall(keys.ids), await client.hgetall(keys.state)];
+
+  describe.each(missing.map((parts) => [parts.join(" and "), parts] as const))("(%s)", (_, parts) => {
+    it("refuses appends, commits and rewinds, and nothing changes", async () => {
+      const view = await store.readView("s");
+      await unlink(parts);
+      const before = await contents();
+      const damaged = expect.objectContaining({ name: "StoreError", code: "damaged", sessionId: "s", message: expect.stringMatching(/rebuild\(\).*clear\(\)/) });
+      await expect(store.append("s", { records: [record("n")], ttlMs: 99_000, side: { set: { field: "y" } } })).rejects.toEqual(damaged);
+      await expect(store.append("s", { records: [], ttlMs: 99_000 })).rejects.toEqual(damaged);
+      await expect(store.commitReduction("s", { ...asRead(view), start: 5, head: "", headCount: 0 })).rejects.toEqual(damaged);
+      await expect(store.rewind("s", { ...asRead(view), to: 2, forget: ["q2"] })).rejects.toEqual(damaged);
+      expect(await contents()).toEqual(before);
+    });
+
+    it("is read as far as it is left, marked as damaged, whether its start was known or not", async () => {
+      await unlink(parts);
+      const other = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! });
+      for (const reader of [store, other]) {
+        const view = await reader.readView("s");
+        const lost = (parts as readonly string[]).includes("log");
+        const stateless = (parts as readonly string[]).includes("state");
+        expect(view.damaged).toBe(true);
+        expect(view.records).toEqual(lost ? [] : stateless ? texts(chat) : texts(chat.slice(4)));
+        expect([view.base, view.start, view.next]).toEqual(stateless ? [0, 0, 6] : [0, 4, 6]);
+        expect(await reader.readLog("s")).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
+        expect(await reader.readLog("s", { from: 3, limit: 2 })).toMatchObject({ damaged: true, records: lost ? [] : texts(chat.slice(3, 5)) });
+        expect(await reader.readRounds("s", 2)).toMatchObject({ damaged: true, records: lost ? [] : texts(chat.slice(2)) });
+      }
+    });
+
+    it("can be written again after a rebuild, which keeps all that is left", async () => {
+      const former = await store.readView("s");
+      await unlink(parts);
+      await store.rebuild("s", identify);
+      const lost = (parts as readonly string[]).includes("log");
+      const stateless = (parts as readonly string[]).includes("state");
+      const view = await store.readView("s");
+      expect(view.damaged).toBe(false);
+      expect(view.rev).not.toBe(former.rev);
+      expect(view.epoch === former.epoch).toBe(!stateless);
+      if (lost) {
+        // Positions go on, so that none is given twice; the summary of what was before stays.
+        expect(view).toMatchObject({ base: 6, start: 6, next: 6, head: "summary", records: [] });
+      } else if (stateless) {
+        expect(view).toMatchObject({ base: 0, start: 0, next: 6, head: "", headCount: 0, records: texts(chat) });
+      } else {
+        expect(view).toMatchObject({ base: 0, start: 4, next: 6, head: "summary", headCount: 1, records: texts(chat.slice(4)) });
+      }
+      expect(await store.readSide("s", "")).toEqual(stateless ? {} : { field: "x" });
+      const again = await store.append("s", { records: [...chat, human("q4")] });
+      expect([again.appended, again.duplicates]).toEqual(lost ? [7, 0] : [1, 6]);
+      expect((await store.readRounds("s", 1)).firstRound).toBe(lost ? 7 : 4);
+    });
+
+    it("keeps one expiry for all keys through a rebuild", async () => {
+      await unlink(parts);
+      await store.rebuild("s", identify);
+      await store.append("s", { records: [record("n")] });
+      const times = await Promise.all([keys.log, keys.ids, keys.state].map((key) => client.call("PEXPIRETIME", key)));
+      expect(new Set(times).size).toBe(1);
+      expect(times[0]).toBeGreaterThan(Date.now());
+    });
+
+    it("can be written again after it was cleared, and shows nothing of its former life", async () => {
+      const former = await store.readView("s");
+      await unlink(parts);
+      await store.clear("s");
+      expect(await client.exists(keys.log, keys.ids, keys.state)).toBe(0);
+      const result = await store.append("s", { records: chat });
+      expect([result.appended, result.next, result.epoch === former.epoch]).toEqual([6, 6, false]);
+      expect(await store.readView("s")).toMatchObject({ head: "", start: 0, damaged: false });
+    });
+  });
+
+  it("begins a new life where only the ids are left, for they alone hold no message", async () => {
+    await unlink(["log", "state"]);
+    expect(await store.readView("s")).toMatchObject({ epoch: "", damaged: false, records: [] });
+    const result = await store.append("s", { records: chat });
+    expect([result.appended, result.duplicates, result.next]).toEqual([6, 0, 6]);
+    expect(await client.hlen(keys.ids)).toBe(6);
+    expect(await client.pttl(keys.ids)).toBe(-1);
+  });
+
+  it("is damaged too where side fields were written after the state was lost", async () => {
+    await unlink(["state"]);
+    await store.writeSide("s", { set: { field: "new" } });
+    expect(await store.readView("s")).toMatchObject({ damaged: true, records: texts(chat), next: 6 });
+    await expect(store.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
+    await store.rebuild("s", identify);
+    expect(await store.readView("s")).toMatchObject({ damaged: false, next: 6 });
+    expect(await store.readSide("s", "")).toEqual({ field: "new" });
+    await expect(store.append("s", { records: [record("n")] })).resolves.toMatchObject({ next: 7 });
+  });
+
+  it("is noticed where records were pushed or popped by hand, and rebuilt around what is there", async () => {
+    await client.rpush(keys.log, "no record");
+    expect(await store.readView("s")).toMatchObject({ damaged: true });
+    await expect(store.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
+    await store.rebuild("s", identify);
+    expect(await store.readView("s")).toMatchObject({ damaged: false, next: 7, start: 4, head: "summary" });
+    await client.ltrim(keys.log, 0, 2);
+    await store.rebuild("s", identify);
+    expect(await store.readView("s")).toMatchObject({ damaged: false, next: 3, start: 0, head: "", records: texts(chat.slice(0, 3)) });
+  });
+
+  it("loses and doubles nothing when a rebuild runs beside a writer", async () => {
+    const many = records("m", 2_500);
+    const known = new Map(many.map((item) => [item.record, item]));
+    await store.append("t", { records: many });
+    let writes = 0;
+    const writer = async () => {
+      for (let index = 0; index < 20; index += 1) {
+        await store.append("t", { records: [record(`w${index}`)] });
+        writes += 1;
+      }
+    };
+    const rebuilding = store.rebuild("t", (text) => known.get(text) ?? identifyByText(text)).catch((error: unknown) => error as Error);
+    const [outcome] = await Promise.all([rebuilding, writer()]);
+    expect(outcome === undefined || (outcome as unknown as { code: string }).code === "stale").toBe(true);
+    expect(writes).toBe(20);
+    const again = await store.append("t", { records: [...many, ...Array.from({ length: 20 }, (_, index) => record(`w${index}`))] });
+    expect([again.appended, again.duplicates]).toEqual([0, 2_520]);
+  });
+});
+
+function identifyByText(text: string) {
+  return record((JSON.parse(text) as { data: { id: string } }).data.id);
+}
