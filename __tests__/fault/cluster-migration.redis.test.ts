@@ -91,7 +91,7 @@ describe("A session whose slot is being moved", () => {
 
   it("keeps its writers' wait for replicas through a move", async () => {
     const { keys } = await prepared();
-    const waiting = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]!, waitReplicas: 1, commandTimeout: 500 });
+    const waiting = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]!, waitReplicas: 1, commandTimeout: 1_000 });
     const { moveKey, finish } = await beginMove(keys.state);
     for (const key of [keys.log, keys.ids, keys.state]) {
       await moveKey(key);

@@ -142,8 +142,8 @@ interface WaitingCommand {
 }
 
 async function sendAndWait(client: RedisClient, { command, key, name, asked, at }: WaitingCommand): Promise<unknown> {
-  // The answer of WAIT must come before the call's own time is up; 0 would mean to wait for ever.
-  const wait = () => ({ verb: "wait", args: [asked, Math.max(1, Math.floor(0.8 * (at - performance.now())))] });
+  // At most half of the time that is left, so that a redirection can be followed and the answer is here in time; 0 would mean to wait for ever.
+  const wait = () => ({ verb: "wait", args: [asked, Math.max(1, Math.floor(0.5 * (at - performance.now())))] });
   let [[error, reply], [waitError, given]] = await pair(client, [command, wait()]);
   if (error !== null && isRedirection(error)) {
     // ioredis does not follow redirections in a pipeline that holds a WAIT. The key sends the second WAIT to the same node.
