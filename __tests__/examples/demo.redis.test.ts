@@ -1,0 +1,59 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { runExample } from "../support/run-example.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+const recorded = join(__dirname, "../../../shared/data/airline-trajectories.jsonl");
+const allGood = "Everything that was sent to the model is valid, and every transcript is what was sent in.";
+const folder = mkdtempSync(join(tmpdir(), "lcmem-demo-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function total(output: string): string[] {
+  return output.split("\n").find((line) => line.startsWith("total of "))!.split(/ {2,}/);
+}
+
+describe("the demo", () => {
+  it("plays the shipped conversations on the server of REDIS_URL, in a table of 100 columns, and leaves no key behind", async () => {
+    const { exitCode, output } = await runExample("demo/main.ts", { environment: { REDIS_URL: sharedRedisUrl() } });
+    expect(output).toContain("the Redis server of REDIS_URL");
+    expect(output).toContain(allGood);
+    expect(exitCode).toBe(0);
+    expect(Math.max(...output.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(total(output).at(-1)).toBe("yes");
+    const client = new Redis(sharedRedisUrl());
+    expect(await client.keys("lcmem-demo-*")).toEqual([]);
+    await client.quit();
+  }, 60_000);
+
+  it("plays on the embedded store where no redis-server is found, and says so", async () => {
+    const { exitCode, output } = await runExample("demo/main.ts", { environment: { PATH: folder, REDIS_SERVER_BIN: "" } });
+    expect(output).toMatch(/the embedded in-process store|a private redis-server/);
+    expect(output).toContain(allGood);
+    expect(exitCode).toBe(0);
+  }, 60_000);
+
+  it("plays all recorded conversations that it is given: every model input valid, two round trips a turn, three in one that reduces", async () => {
+    const file = existsSync(recorded) ? recorded : join(__dirname, "../../examples/data/recorded-conversations.jsonl");
+    const { exitCode, output } = await runExample("demo/main.ts", { args: ["--file", file], environment: { REDIS_URL: sharedRedisUrl() } });
+    expect(output).toContain(allGood);
+    expect(exitCode).toBe(0);
+    expect(Number(total(output)[5])).toBeGreaterThan(0);
+  }, 120_000);
+
+  it("exits with 1 and says where when a conversation makes the model's input invalid", async () => {
+    const file = join(folder, "broken.jsonl");
+    const call = { id: "c1", type: "function", function: { name: "lookup", arguments: "{}" } };
+    const messages = [
+      { role: "user", content: "hi" },
+      { role: "assistant", tool_calls: [call] },
+      { role: "assistant", content: "I did not wait for the tool." },
+    ];
+    writeFileSync(file, `${JSON.stringify({ id: "broken", messages })}\n`);
+    const { exitCode, output, errors } = await runExample("demo/main.ts", { args: ["--file", file], environment: { REDIS_URL: sharedRedisUrl() } });
+    expect(exitCode).toBe(1);
+    expect(errors).toMatch(/problem: broken: model call 2, message \d+ breaks S/);
+    expect(output).toContain("NO");
+  }, 60_000);
+});
