@@ -256,17 +256,22 @@ describe("HistoryManager", () => {
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "Be brief.", "one", "two", "hi"]);
   });
 
-  it("leaves out stored steps that a model would refuse, and says so", async () => {
+  it("puts stored messages right that a model would refuse, says so, and leaves them stored as they are", async () => {
     const session = newSession();
     await session.history().addMessages([
       new HumanMessage("one"),
       new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("lost") }] }),
       new HumanMessage("two"),
-      new AIMessage("fine"),
+      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("open") }] }),
     ]);
     const { messages, outcome } = await session.instance().getHistoryForModelCall(asking("hi"));
-    expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "one", "two", "fine", "hi"]);
-    expect(outcome.dropped).toEqual([{ section: "history", kind: "broken", messages: 1 }]);
+    expect(messages.map((message) => message.getType())).toEqual(["system", "human", "ai", "tool", "human", "ai", "tool", "human"]);
+    expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
+    expect(outcome.repairs.map(({ rule, index }) => [rule, index])).toEqual([
+      ["S08", 1],
+      ["S30", 3],
+    ]);
+    expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
   it("shows the user what was said, without calls, results and instructions, cleaned if asked", async () => {

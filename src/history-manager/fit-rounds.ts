@@ -17,10 +17,10 @@ export interface FittedHistory {
  * its place, because the model would read a conversation with a hole.
  */
 export async function fitRounds(
-  { pinned, rounds, broken }: StoredHistory,
+  { pinned, rounds }: StoredHistory,
   { budget, meter }: { readonly budget: number; readonly meter: TokenMeter },
 ): Promise<FittedHistory> {
-  const dropped: DroppedPart[] = broken.length > 0 ? [{ section: "history", kind: "broken", messages: broken.length }] : [];
+  const dropped: DroppedPart[] = [];
   const pinnedTokens = await meter.ofAll(pinned);
   let fits = pinned.length === 0 || pinnedTokens <= budget;
   if (!fits) {

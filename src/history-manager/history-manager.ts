@@ -2,6 +2,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import type { z } from "zod";
 import { assertConversation } from "../conversation/structure/index.js";
 import { BudgetError, ConfigurationError } from "../errors.js";
+import { report } from "../events.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions } from "../options.js";
@@ -9,12 +10,13 @@ import { tiktokenCounter } from "../tokens/tiktoken-counter.js";
 import { TextCleaner } from "./clean-text.js";
 import * as forms from "./history-manager-options.js";
 import { PromptMessages } from "./prompt-messages.js";
-import type { ReferenceManager, SourceReference } from "./reference-manager.js";
+import type { ReferenceManager } from "./reference-manager.js";
 import { SessionData, type Snapshot } from "./session-data.js";
-import { readStoredHistory } from "./stored-history.js";
+import { SourceNumbering } from "./source-numbering.js";
+import { readStoredHistory, type StoredHistory } from "./stored-history.js";
 import { TokenMeter } from "./token-meter.js";
 import { TokenWindow, type FittedWindow } from "./token-window.js";
-import { toolCallResponsesSchema, type ToolCallResponse, type ToolResult } from "./tool-results.js";
+import { toolCallResponsesSchema, type ToolCallResponse } from "./tool-results.js";
 import { recordTurn } from "./turn-record.js";
 import { toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn.js";
 import { uploadedContentsSchema, type UploadedContent } from "./uploads.js";
@@ -42,12 +44,13 @@ export class HistoryManager {
   readonly #options: z.output<typeof forms.managerSchema>;
   readonly #session: ConversationSession;
   readonly #data: SessionData;
+  readonly #numbering: SourceNumbering;
   readonly #window: TokenWindow;
   readonly #cleaner = new TextCleaner();
   readonly #prompt = new PromptMessages();
   #turn = new Turn();
   #snapshot: Promise<Snapshot> | undefined;
-  #numbering: Promise<void> = Promise.resolve();
+  #stored: { readonly view: readonly BaseMessage[]; readonly originalUserMessage: string | undefined; readonly history: StoredHistory } | undefined;
   #committing: Promise<void> | undefined;
 
   constructor(options: forms.HistoryManagerOptions) {
@@ -56,6 +59,7 @@ export class HistoryManager {
     this.references = references;
     this.#session = sessionOf(history);
     this.#data = new SessionData(this.#session, maxSources);
+    this.#numbering = new SourceNumbering(references, this.#data);
     const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     // Rounded, because 110 less a tenth is 98.99999999999999 in binary.
     const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
@@ -118,7 +122,7 @@ export class HistoryManager {
     turn.originalUserMessage = originalUserMessage;
     const snapshot = await this.#read();
     await this.#number();
-    const stored = readStoredHistory(snapshot.view, originalUserMessage);
+    const stored = this.#storedHistory(snapshot.view, originalUserMessage);
     const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, removeFromText)));
     const window = await this.#window.fit({
       system: this.#prompt.system(renderedSystemMessage),
@@ -165,8 +169,8 @@ export class HistoryManager {
     const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema, options);
     const { originalUserMessage, steps } = this.#turn;
     const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
-    const current = originalUserMessage === undefined ? undefined : readStoredHistory(stored, originalUserMessage).current;
-    const asked = originalUserMessage === undefined || current !== undefined ? [] : [new HumanMessage(originalUserMessage)];
+    const isStored = readStoredHistory(stored, originalUserMessage).current !== undefined;
+    const asked = originalUserMessage === undefined || isStored ? [] : [new HumanMessage(originalUserMessage)];
     return this.#cleaner.clean(userVisible([...stored, ...asked, ...steps.map(({ message }) => message)]), removeFromText);
   }
 
@@ -181,7 +185,7 @@ export class HistoryManager {
     const text = turn.assistantText();
     const { messages, data, uncited } = recordTurn(turn, {
       turnId,
-      stored: originalUserMessage === undefined ? undefined : readStoredHistory(view, originalUserMessage).current,
+      stored: this.#storedHistory(view, originalUserMessage).current,
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
     });
     await this.#session.append(messages, { turnId, side: this.#data.changes(data) });
@@ -219,24 +223,20 @@ export class HistoryManager {
     return this.#snapshot;
   }
 
-  /** Numbers the sources of results that came since, one call after the other. */
-  #number(): Promise<void> {
-    const numbered = this.#numbering.then(async () => {
-      const turn = this.#turn;
-      const results = turn.unnumbered();
-      const count = results.reduce((sum, { chunks }) => sum + chunks.length, 0);
-      if (count > 0) {
-        await this.#read();
-        this.references.continueFrom(await this.#data.reserveSources(count, this.references.nextNumber));
-        turn.number(new Map(results.map((result) => [result, this.#addSources(result)])));
+  /** The view, sorted once a turn: what is made anew of it would have to be counted anew. */
+  #storedHistory(view: readonly BaseMessage[], originalUserMessage: string | undefined): StoredHistory {
+    if (this.#stored?.view !== view || this.#stored.originalUserMessage !== originalUserMessage) {
+      const history = readStoredHistory(view, originalUserMessage);
+      this.#stored = { view, originalUserMessage, history };
+      const rules = [...new Set(history.repairs.map(({ rule }) => rule))];
+      if (rules.length > 0) {
+        report(this.#session.context.onEvent, { type: "repaired", sessionId: this.#session.sessionId, rules });
       }
-    });
-    this.#numbering = numbered.catch(() => undefined);
-    return numbered;
+    }
+    return this.#stored.history;
   }
 
-  #addSources({ callId, chunks }: ToolResult): SourceReference[] {
-    const numbers = this.references.addChunks(callId, chunks);
-    return numbers.map((sourceNumber, index) => ({ sourceNumber, toolCallId: callId, chunk: chunks[index]! }));
+  #number(): Promise<void> {
+    return this.#numbering.number(this.#turn, () => this.#read());
   }
 }

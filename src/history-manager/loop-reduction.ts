@@ -1,5 +1,5 @@
 import type { ToolMessage } from "@langchain/core/messages";
-import { resultVariants, type BodyVariant } from "./result-variants.js";
+import { resultVariants, type BodyVariant, type ResultVariants } from "./result-variants.js";
 import type { Move, ShrinkRequest } from "./shrink-to-fit.js";
 import type { ContentPart, TokenMeter } from "./token-meter.js";
 import { fullBody, resultMessage, type ToolResult } from "./tool-results.js";
@@ -31,7 +31,8 @@ interface ImagePlace {
  * a later call in the same turn counts only what is new.
  */
 export class LoopReduction {
-  readonly #messages = new WeakMap<ToolResult, Map<string, ToolMessage>>();
+  readonly #variants = new WeakMap<ToolResult, { readonly cited: string; readonly variants: ResultVariants }>();
+  readonly #shownAs = new WeakMap<ToolResult | BodyVariant, ShownResult>();
   readonly #images = new WeakMap<ToolResult, ImagePlace[]>();
 
   /** What it takes to fit the results of these steps; sources of `cited` numbers go last. */
@@ -47,7 +48,7 @@ export class LoopReduction {
   }
 
   *#moves({ results, images, cited }: { results: readonly ResultPlace[]; images: readonly ImagePlace[]; cited: ReadonlySet<number> }) {
-    const variants = results.map(({ result }) => resultVariants(result, cited));
+    const variants = results.map(({ result }) => this.#variantsOf(result, cited));
     yield* this.#byIteration(results, (piece) => variants[piece]!.fewer);
     yield* this.#byIteration(results, (piece) => variants[piece]!.shorter);
     for (const [index, { without }] of images.entries()) {
@@ -77,13 +78,24 @@ export class LoopReduction {
     }
   }
 
+  #variantsOf(result: ToolResult, all: ReadonlySet<number>): ResultVariants {
+    const cited = result.sources.flatMap(({ sourceNumber }) => (all.has(sourceNumber) ? [sourceNumber] : [])).join(",");
+    let known = this.#variants.get(result);
+    if (known?.cited !== cited) {
+      known = { cited, variants: resultVariants(result, all) };
+      this.#variants.set(result, known);
+    }
+    return known.variants;
+  }
+
   #shown(result: ToolResult, variant?: BodyVariant): ShownResult {
-    const body = variant === undefined ? fullBody(result) : variant.render();
-    const known = this.#messages.get(result) ?? new Map<string, ToolMessage>();
-    this.#messages.set(result, known);
-    const message = known.get(body) ?? resultMessage(result, body);
-    known.set(body, message);
-    return { kind: "result", result, message, ...(variant !== undefined && { dropped: variant.dropped }) };
+    let shown = this.#shownAs.get(variant ?? result);
+    if (shown === undefined) {
+      const message = resultMessage(result, variant === undefined ? fullBody(result) : variant.render());
+      shown = { kind: "result", result, message, ...(variant !== undefined && { dropped: variant.dropped }) };
+      this.#shownAs.set(variant ?? result, shown);
+    }
+    return shown;
   }
 
   #imagesOf(result: ToolResult): ImagePlace[] {

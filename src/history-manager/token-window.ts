@@ -87,7 +87,7 @@ export class TokenWindow {
     };
     const dropped = [...uploads.shown.flatMap(droppedOf), ...history.dropped, ...loop.shown.flatMap((shown) => shown.dropped ?? [])];
     const { limit } = this.#limits;
-    return { messages, outcome: { limit, tokens, overBudgetBy: Math.max(0, tokens - limit), sections, dropped } };
+    return { messages, outcome: { limit, tokens, overBudgetBy: Math.max(0, tokens - limit), sections, dropped, repairs: content.history.repairs } };
   }
 
   async #countFixed({ system, user, steps }: WindowContent): Promise<FixedSizes> {

@@ -1,3 +1,5 @@
+import type { StructureRepair } from "../conversation/structure/index.js";
+
 /** The parts that share a window, in order of precedence: `tools` holds the tool definitions and what each request costs besides. */
 export type WindowSection = "system" | "user" | "tools" | "uploads" | "history" | "loop";
 
@@ -7,8 +9,6 @@ export type DroppedPart =
   | { readonly section: "history"; readonly kind: "round"; readonly messages: number; readonly tokens: number; readonly firstMessageId?: string }
   /** Stored system messages and summaries. */
   | { readonly section: "history"; readonly kind: "pinned"; readonly messages: number; readonly tokens: number }
-  /** Messages that every model refuses: calls without results, and what belongs to them. */
-  | { readonly section: "history"; readonly kind: "broken"; readonly messages: number }
   /** Sources of a tool result, or the ends of their texts (`shortened`). */
   | { readonly section: "loop"; readonly kind: "sources"; readonly toolCallId: string; readonly sourceNumbers: readonly number[]; readonly shortened: readonly number[] }
   /** The end of a tool result, from character number `shown` on. */
@@ -28,4 +28,6 @@ export interface WindowOutcome {
   readonly overBudgetBy: number;
   readonly sections: Readonly<Record<WindowSection, { readonly asked: number; readonly given: number }>>;
   readonly dropped: readonly DroppedPart[];
+  /** What was changed in stored messages on their way to the model, because it would have been refused; indexes count human, AI and tool messages of the view. */
+  readonly repairs: readonly StructureRepair[];
 }
