@@ -9,14 +9,13 @@ export interface CommandBatch {
  * The store adds no methods to it, never closes it and leaves its options alone.
  */
 export interface RedisClient {
-  call(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
   pipeline(commands: unknown[][]): CommandBatch;
   multi(commands: unknown[][]): CommandBatch;
 }
 
 /** True for an ioredis client; the shape decides, because the application may hold another copy of ioredis. */
 export function isRedisClient(value: unknown): value is RedisClient {
-  return hasMethods(value, ["call", "pipeline", "multi", "defineCommand"]);
+  return hasMethods(value, ["pipeline", "multi", "defineCommand"]);
 }
 
 /** True for a client of the package `redis` (node-redis), which names its methods in camel case. */

@@ -89,7 +89,7 @@ export class ScriptRunner {
     const asked = writes ? this.#options.waitReplicas : undefined;
     return (client: RedisClient, { name, at }: Deadline) =>
       asked === undefined
-        ? client.call(command.verb, [...command.args])
+        ? sendAlone(client, command)
         : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
   }
 
@@ -132,6 +132,12 @@ export class ScriptRunner {
   }
 }
 
+// A pipeline of one: automatic pipelines leave it alone, which in a cluster would send it along with commands for other nodes, and then
+// fail to follow redirections.
+async function sendAlone(client: RedisClient, command: Command): Promise<unknown> {
+  return results(await client.pipeline(batch([command])).exec())[0];
+}
+
 interface WaitingCommand {
   readonly command: Command;
   readonly key: string;
@@ -147,7 +153,7 @@ async function sendAndWait(client: RedisClient, { command, key, name, asked, at 
   let [[error, reply], [waitError, given]] = await pair(client, [command, wait()]);
   if (error !== null && isRedirection(error)) {
     // ioredis does not follow redirections in a pipeline that holds a WAIT. The key sends the second WAIT to the same node.
-    reply = await client.call(command.verb, [...command.args]);
+    reply = await sendAlone(client, command);
     [[error], [waitError, given]] = await pair(client, [{ verb: "exists", args: [key] }, wait()]);
   }
   const failure = error ?? waitError;
