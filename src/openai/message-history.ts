@@ -79,7 +79,10 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     return new MessageHistory(messages as OpenAIMessage[], options);
   }
 
-  /** The history that `toPrompt` wrote, or that a prompt template rendered; see `readPrompt` for what stands around `message` elements. */
+  /**
+   * The history that `toPrompt` wrote, or that a prompt template rendered: text before the first `message` element is a system message, text
+   * after one a user message, other elements stay text. A prompt without messages, or that is not XML, is one user message.
+   */
   static fromPrompt(prompt: string, options?: MessageHistoryOptions): MessageHistory {
     parseOptions(`${owner}.fromPrompt`, argumentSchemas.prompt, { prompt });
     return new MessageHistory(readPrompt(prompt) as unknown as OpenAIMessage[], options);
@@ -176,7 +179,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     return this.toList();
   }
 
-  /** The history as XML, see `writePrompt`; `fromPrompt` gives an equal history for every content. */
+  /** The history as XML, a `chat_history` of `message` elements in the manner of Semantic Kernel; `fromPrompt` reads all of it back. */
   toPrompt(): string {
     return writePrompt(this.#messages);
   }

@@ -76,7 +76,7 @@ export interface OpenAIMessage {
   function_call?: { name: string; arguments: string } | null;
   /** The reasoning that some providers with this format send, and want back. */
   reasoning_content?: string | null;
-  annotations?: Record<string, unknown>[];
+  annotations?: object[];
   metadata?: Record<string, unknown>;
   timestamp?: string;
   /** What a LangChain message said beyond this format (id, usage, response metadata, artifact, other content blocks). */

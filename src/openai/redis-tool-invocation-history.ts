@@ -144,7 +144,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 }
 
 function connectionOf(options: RedisToolInvocationHistoryOptions, onEvent: MemoryEventHandler | undefined): RedisSessionStoreOptions {
-  const entries = Object.entries(options).filter(([name, value]) => !(name in ownFields) && value !== undefined);
+  const entries = Object.entries(options).filter(([name, value]) => !Object.hasOwn(ownFields, name) && value !== undefined);
   return { ...Object.fromEntries(entries), ...(onEvent && { onEvent }) };
 }
 

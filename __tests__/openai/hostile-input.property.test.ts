@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { ConfigurationError } from "../../src/errors.js";
+import { jsonSnapshot } from "../../src/openai/json-value.js";
+import { MessageHistory } from "../../src/openai/message-history.js";
+import { parseXml } from "../../src/openai/xml.js";
+
+const pieces = [
+  ...["<message>", '<message role="user">', '<message role="tool" tool_call_id="c">', "</message>", "<chat_history>", "</chat_history>"],
+  ...["<text>", "</text>", "<image>", "</image>", "<part>", "</part>", '<field name="content">', '<field name="tool_calls">', "</field>", "<fields>", "</fields>"],
+  ...['<function_call id="c" name="f">', "</function_call>", '<function_result id="c">', "</function_result>", "<b>", "</b>", "<br/>", "<b c='d'", "<!--", "-->", "<![CDATA[", "]]>"],
+  ...["&amp;", "&", "&#65;", "null", "[]", '"x"', '{"role":"system"}', '{"type":"text","text":"x"}', "x", " ", "\n", "<", ">", '"'],
+];
+const markup = fc.array(fc.constantFrom(...pieces), { maxLength: 14 }).map((parts) => parts.join(""));
+
+describe("any text as a prompt", () => {
+  it("gives messages or a ConfigurationError, and messages that it gives can be written and read again", () => {
+    fc.assert(
+      fc.property(fc.oneof(markup, fc.string({ unit: "binary" })), (prompt) => {
+        let history: MessageHistory;
+        try {
+          history = MessageHistory.fromPrompt(prompt);
+        } catch (error) {
+          expect(ConfigurationError.isInstance(error)).toBe(true);
+          return;
+        }
+        expect(MessageHistory.fromPrompt(history.toPrompt()).toList()).toEqual(history.toList());
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("is one user message, as it is, where it is not XML", () => {
+    fc.assert(
+      fc.property(markup, (prompt) => {
+        if (parseXml(prompt) === undefined) {
+          expect(MessageHistory.fromPrompt(prompt).toList()).toEqual([{ role: "user", content: prompt }]);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe("any value in a tool record", () => {
+  it("is kept as what JSON gives back unchanged", () => {
+    const anything = fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withObjectString: true,
+      withSet: true,
+      withSparseArray: true,
+      withTypedArray: true,
+      withUnicodeString: true,
+    });
+    fc.assert(
+      fc.property(anything, (value) => {
+        const kept = jsonSnapshot(value);
+        expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is kept as it is where it is JSON", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const plain = JSON.parse(JSON.stringify(value)) as unknown;
+        expect(jsonSnapshot(plain)).toEqual(plain);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,214 @@
+import { AIMessage, AIMessageChunk, ChatMessage, FunctionMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
+import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
+import type { RecordError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/errors.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { MessageHistory } from "../../src/openai/message-history.js";
+import type { OpenAIMessage } from "../../src/openai/openai-message.js";
+import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { ai, human } from "../support/messages.js";
+
+const one = (message: BaseMessage): OpenAIMessage => MessageHistory.fromMessages([message]).at(0)!;
+const back = (message: OpenAIMessage): BaseMessage => new MessageHistory([message]).toMessages()[0]!;
+const call = (id: string, text: string) => ({ id, type: "function" as const, function: { name: "f", arguments: text } });
+
+describe("LangChain messages in OpenAI's format", () => {
+  it.each<[string, BaseMessage, OpenAIMessage]>([
+    ["what the user said", new HumanMessage({ content: "Hi", name: "ema" }), { role: "user", content: "Hi", name: "ema" }],
+    ["an instruction", new SystemMessage("Be kind."), { role: "system", content: "Be kind." }],
+    [
+      "a developer's instruction",
+      new SystemMessage({ content: "Be kind.", additional_kwargs: { __openai_role__: "developer" } }),
+      { role: "developer", content: "Be kind." },
+    ],
+    ["a tool's result", new ToolMessage({ content: "42", tool_call_id: "c", name: "f" }), { role: "tool", content: "42", name: "f", tool_call_id: "c" }],
+    [
+      "calls without text have no content",
+      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "c", name: "f", args: { a: 1 } }] }),
+      { role: "assistant", tool_calls: [call("c", '{"a":1}')] },
+    ],
+    [
+      "a refusal and audio",
+      new AIMessage({ content: "", additional_kwargs: { refusal: "No.", audio: { id: "audio_1", data: "AA" } } }),
+      { role: "assistant", refusal: "No.", audio: { id: "audio_1", data: "AA" } },
+    ],
+  ])("say the same: %s", (_, message, expected) => {
+    expect(one(message)).toEqual(expected);
+    expect(back(expected).toDict()).toEqual(message.toDict());
+  });
+
+  it("keep their id, usage, metadata, artifact and status for the way back, and models are not sent them", () => {
+    const answer = new AIMessage({ id: "run-1", content: "Hi", usage_metadata: { input_tokens: 1, output_tokens: 1, total_tokens: 2 }, response_metadata: { model_name: "m" } });
+    const result = new ToolMessage({ id: "t", content: "42", tool_call_id: "c", artifact: { at: new Date(0), big: 10n }, status: "error" });
+    const history = MessageHistory.fromMessages([answer, result]);
+    expect(history.toOpenAIFormat()).toEqual([{ role: "assistant", content: "Hi" }, { role: "tool", content: "42", tool_call_id: "c" }]);
+    const [first, second] = MessageHistory.fromJSON(JSON.stringify(history)).toMessages() as [AIMessage, ToolMessage];
+    expect([first.id, first.usage_metadata, first.response_metadata]).toEqual([answer.id, answer.usage_metadata, answer.response_metadata]);
+    expect([second.id, second.status, second.artifact]).toEqual(["t", "error", { at: new Date(0), big: 10n }]);
+  });
+
+  it("translate LangChain's own content blocks, of both versions", () => {
+    const content = [
+      { type: "text", text: "Look:" },
+      { type: "image", url: "https://example.com/a.png" },
+      { type: "image", data: new Uint8Array([1, 2, 3]), mimeType: "image/png" },
+      { type: "image", source_type: "base64", data: "AQID", mime_type: "image/gif" },
+      { type: "image", fileId: "file-1" },
+      { type: "audio", data: "AQID", mimeType: "audio/mpeg" },
+      { type: "audio", source_type: "url", url: "data:audio/wav;base64,AQID" },
+      { type: "file", data: "AQID", mimeType: "application/pdf", metadata: { filename: "menu.pdf" } },
+      { type: "file", source_type: "id", id: "file-2" },
+      { type: "file", source_type: "text", text: "plain" },
+      { type: "image_url", image_url: "https://example.com/b.png" },
+      { type: "text-plain", text: "also plain" },
+    ];
+    expect(one(new HumanMessage({ content })).content).toEqual([
+      { type: "text", text: "Look:" },
+      { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+      { type: "image_url", image_url: { url: "data:image/gif;base64,AQID" } },
+      { type: "image_file", image_file: { file_id: "file-1" } },
+      { type: "input_audio", input_audio: { data: "AQID", format: "mp3" } },
+      { type: "input_audio", input_audio: { data: "AQID", format: "wav" } },
+      { type: "file", file: { file_data: "data:application/pdf;base64,AQID", filename: "menu.pdf" } },
+      { type: "file", file: { file_id: "file-2" } },
+      { type: "text", text: "plain" },
+      { type: "image_url", image_url: { url: "https://example.com/b.png" } },
+      { type: "text", text: "also plain" },
+    ]);
+    expect(back(one(new HumanMessage({ content }))).content).toEqual(content);
+  });
+
+  it("keep what the format has no part for only for the way back: thinking, video, sound behind a URL", () => {
+    const content = [
+      { type: "thinking", thinking: "hm", signature: "s" },
+      { type: "text", text: "Hi" },
+      { type: "video", url: "https://example.com/v.mp4" },
+      { type: "audio", url: "https://example.com/a.wav" },
+      { type: "audio", data: "AA", mimeType: "audio/flac" },
+    ];
+    const message = one(new AIMessage({ content }));
+    expect(message.content).toEqual([{ type: "text", text: "Hi" }]);
+    expect(back(message).content).toEqual(content);
+  });
+
+  it("do not lose calls whose arguments are broken, nor the order of calls", () => {
+    const given: OpenAIMessage = { role: "assistant", tool_calls: [call("1", "{broken"), call("2", '{ "a" : 1 }'), call("3", "[1]"), call("4", "")] };
+    const message = back(given) as AIMessage;
+    expect(message.tool_calls?.map(({ id, args }) => [id, args])).toEqual([["2", { a: 1 }], ["4", {}]]);
+    expect(message.invalid_tool_calls?.map(({ id, args }) => [id, args])).toEqual([["1", "{broken"], ["3", "[1]"]]);
+    expect(one(message)).toEqual(given);
+  });
+
+  it("keep metadata, timestamps and unknown fields under one key of additional_kwargs", () => {
+    const given = { role: "user", content: "Hi", weight: 1, metadata: { page: 1 }, timestamp: "2026-01-31T12:00:00Z" } as OpenAIMessage;
+    const message = back(given);
+    expect(message.additional_kwargs).toEqual({ lcmem_openai: { weight: 1, metadata: { page: 1 }, timestamp: "2026-01-31T12:00:00Z" } });
+    expect(one(message)).toEqual(given);
+  });
+
+  it("win over what was kept where somebody edited them since, and keep what still holds", () => {
+    const given: OpenAIMessage = { role: "assistant", content: null, tool_calls: [call("1", '{ "a" : 1 }')], metadata: { page: 1 } };
+    const message = back(given) as AIMessage;
+    message.tool_calls![0]!.args = { a: 2 };
+    expect(one(message)).toEqual({ ...given, tool_calls: [call("1", '{"a":2}')] });
+
+    const thinking = one(new AIMessage({ id: "x", content: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "old" }] }));
+    const edited = back({ ...thinking, content: [{ type: "text", text: "new" }] });
+    expect([edited.content, edited.id]).toEqual([[{ type: "text", text: "new" }], "x"]);
+  });
+
+  it.each<[string, unknown]>([
+    ["a type that is not the role's", { type: "human" }],
+    ["calls that are not the message's", { tool_calls: [{ type: "tool_call", id: "evil", name: "rm", args: {} }] }],
+    ["fields of the wrong form", { tool_calls: "x", usage_metadata: "y", additional_kwargs: "z" }],
+  ])("do not believe kept fields that say something else: %s", (_, langchain) => {
+    const message = back({ role: "assistant", content: "Hi", langchain: langchain as Record<string, unknown> });
+    expect([message.getType(), message.content, (message as AIMessage).tool_calls]).toEqual(["ai", "Hi", []]);
+  });
+
+  it("may be chat messages with a role, and come back as such", () => {
+    const message = new ChatMessage({ role: "developer", content: "Be kind." });
+    expect(one(message)).toMatchObject({ role: "developer", content: "Be kind." });
+    expect(back(one(message)).toDict()).toEqual(message.toDict());
+  });
+
+  it("become whole messages where they are chunks", () => {
+    const chunk = new AIMessageChunk({ content: "", tool_call_chunks: [{ type: "tool_call_chunk", id: "c", name: "f", args: '{"a":1}', index: 0 }] });
+    expect(one(chunk)).toEqual({ role: "assistant", tool_calls: [call("c", '{"a":1}')] });
+  });
+
+  it("are not changed by being converted", () => {
+    const message = new AIMessage({ content: [{ type: "text", text: "a" }], tool_calls: [{ id: "c", name: "f", args: {} }] });
+    const before = JSON.stringify(message);
+    const history = MessageHistory.fromMessages([message]);
+    (history.toMessages()[0]!.content as { text: string }[])[0]!.text = "b";
+    expect([JSON.stringify(message), history.at(0)?.content]).toEqual([before, [{ type: "text", text: "a" }]]);
+  });
+
+  it("are refused with their position where the format has no role for them", () => {
+    for (const odd of [new RemoveMessage({ id: "1" }), new FunctionMessage({ name: "f", content: "" }), new ChatMessage("x", "critic"), {} as BaseMessage]) {
+      expect(() => MessageHistory.fromMessages([human("Hi"), odd])).toThrow(expect.objectContaining({ code: "unsupported_message", position: 1 }) as RecordError);
+    }
+    expect(() => MessageHistory.fromMessages("x" as never)).toThrow(ConfigurationError);
+  });
+
+  it("are sent by LangChain's own model class as the history would send them", () => {
+    const history = new MessageHistory();
+    history.addMessage("user", [{ type: "text", text: "?" }, { type: "image_url", image_url: { url: "https://example.com/a.png" } }], { name: "ema" });
+    history.addToolCall([call("1", '{"a":1}'), call("2", '{"a":2}')], { content: "Looking" });
+    history.addToolResponse("1", "x", { name: "f" });
+    history.addToolResponse("2", "y");
+    history.addMessage("assistant", "Done.", { metadata: { secret: true } });
+    expect(convertMessagesToCompletionsMessageParams({ messages: history.toMessages() })).toEqual(history.toOpenAIFormat());
+  });
+});
+
+describe("a LangChain history", () => {
+  it("is loaded, and gets back only what was added since, once", async () => {
+    const stored = new InMemoryChatMessageHistory([human("Hi"), ai("Hello", { calls: ["c"] })]);
+    const history = await MessageHistory.load(stored);
+    await history.save(stored);
+    expect(await stored.getMessages()).toHaveLength(2);
+    history.addToolResponse("c", "42");
+    await history.save(stored);
+    await history.save(stored);
+    expect((await stored.getMessages()).map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
+    const other = new InMemoryChatMessageHistory();
+    await history.save(other);
+    expect(MessageHistory.fromMessages(await other.getMessages()).toOpenAIFormat()).toEqual(history.toOpenAIFormat());
+  });
+
+  it("gets what was added after clear, and nothing twice", async () => {
+    const stored = new InMemoryChatMessageHistory([human("Hi")]);
+    const history = await MessageHistory.load(stored);
+    history.clear();
+    history.addMessage("user", "again");
+    await history.save(stored);
+    expect((await stored.getMessages()).map(({ content }) => content)).toEqual(["Hi", "again"]);
+  });
+
+  it("holds a message once when a save is repeated after its outcome got lost", async () => {
+    const stored = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore() });
+    const flaky = {
+      getMessages: () => stored.getMessages(),
+      addMessages: async (messages: BaseMessage[]) => {
+        await stored.addMessages(messages);
+        throw new Error("connection lost");
+      },
+    };
+    const history = new MessageHistory();
+    history.addMessage("user", "Hi", { metadata: { page: 1 } });
+    await expect(history.save(flaky)).rejects.toThrow("connection lost");
+    await expect(history.save(flaky)).rejects.toThrow("connection lost");
+    await history.save(stored);
+    const loaded = await MessageHistory.load(stored);
+    expect([loaded.length, loaded.at(0)]).toEqual([1, { ...history.at(0), langchain: { id: expect.any(String) as string } }]);
+  });
+
+  it("is recognized by its methods", async () => {
+    await expect(MessageHistory.load({} as never)).rejects.toMatchObject({ option: "history" });
+    await expect(new MessageHistory().save(undefined as never)).rejects.toMatchObject({ option: "history" });
+  });
+});

@@ -1,0 +1,98 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { z } from "zod";
+import type { MemoryEvent } from "../../src/events.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { RedisToolInvocationHistory } from "../../src/openai/redis-tool-invocation-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+
+const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
+
+describe("RedisToolInvocationHistory", () => {
+  it("keeps records with the session, in order, for every instance", async () => {
+    const store = new InMemorySessionStore();
+    const one = new RedisToolInvocationHistory({ sessionId: "s", store });
+    const other = new RedisToolInvocationHistory({ sessionId: "s", store });
+    const records = [await one.addInvocation(run), await other.addInvocation({ ...run, status: "error", toolCallId: "c" }), await one.addInvocation(run)];
+    expect(await other.toList()).toEqual(records);
+    expect(await other.filter({ toolCallId: "c" })).toEqual([records[1]]);
+    expect(await one.length).toBe(3);
+    const seen = [];
+    for await (const record of one) {
+      seen.push(record);
+    }
+    expect(seen).toEqual(records);
+    expect(await new RedisToolInvocationHistory({ sessionId: "other", store }).toList()).toEqual([]);
+  });
+
+  it("keeps no more than its limit, the newest", async () => {
+    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new InMemorySessionStore(), limit: 2 });
+    for (const outputs of [1, 2, 3]) {
+      await log.addInvocation({ ...run, outputs });
+    }
+    expect((await log.toList()).map(({ outputs }) => outputs)).toEqual([2, 3]);
+  });
+
+  it("clips what is long, and says how long it was", async () => {
+    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new InMemorySessionStore(), maxCharacters: 10 });
+    const record = await log.addInvocation({ ...run, inputs: { text: "x".repeat(20) }, outputs: `${"y".repeat(9)}😀`, meta: { a: 1 } });
+    expect(record).toMatchObject({ inputs: '{"text":"x', outputs: "y".repeat(9), meta: { a: 1, clippedInputs: 31, clippedOutputs: 11 } });
+    expect(await log.toList()).toEqual([record]);
+    expect((await log.addInvocation({ ...run, inputs: 1, outputs: "short" })).meta).toEqual({});
+  });
+
+  it("lives and dies with the session, and renews its expiry", async () => {
+    let now = 0;
+    const store = new InMemorySessionStore({ now: () => now });
+    const history = new RedisChatMessageHistory({ sessionId: "s", store, sessionTTL: 10 });
+    const log = new RedisToolInvocationHistory({ sessionId: "s", store, sessionTTL: 10 });
+    await history.addMessage(new HumanMessage("Hi"));
+    now = 9_000;
+    await log.addInvocation(run);
+    now = 15_000;
+    expect([(await history.getMessages()).length, await log.length]).toEqual([1, 1]);
+    now = 20_000;
+    expect([(await history.getMessages()).length, await log.length]).toEqual([0, 0]);
+    await log.addInvocation(run);
+    await history.clear();
+    expect(await log.length).toBe(0);
+  });
+
+  it("leaves a record out that cannot be read, and tells", async () => {
+    const store = new InMemorySessionStore();
+    const events: MemoryEvent[] = [];
+    const log = new RedisToolInvocationHistory({ sessionId: "s", store, onEvent: (event) => events.push(event) });
+    await store.writeSide("s", { set: { "tool:0": "{", "tool:1": '{"secret":1}' } });
+    const record = await log.addInvocation(run);
+    expect(await log.toList()).toEqual([record]);
+    expect(events.filter(({ type }) => type === "record_skipped")).toHaveLength(2);
+    expect(JSON.stringify(events)).not.toContain("secret");
+  });
+
+  it("records tool runs by itself, and has written them when the run is over", async () => {
+    const weather = tool(({ city }) => `4 °C in ${city}`, { name: "weather", description: "", schema: z.object({ city: z.string() }) });
+    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new InMemorySessionStore() });
+    await weather.invoke({ type: "tool_call", id: "c1", name: "weather", args: { city: "Oslo" } }, { callbacks: [log.callbackHandler()] });
+    expect(await log.filter({ toolCallId: "c1" })).toMatchObject([{ name: "weather", outputs: "4 °C in Oslo", status: "success" }]);
+  });
+
+  it.each<[string, string, object]>([
+    ["no session", "sessionId", {}],
+    ["an empty session id", "sessionId", { sessionId: "" }],
+    ["a limit of nothing", "limit", { sessionId: "s", limit: 0 }],
+    ["a TTL of nothing", "sessionTTL", { sessionId: "s", sessionTTL: 0 }],
+    ["what is no store", "store", { sessionId: "s", store: {} }],
+    ["a connection beside a store", "url", { sessionId: "s", store: new InMemorySessionStore(), url: "redis://localhost" }],
+    ["an unknown option", "sesionTTL", { sessionId: "s", url: "redis://localhost", sesionTTL: 1 }],
+  ])("refuses %s, naming the option", (_, option, options) => {
+    expect(() => new RedisToolInvocationHistory(options as never)).toThrow(expect.objectContaining({ option }) as Error);
+  });
+
+  it("never closes a store that was given", async () => {
+    const store = new InMemorySessionStore();
+    const log = new RedisToolInvocationHistory({ sessionId: "s", store });
+    await log.close();
+    await log[Symbol.asyncDispose]();
+    await expect(log.addInvocation(run)).resolves.toMatchObject(run);
+  });
+});
