@@ -77,23 +77,23 @@ function linkResults(messages: readonly BaseMessage[]): Links {
   const callers = new Map<string, number>();
   const open = new Map<string, number>();
   messages.forEach((message, index) => {
-    if (roleOf(message) === "human") {
+    const role = roleOf(message);
+    if (role === "human") {
       open.clear();
-    }
-    for (const id of toolCallIds(message)) {
-      callers.set(id, index);
-      open.set(id, index);
-    }
-    const answered = answeredCallId(message);
-    if (answered === undefined) {
-      return;
-    }
-    open.delete(answered);
-    const from = callers.get(answered);
-    if (from === undefined) {
-      orphans.push(index);
-    } else {
-      caller[index] = from;
+    } else if (role === "ai") {
+      for (const id of toolCallIds(message)) {
+        callers.set(id, index);
+        open.set(id, index);
+      }
+    } else if (role === "tool") {
+      const answered = answeredCallId(message)!;
+      const from = callers.get(answered);
+      open.delete(answered);
+      if (from === undefined) {
+        orphans.push(index);
+      } else {
+        caller[index] = from;
+      }
     }
   });
   return { caller, orphans, pending: new Set(open.values()) };

@@ -42,7 +42,10 @@ export async function countEach(counter: TokenCounter, messages: readonly BaseMe
   for (const message of messages) {
     const tokens = countOf(counter, message);
     result.push(typeof tokens === "number" ? tokens : await tokens);
-    await breathe();
+    const pause = breathe();
+    if (pause !== undefined) {
+      await pause;
+    }
   }
   return result;
 }
