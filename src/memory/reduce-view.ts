@@ -102,6 +102,9 @@ async function reduceOnce(target: ReductionTarget, stored: SessionView, config?:
   );
   const plan = outcome.changed ? await planCommit(view, outcome.messages, context.tokenCounter) : undefined;
   if (plan === undefined) {
+    if (outcome.error !== undefined) {
+      report(context.onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
+    }
     return outcome;
   }
   if ((await commit(target, view, plan)) === "stale") {

@@ -1,0 +1,189 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { ChatOpenAI } from "@langchain/openai";
+import { Redis } from "ioredis";
+import { summaryMarkOf } from "../../src/conversation/roles.js";
+import { validateConversation } from "../../src/conversation/structure/index.js";
+import type { MemoryEvent } from "../../src/events.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { RedisChatMemory, type RedisChatMemoryOptions } from "../../src/memory/index.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summarization-reducer.js";
+import { RedisSessionStore } from "../../src/store/redis-session-store.js";
+import { startOpenAIServer } from "../../src/testing/openai-server.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const root = join(__dirname, "../..");
+const client = new Redis(sharedRedisUrl());
+afterAll(() => client.quit());
+
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+
+function newMemory(options: Omit<RedisChatMemoryOptions, "client">) {
+  const events: MemoryEvent[] = [];
+  const keyPrefix = options.keyPrefix ?? uniquePrefix();
+  return { memory: new RedisChatMemory({ client, onEvent: (event) => events.push(event), ...options, keyPrefix }), events, keyPrefix };
+}
+
+/** A summarizer that says `summary <n>` and remembers what it was told. */
+function countingSummarizer() {
+  const told: string[] = [];
+  const model = RunnableLambda.from((messages: BaseMessage[]) => {
+    told.push(texts(messages).join("\n"));
+    return `summary ${told.length}`;
+  });
+  return { told, model };
+}
+
+function turn(index: number): BaseMessage[] {
+  return [human(`question-${index}.`, `q${index}`), ai(`answer-${index}.`, { id: `a${index}` })];
+}
+
+describe("summaries of a session that several processes share", () => {
+  it("are paid for once by four processes that reach the threshold at the same time, and nothing that came meanwhile is lost", async () => {
+    const keyPrefix = uniquePrefix();
+    const history = newMemory({ keyPrefix }).memory.history("shared");
+    await history.addMessages([0, 1, 2, 3, 4].flatMap(turn).concat(human("one more", "more")));
+    const meanwhile = [human("while the model works", "meanwhile")];
+    const server = await startOpenAIServer({
+      reply: async () => {
+        await history.addMessages(meanwhile);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        return "They talked about numbers.";
+      },
+    });
+    const names = ["w1", "w2", "w3", "w4"];
+    const workers = names.map((name) => startWorker(name, keyPrefix, server.url));
+    await Promise.all(workers.map(({ ready }) => ready));
+    workers.forEach(({ process }) => process.stdin!.write("go\n"));
+    expect(await Promise.all(workers.map(({ exitCode }) => exitCode))).toEqual([0, 0, 0, 0]);
+    await server.close();
+
+    expect(server.requests.map(({ refusal }) => refusal)).toEqual([undefined]);
+    const view = await history.getMessages();
+    expect(view.filter((message) => summaryMarkOf(message) !== undefined)).toHaveLength(1);
+    expect(texts(view)).toContain("while the model works");
+    const transcript = await history.getTranscript();
+    expect(transcript).toHaveLength(11 + 8 + 1);
+    const covered = summaryMarkOf(view[0]!)!.count;
+    expect(view.slice(1).map(({ id }) => id)).toEqual(transcript.slice(covered).map(({ id }) => id));
+  }, 120_000);
+
+  it("survive a restart and are never made twice of the same messages: 50 turns, five processes in a row", async () => {
+    const { told, model } = countingSummarizer();
+    const keyPrefix = uniquePrefix();
+    let reductions = 0;
+    for (let run = 0; run < 5; run += 1) {
+      const { memory, events } = newMemory({ keyPrefix, reducer: new ChatHistorySummarizationReducer({ model, targetCount: 10, thresholdCount: 10 }) });
+      for (let index = run * 10; index < run * 10 + 10; index += 1) {
+        await memory.history("ann").addMessages(turn(index));
+        await memory.history("ann").getMessages();
+      }
+      reductions += events.filter(({ type }) => type === "reduced").length;
+    }
+    expect(told).toHaveLength(reductions);
+    expect(reductions).toBe(7); // at 22 messages it comes down to 10, and then with every sixth turn
+    for (let index = 0; index < 50; index += 1) {
+      expect(told.filter((prompt) => prompt.includes(`question-${index}.`)).length).toBeLessThanOrEqual(1);
+    }
+    const view = await newMemory({ keyPrefix }).memory.history("ann").getMessages();
+    expect(view[0]!.text).toContain(`summary ${reductions}`);
+    const covered = summaryMarkOf(view[0]!)!.count;
+    expect(view.length - 1 + covered).toBe(100);
+    for (let index = 1; index < told.length; index += 1) {
+      expect(told[index]).toContain(`summary ${index}`);
+    }
+  }, 60_000);
+
+  it("are made by another process when the one that was paying died: its lease runs out, and nothing was lost", async () => {
+    const { told, model } = countingSummarizer();
+    const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 2 });
+    const { memory, keyPrefix } = newMemory({ reducer });
+    const history = memory.history("ann");
+    const dead = new RedisSessionStore({ client, keyPrefix });
+    await history.addMessages([0, 1, 2].flatMap(turn));
+    expect(await dead.acquireLease("ann", 400)).toEqual(expect.any(String));
+    await history.addMessages(turn(3));
+    expect(told).toHaveLength(0);
+    await expect(history.reduceView()).rejects.toMatchObject({ code: "stale" });
+    expect(await history.getMessages()).toHaveLength(8);
+    await new Promise((resolve) => setTimeout(resolve, 450));
+    await history.addMessages(turn(4));
+    expect(told).toHaveLength(1);
+    expect((await history.getMessages())[0]!.text).toContain("summary 1");
+    expect(await history.getTranscript()).toHaveLength(10);
+  });
+});
+
+describe("a summarizer that goes wrong", () => {
+  const script = (reply: () => unknown) => RunnableLambda.from(async () => reply() as string);
+
+  it.each([
+    ["fails", script(() => Promise.reject(new Error("SECRET"))), "failed"],
+    ["returns blanks", script(() => "  \n "), "empty"],
+    ["returns more than it got", script(() => "and then ".repeat(5_000)), "too_long"],
+    ["hangs", script(() => new Promise(() => undefined)), "timeout"],
+  ])("that %s loses no message, and says what happened", async (_, model, code) => {
+    for (const failOnError of [true, false]) {
+      const reducer = new ChatHistorySummarizationReducer({ model, maxTokens: 120, timeout: 100, failOnError });
+      const { memory, events } = newMemory({ reducer });
+      const history = memory.history("ann");
+      const all = Array.from({ length: 12 }, (_, index) => turn(index)).flat();
+      await history.addMessages(all);
+      expect(texts(await history.getMessages())).toEqual(texts(all));
+      expect(texts(await history.getTranscript())).toEqual(texts(all));
+      const failure = events.find(({ type }) => type === "reduction_failed") as { error: Error } | undefined;
+      expect(failure?.error).toMatchObject({ name: "SummaryError", code });
+      expect(failure?.error.message).not.toContain("SECRET");
+    }
+  });
+
+  it("that is aborted loses no message, and rejects with the caller's reason", async () => {
+    const reducer = new ChatHistorySummarizationReducer({ model: script(() => new Promise(() => undefined)), targetCount: 2, thresholdCount: 0 });
+    const { memory } = newMemory({ reducer, autoReduce: false });
+    const history = memory.history("ann");
+    await history.addMessages([0, 1, 2].flatMap(turn));
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new Error("enough")), 30);
+    await expect(history.reduceView({ signal: controller.signal })).rejects.toThrow("enough");
+    expect(await history.getMessages()).toHaveLength(6);
+  });
+});
+
+describe("ChatOpenAI against a server that refuses what OpenAI refuses", () => {
+  it("works as the main model and as the summarizer of one session", async () => {
+    const server = await startOpenAIServer({
+      reply: (body, count) => (JSON.stringify(body["messages"]).includes("question-") ? `answer ${count}` : "They talked."),
+    });
+    const model = new ChatOpenAI({ apiKey: "none", model: "gpt-4o-mini", configuration: { baseURL: server.url }, maxRetries: 0 });
+    const { memory, events } = newMemory({ reducer: new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 2 }) });
+    const chat = withRedisMemory(model, { memory, sessionId: "ann" });
+    for (let index = 0; index < 8; index += 1) {
+      await chat.invoke(`question-${index}.`);
+    }
+    await server.close();
+    expect(server.requests.filter(({ refusal }) => refusal !== undefined)).toEqual([]);
+    const reductions = events.filter(({ type }) => type === "reduced").length;
+    expect(reductions).toBeGreaterThan(1);
+    expect(server.requests).toHaveLength(8 + reductions);
+    const view = await memory.history("ann").getMessages();
+    expect(validateConversation([...view, new HumanMessage("next")], { profile: "openai", purpose: "model-input" })).toEqual([]);
+    expect(view.at(-1)).toBeInstanceOf(AIMessage);
+  }, 30_000);
+});
+
+interface Worker {
+  readonly process: ChildProcess;
+  readonly ready: Promise<unknown>;
+  readonly exitCode: Promise<number>;
+}
+
+function startWorker(name: string, keyPrefix: string, modelUrl: string): Worker {
+  const args = ["--import", "tsx", join(__dirname, "../support/summary-worker.ts"), name, sharedRedisUrl(), keyPrefix, modelUrl];
+  const worker = spawn(process.execPath, args, { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
+  const exitCode = once(worker, "exit").then(([code]) => code as number);
+  return { process: worker, ready: once(worker.stdout, "data"), exitCode };
+}
