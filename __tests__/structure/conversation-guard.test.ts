@@ -1,7 +1,10 @@
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { ChatOpenAI } from "@langchain/openai";
 import { StructureError } from "../../src/errors.js";
 import { conversationGuard } from "../../src/reducers/conversation-guard.js";
-import { aiCalls, human, tool } from "../support/messages.js";
+import { startOpenAIServer } from "../../src/testing/openai-server.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { sketch } from "../support/sketch-message.js";
 
 const broken = [human("q"), tool("a"), aiCalls("b"), human("q")];
 
@@ -11,7 +14,7 @@ describe("conversationGuard", () => {
     await expect(run).rejects.toBeInstanceOf(StructureError);
   });
 
-  it.each(["throw", "report"] as const)("gives valid messages as they are, as a fresh array, in mode %s", async (mode) => {
+  it.each(["throw", "repair", "report"] as const)("gives valid messages as they are, as a fresh array, in mode %s", async (mode) => {
     const messages = [human("q"), aiCalls("b"), tool("b")];
     const result = await conversationGuard({ mode, purpose: "model-input" }).invoke(messages);
     expect(result).not.toBe(messages);
@@ -23,6 +26,51 @@ describe("conversationGuard", () => {
     const guard = conversationGuard({ mode: "report", onIssues: (issues) => told.push(...issues.map(({ rule }) => rule)) });
     expect(await guard.invoke(broken)).toEqual(broken);
     expect(told).toEqual(["S07", "S08"]);
+  });
+
+  it("gives repaired messages in mode repair, and tells what was wrong and what was done", async () => {
+    const issues: string[] = [];
+    const repairs: string[] = [];
+    const guard = conversationGuard({
+      mode: "repair",
+      purpose: "model-input",
+      missingResultText: "gone",
+      onIssues: (found) => issues.push(...found.map(({ rule, index }) => `${rule}@${index}`)),
+      onRepairs: (made) => repairs.push(...made.map(({ rule, index, action }) => `${action} ${rule}@${index}`)),
+    });
+    expect((await guard.invoke(broken)).map(sketch)).toEqual(["human: q", "ai(b): ", "tool(b): gone", "human: q"]);
+    expect(issues).toEqual(["S07@1", "S08@2"]);
+    expect(repairs).toEqual(["removed S07@1", "added S08@2"]);
+    expect(broken.map(sketch)).toEqual(["human: q", "tool(a): result of a", "ai(b): ", "human: q"]);
+  });
+
+  it("refuses in mode repair what only the application can put right", async () => {
+    const guard = conversationGuard({ mode: "repair", purpose: "model-input" });
+    await expect(guard.invoke([])).rejects.toThrow("S01");
+    await expect(guard.invoke([human("q"), ai("a")])).rejects.toThrow("S05");
+    const dropping = conversationGuard({ mode: "repair", purpose: "model-input", trailingMessages: "drop" });
+    expect((await dropping.invoke([human("q"), ai("a")])).map(sketch)).toEqual(["human: q"]);
+  });
+
+  it("is quiet where nothing is wrong", async () => {
+    const loud = () => {
+      throw new Error("told without a reason");
+    };
+    const guard = conversationGuard({ mode: "repair", purpose: "model-input", onIssues: loud, onRepairs: loud });
+    const question = human("q");
+    expect(await guard.invoke([question])).toEqual([question]);
+  });
+
+  it("lets a chain continue whose history OpenAI refuses", async () => {
+    const server = await startOpenAIServer();
+    try {
+      const model = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "none", maxRetries: 0, configuration: { baseURL: server.url } });
+      await expect(model.invoke(broken)).rejects.toMatchObject({ status: 400 });
+      const chain = conversationGuard({ mode: "repair", profile: "openai", purpose: "model-input" }).pipe(model);
+      expect((await chain.invoke(broken)).content).toBe("ok");
+    } finally {
+      await server.close();
+    }
   });
 
   it("tells warnings too, before it throws", async () => {
@@ -46,6 +94,8 @@ describe("conversationGuard", () => {
     ["mode", { mode: "fix" }],
     ["profile", { mode: "throw", profile: "nobody" }],
     ["purpose", { mode: "throw", purpose: "fun" }],
+    ["missingResults", { mode: "repair", missingResults: "keep" }],
+    ["onRepairs", { mode: "repair", onRepairs: 7 }],
     ["onIssues", { mode: "throw", onIssues: "log" }],
     ["onIssue", { mode: "throw", onIssue: () => undefined }],
   ])("refuses a bad option when it is made, naming %s", (option, options) => {

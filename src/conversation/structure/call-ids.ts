@@ -19,8 +19,12 @@ export function fitsForm(id: string, form: CallIdForm = {}): boolean {
   if (characters === undefined) {
     return true;
   }
-  const known = new Set(characters);
-  return [...id].every((character) => known.has(character));
+  for (let index = 0; index < id.length; index += 1) {
+    if (!characters.includes(id[index]!)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /**

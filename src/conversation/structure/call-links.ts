@@ -13,12 +13,19 @@ export interface LinkedCall extends Call {
 export interface CallLinks {
   /** The calls of each message that makes some, by the message's index. */
   readonly callsAt: ReadonlyMap<number, readonly LinkedCall[]>;
-  /** For each tool result its call; without entry, a result is an orphan. */
-  readonly callOf: ReadonlyMap<number, LinkedCall>;
-  /** For each tool result, the index of the last message before it that is no tool result; -1 at the front. */
-  readonly blockOf: ReadonlyMap<number, number>;
+  /** For each message the call that it answers; undefined for an orphan, and for all but tool results. */
+  readonly callOf: readonly (LinkedCall | undefined)[];
+  /** For each message, the index of the last message before it that is no tool result; -1 at the front. */
+  readonly blockOf: Int32Array;
   /** Index of the message whose calls may still be answered: only tool results follow it. -1 if there is none. */
   readonly frontier: number;
+}
+
+/** Calls of one message that share an id; those before `next` have a result. */
+interface OpenCalls {
+  readonly index: number;
+  readonly calls: LinkedCall[];
+  next: number;
 }
 
 /**
@@ -27,33 +34,24 @@ export interface CallLinks {
  */
 export function linkCalls(messages: readonly BaseMessage[]): CallLinks {
   const callsAt = new Map<number, readonly LinkedCall[]>();
-  const callOf = new Map<number, LinkedCall>();
-  const blockOf = new Map<number, number>();
+  const callOf: (LinkedCall | undefined)[] = new Array<undefined>(messages.length).fill(undefined);
+  const blockOf = new Int32Array(messages.length);
   const latest = new Map<string, OpenCalls>();
   let previous = -1;
   messages.forEach((message, index) => {
+    blockOf[index] = previous;
     if (speakerOf(message) === "tool") {
-      const call = takeResult(latest.get(answeredId(message)), index);
-      blockOf.set(index, previous);
-      if (call !== undefined) {
-        callOf.set(index, call);
-      }
+      callOf[index] = takeResult(latest.get(answeredId(message)), index);
       return;
     }
     previous = index;
-    const calls = callsOf(message).map((call, place) => ({ ...call, index, place, results: [] }));
+    const calls = callsOf(message).map(({ id, name, args, readable }, place) => ({ id, name, args, readable, index, place, results: [] }));
     if (calls.length > 0) {
       callsAt.set(index, calls);
-      groupById(calls).forEach((open, id) => latest.set(id, open));
+      calls.forEach((call) => openCall(latest, call));
     }
   });
   return { callsAt, callOf, blockOf, frontier: callsAt.has(previous) ? previous : -1 };
-}
-
-/** Calls of one message that share an id; those before `next` have a result. */
-interface OpenCalls {
-  readonly calls: LinkedCall[];
-  next: number;
 }
 
 function takeResult(open: OpenCalls | undefined, index: number): LinkedCall | undefined {
@@ -66,16 +64,12 @@ function takeResult(open: OpenCalls | undefined, index: number): LinkedCall | un
   return call;
 }
 
-function groupById(calls: readonly LinkedCall[]): Map<string, OpenCalls> {
-  const groups = new Map<string, OpenCalls>();
-  for (const call of calls) {
-    const id = call.id ?? "";
-    const group = groups.get(id);
-    if (group === undefined) {
-      groups.set(id, { calls: [call], next: 0 });
-    } else {
-      group.calls.push(call);
-    }
+function openCall(latest: Map<string, OpenCalls>, call: LinkedCall): void {
+  const id = call.id ?? "";
+  const open = latest.get(id);
+  if (open?.index === call.index) {
+    open.calls.push(call);
+  } else {
+    latest.set(id, { index: call.index, calls: [call], next: 0 });
   }
-  return groups;
 }

@@ -44,5 +44,16 @@ export function readStructure(
   criteria: StructureCriteria,
 ): StructureContext {
   const speakers = messages.map(speakerOf);
-  return { ...criteria, messages, speakers, links: linkCalls(messages), lastUser: speakers.lastIndexOf("user") };
+  let links: CallLinks | undefined;
+  return {
+    ...criteria,
+    messages,
+    speakers,
+    lastUser: speakers.lastIndexOf("user"),
+    // Not all rules ask for it, and it is the largest part of the work.
+    get links() {
+      links ??= linkCalls(messages);
+      return links;
+    },
+  };
 }

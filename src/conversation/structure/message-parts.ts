@@ -29,12 +29,17 @@ export interface Call {
   readonly readable: boolean;
 }
 
+const noCalls: readonly Call[] = [];
+
 /** The calls that a message makes, those with unreadable arguments last; empty for all but the model's messages. */
-export function callsOf(message: BaseMessage): Call[] {
+export function callsOf(message: BaseMessage): readonly Call[] {
   if (speakerOf(message) !== "assistant") {
-    return [];
+    return noCalls;
   }
   const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
+  if (calls.length === 0 && invalid.length === 0) {
+    return noCalls;
+  }
   return [
     ...calls.map(({ id, name, args }) => ({ id, name, args, readable: isPlainObject(args) })),
     ...invalid.map(({ id, name = "", args }) => ({ id, name, args, readable: false })),

@@ -42,7 +42,7 @@ export const namedResults: MessageRule = {
     return speakerOf(message) === "tool" && !message.name ? "The tool result does not name its tool." : undefined;
   },
   repair(message, { context, index }) {
-    const name = context.links.callOf.get(index)?.name || unnamedTool;
+    const name = context.links.callOf[index]?.name || unnamedTool;
     return { message: changeMessage(message, { name }), done: "Named the tool." };
   },
 };

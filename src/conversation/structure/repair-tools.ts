@@ -50,7 +50,7 @@ class ToolRepair {
   #removeResults(): void {
     const { links, speakers } = this.#context;
     speakers.forEach((speaker, index) => {
-      const call = links.callOf.get(index);
+      const call = links.callOf[index];
       if (speaker === "tool" && call === undefined && mustHold(this.#session, "S07")) {
         this.#remove(index, { rule: "S07", message: "Removed a tool result without a call." });
       }
@@ -76,7 +76,7 @@ class ToolRepair {
   /** Takes a call's result out of its place where it is to stand behind the call. */
   #claim(call: LinkedCall): void {
     const result = this.#resultOf(call);
-    const isImmediate = result !== undefined && this.#context.links.blockOf.get(result) === call.index;
+    const isImmediate = result !== undefined && this.#context.links.blockOf[result] === call.index;
     if (result !== undefined && (isImmediate || mustHold(this.#session, "S09"))) {
       this.#taken.add(result);
     }
@@ -116,7 +116,7 @@ class ToolRepair {
       if (position === undefined) {
         return [];
       }
-      const isLate = blockOf.get(position) !== callOf.get(position)!.index;
+      const isLate = blockOf[position] !== callOf[position]!.index;
       const isBehind = byCall && place < newest;
       newest = Math.max(newest, place);
       return isLate || (isBehind && mustHold(this.#session, "S09")) ? [entry.index] : [];

@@ -23,7 +23,7 @@ function checkResults({ messages, speakers, links, profile }: StructureContext, 
     if (speaker !== "tool") {
       return;
     }
-    const call = links.callOf.get(index);
+    const call = links.callOf[index];
     const id = showId(answeredId(messages[index]!));
     if (call === undefined) {
       report({ rule: "S07", index, message: `The tool result ${id} answers no call that was made before it.` });
@@ -33,7 +33,7 @@ function checkResults({ messages, speakers, links, profile }: StructureContext, 
       report({ rule: "S12", index, message: `The call ${id} has a result already.` });
       return;
     }
-    if (links.blockOf.get(index) !== call.index) {
+    if (links.blockOf[index] !== call.index) {
       report({ rule: "S09", index, message: `The tool result ${id} does not stand immediately behind the message that called for it.` });
       return;
     }

@@ -1,0 +1,192 @@
+import { AIMessage, AIMessageChunk, HumanMessage, mapStoredMessagesToChatMessages, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { repairConversation, validateConversation, type BuiltInProfile, type StructureProfile } from "../../src/conversation/structure/index.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { sketch } from "../support/sketch-message.js";
+
+const sketches = (messages: readonly BaseMessage[], options?: Parameters<typeof repairConversation>[1]) => repairConversation(messages, options).messages.map(sketch);
+
+describe("repairConversation", () => {
+  it("reports each change with rule, index of the input and what was done", () => {
+    const messages = [human("q"), tool("x"), aiCalls("a"), human("q"), tool("a")];
+    expect(repairConversation(messages).repairs).toEqual([
+      { rule: "S07", index: 1, action: "removed", message: "Removed a tool result without a call." },
+      { rule: "S09", index: 4, action: "moved", message: "Moved a tool result behind its call." },
+    ]);
+  });
+
+  it("never shows message text in a report", () => {
+    const messages = [ai("secret"), tool("a", "secret"), ai("secret", { calls: ["a", "a"] }), system("secret"), human(" "), human("secret")];
+    const { repairs } = repairConversation(messages, { profile: "bedrock" });
+    expect(repairs.length).toBeGreaterThan(4);
+    expect(JSON.stringify(repairs)).not.toContain("secret");
+  });
+
+  it("adds results that say that they are made up, with ids that follow from the call's", () => {
+    const [, , added] = repairConversation([human("q"), aiCalls("a"), human("q")]).messages as ToolMessage[];
+    expect(added).toMatchObject({
+      id: "synthesized-result-a",
+      tool_call_id: "a",
+      name: "lookup",
+      status: "error",
+      content: "No result: the call was interrupted, and whether it had an effect is unknown.",
+      additional_kwargs: { synthesized: true },
+    });
+  });
+
+  it("gives made-up results ids of their own where call ids come again", () => {
+    const messages = [human("q"), aiCalls("a"), human("q"), aiCalls("a"), human("q")];
+    const ids = repairConversation(messages).messages.flatMap((message) => (message.getType() === "tool" ? [message.id] : []));
+    expect(ids).toEqual(["synthesized-result-a", "synthesized-result-a-2"]);
+  });
+
+  it("lets a made-up result that was stored give way to the real one", () => {
+    const stored = repairConversation([human("q"), aiCalls("a"), human("r")]).messages;
+    const late = tool("a", "the real one");
+    const { messages, repairs } = repairConversation([...stored, late]);
+    expect(messages.map(sketch)).toEqual(["human: q", "ai(a): ", "tool(a): the real one", "human: r"]);
+    expect(messages[2]).toBe(late);
+    expect(repairs.map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S12@2", "S09@4"]);
+  });
+
+  it("leaves calls at the end alone in a history, and answers them for a model", () => {
+    const messages = [human("q"), aiCalls("a", "b"), tool("b", "r")];
+    expect(repairConversation(messages)).toEqual({ messages, repairs: [] });
+    expect(sketches(messages, { purpose: "model-input", missingResultText: "gone" })).toEqual(["human: q", "ai(a, b): ", "tool(b): r", "tool(a): gone"]);
+  });
+
+  it("takes the nearest earlier call for a result whose id was used again while the first call was open", () => {
+    const messages = [human("q"), aiCalls("a"), human("r"), aiCalls("a"), tool("a", "second")];
+    expect(sketches(messages, { missingResultText: "first" })).toEqual(["human: q", "ai(a): ", "tool(a): first", "human: r", "ai(a): ", "tool(a): second"]);
+  });
+
+  it("keeps the class, the id and all other fields of a message that it changes", () => {
+    const chunk = new AIMessageChunk({
+      content: "hm",
+      id: "m1",
+      name: "bot",
+      tool_call_chunks: [{ id: "x".repeat(50), name: "lookup", args: "{}", index: 0 }],
+      response_metadata: { model_name: "m" },
+      usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+    });
+    const changed = repairConversation([human("q"), chunk, tool("x".repeat(50))], { profile: "openai" }).messages[1] as AIMessageChunk;
+    expect(AIMessageChunk.isInstance(changed)).toBe(true);
+    expect(changed.constructor).toBe(AIMessageChunk);
+    expect(changed).toMatchObject({ id: "m1", name: "bot", content: "hm", response_metadata: { model_name: "m" }, usage_metadata: { total_tokens: 3 } });
+    expect(changed.tool_calls?.[0]?.id).toHaveLength(24);
+    expect(chunk.tool_calls?.[0]?.id).toHaveLength(50);
+  });
+
+  it("makes messages that can be stored and read back", () => {
+    const messages = [human("q"), ai("a", { calls: ["a", "a"], id: "m" }), human(""), system("s"), human("r")];
+    const { messages: repaired } = repairConversation(messages, { profile: "mistral" });
+    const stored = JSON.parse(JSON.stringify(repaired.map((message) => message.toDict()))) as Parameters<typeof mapStoredMessagesToChatMessages>[0];
+    expect(mapStoredMessagesToChatMessages(stored).map(sketch)).toEqual(repaired.map(sketch));
+  });
+
+  it("names an id wherever the message holds it: call, content block, raw call, signature", () => {
+    const message = new AIMessage({
+      content: [{ type: "text", text: "t" }, { type: "tool_use", id: "a|b", name: "lookup", input: {} }],
+      tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }],
+      additional_kwargs: {
+        tool_calls: [{ id: "a|b", type: "function", function: { name: "lookup", arguments: "{}" } }],
+        __gemini_function_call_thought_signatures__: { "a|b": "signed" },
+      },
+    } as never);
+    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile: "anthropic" }).messages as [BaseMessage, AIMessage, ToolMessage];
+    const id = changed.tool_calls![0]!.id!;
+    expect(id).toMatch(/^[a-zA-Z0-9]{24}$/);
+    expect(result.tool_call_id).toBe(id);
+    expect(changed.content).toContainEqual({ type: "tool_use", id, name: "lookup", input: {} });
+    expect(changed.additional_kwargs).toEqual({ __gemini_function_call_thought_signatures__: { "a|b": "signed", [id]: "signed" } });
+  });
+
+  it("wraps unreadable arguments so that the model sees what it wrote", () => {
+    const message = new AIMessage({
+      content: "",
+      invalid_tool_calls: [
+        { id: "a", name: "lookup", args: '{"q": "tru' },
+        { id: "b", name: "lookup", args: '{"q": 1}' },
+        { id: "c", name: "lookup", args: "[1]" },
+        { id: "d", name: "lookup", args: "" },
+      ],
+    });
+    const [, changed] = repairConversation([human("q"), message, tool("a"), tool("b"), tool("c"), tool("d")]).messages as AIMessage[];
+    expect(changed!.tool_calls?.map(({ args }) => args)).toEqual([{ INVALID_JSON: '{"q": "tru' }, { q: 1 }, { value: [1] }, {}]);
+    expect(changed!.invalid_tool_calls).toEqual([]);
+  });
+
+  it("keeps LangChain's standard content what it is", () => {
+    const standard = new AIMessage({ contentBlocks: [{ type: "text", text: "t" }], tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }] });
+    const [, changed] = repairConversation([human("q"), standard, tool("a|b")], { profile: "anthropic" }).messages as AIMessage[];
+    const id = changed!.tool_calls![0]!.id;
+    expect(changed!.contentBlocks).toEqual([{ type: "text", text: "t" }, { type: "tool_call", id, name: "lookup", args: {} }]);
+  });
+
+  it("merges what one speaker says without losing pictures or calls", () => {
+    const picture = new HumanMessage({ content: [{ type: "image_url", image_url: { url: "u" } }], name: "bob" });
+    expect(sketches([human("q"), picture, ai("a"), ai("b", { calls: ["c"] }), tool("c", "r")], { profile: "bedrock" })).toEqual([
+      "human: q|<image_url>",
+      "ai(c): a\n\nb",
+      "tool(c): r",
+    ]);
+  });
+
+  it.each<[string, object]>([
+    ["missingResults", { missingResults: "keep" }],
+    ["emptyMessages", { emptyMessages: null }],
+    ["missingResultText", { missingResultText: " " }],
+    ["purpose", { purpose: "fun" }],
+    ["hasTools", { hasTools: "yes" }],
+    ["storesReasoning", { storesReasoning: 1 }],
+  ])("refuses a bad option, naming %s", (option, options) => {
+    expect(() => repairConversation([], options as never)).toThrow(expect.objectContaining({ option }) as Error);
+  });
+});
+
+describe("call ids", () => {
+  const idsFor = (profile: BuiltInProfile | StructureProfile, ...ids: string[]) => {
+    const { messages } = repairConversation([human("q"), aiCalls(...ids), ...ids.map((id) => tool(id)), human("q")], { profile });
+    expect(validateConversation(messages, { profile }).filter(({ severity }) => severity === "error")).toEqual([]);
+    return (messages[1] as AIMessage).tool_calls!.map(({ id }) => id);
+  };
+
+  it.each<[BuiltInProfile, RegExp]>([
+    ["mistral", /^[a-zA-Z0-9]{9}$/],
+    ["anthropic", /^[a-zA-Z0-9_-]{1,64}$/],
+    ["bedrock", /^[a-zA-Z0-9_-]{1,64}$/],
+    ["openai", /^.{1,40}$/],
+  ])("have the form that %s wants, and stay different", (profile, form) => {
+    const given = ["call_1|fc_1", "call_1|fc_2", "toolu_01", "x".repeat(100), "ä", "abcdefghi"];
+    const ids = idsFor(profile, ...given);
+    expect(new Set(ids).size).toBe(given.length);
+    expect(ids.filter((id) => !form.test(id!))).toEqual([]);
+    expect(ids.at(-1)).toBe("abcdefghi");
+  });
+
+  it("are the same for the same call in every conversation and process", () => {
+    expect(idsFor("mistral", "call_1")).toEqual(["883dQyiwM"]);
+    expect(idsFor("mistral", "call_0", "call_1")[1]).toBe("883dQyiwM");
+  });
+
+  it("give way where another call has the made-up id already", () => {
+    const [made] = idsFor("mistral", "call_1");
+    const both = idsFor("mistral", "call_1", made!);
+    expect(both[1]).toBe(made);
+    expect(both[0]).not.toBe(made);
+  });
+
+  it("are given to calls without one", () => {
+    const message = new AIMessage({ content: "", tool_calls: [{ name: "lookup", args: {} }, { name: "lookup", args: {} }] });
+    const results = [new ToolMessage({ content: "1", tool_call_id: "", name: "lookup" }), new ToolMessage({ content: "2", tool_call_id: "", name: "lookup" })];
+    const { messages } = repairConversation([human("q"), message, ...results], { profile: "openai" });
+    const [first, second] = (messages[1] as AIMessage).tool_calls!.map(({ id }) => id);
+    expect(messages.slice(2).map(sketch)).toEqual([`tool(${first}): 1`, `tool(${second}): 2`]);
+    expect(first).not.toBe(second);
+  });
+
+  it("that cannot all differ are refused with a sentence, not tried for ever", () => {
+    const profile: StructureProfile = { name: "tiny", rules: { S13: "error" }, callIds: { characters: "a", minLength: 1, maxLength: 1 } };
+    expect(idsFor(profile, "b")).toEqual(["a"]);
+    expect(() => idsFor(profile, "b", "c")).toThrow("too few ids");
+  });
+});
