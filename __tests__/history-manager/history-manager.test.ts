@@ -223,6 +223,55 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
+  it("stores a result that no store would take as far as it can, and says how much that is", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    manager.appendToolCalls([call("c")]);
+    await manager.addToolCallResults([{ id: "c", name: "search", content: "x".repeat(2_000_000) }]);
+    await manager.commit();
+    expect(resultOf(await session.history().getTranscript(), "c")).toMatch(/\n\[Cut: the first 200000 of 2000000 characters are shown\.\]$/);
+  });
+
+  it("goes on after Redis was away: results that came meanwhile are numbered by the next call", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    const { readSide, writeSide } = session.store;
+    const away = () => Promise.reject(new Error("away"));
+    Object.assign(session.store, { readSide: away, writeSide: away });
+    manager.appendToolCalls([call("c")]);
+    await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }])).rejects.toThrow("away");
+    Object.assign(session.store, { readSide });
+    await expect(manager.getHistoryForModelCall(asking("hi"))).rejects.toThrow("away");
+    Object.assign(session.store, { writeSide });
+    expect(sourcesIn((await manager.getHistoryForModelCall(asking("hi"))).messages, "c")).toEqual([1, 2]);
+  });
+
+  it("gives up with a typed error where other processes take every source number first", async () => {
+    const session = newSession();
+    session.store.writeSide = async () => false;
+    const manager = session.instance();
+    manager.appendToolCalls([call("c")]);
+    await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(1) }])).rejects.toThrow(ConflictError);
+  });
+
+  it("reads a session whose side data somebody else has spoilt", async () => {
+    const session = newSession();
+    const manager = session.instance();
+    await manager.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "upload" }]);
+    manager.appendToolCalls([call("c")]);
+    await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }]);
+    await manager.commit();
+    const fields = await session.store.readSide("s", "");
+    for (const broken of ["{", "null", "{}", "[1]", "-1"]) {
+      await session.store.writeSide("s", { set: Object.fromEntries(Object.keys(fields).map((name) => [name, broken])) });
+      const other = session.instance();
+      other.appendToolCalls([call("d")]);
+      await other.addToolCallResults([{ id: "d", name: "search", chunks: chunks(1) }]);
+      expect(sourcesIn((await other.getHistoryForModelCall(asking("hi"))).messages, "d")).toEqual([1]);
+      expect(other.references.toList()).toHaveLength(1);
+    }
+  });
+
   it("lets go of a turn that is not to be stored", async () => {
     const session = newSession();
     const manager = session.instance();
