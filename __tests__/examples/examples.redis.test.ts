@@ -1,0 +1,36 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { runExample } from "../support/run-example.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+/** The line of each example that shows its point. */
+const points: Readonly<Record<string, RegExp>> = {
+  "01-remember-a-chat.ts": /^view: A book about St\. Petersburg\? \| Try 'City of Thieves'\. \| A book about Paris\? \| Try 'A Moveable Feast'\.$/m,
+  "02-token-budget.ts": /^reduced: \d+ tokens in 20 messages -> \d+ in 12$/m,
+  "03-summaries.ts": /^ {2}human Summary of the earlier conversation .*Oslo on Monday/m,
+  "04-recall-rounds.ts": /^Notice: Chat history truncated due to maximum context window\. user: Thanks!$/m,
+  "05-tool-log.ts": /^call-2 {2}weather\(\{"city":"Atlantis"\}\) {2}error: "no such city"$/m,
+  "06-history-manager.ts": /^ {2}\[source13\] costs_0$/m,
+  "07-openai-messages.ts": /^the same after JSON: true$/m,
+  "08-validate-and-repair.ts": /^errors left: 0$/m,
+};
+
+const examples = readdirSync(join(__dirname, "../../examples")).filter((name) => /^\d\d-.*\.ts$/.test(name));
+
+describe("the examples", () => {
+  it("each have a point that this test knows", () => {
+    expect(examples.sort()).toEqual(Object.keys(points).sort());
+  });
+
+  it.each(examples)("%s runs and shows its point, without a key, on Redis", async (name) => {
+    const { exitCode, output, errors } = await runExample(name, { environment: { REDIS_URL: sharedRedisUrl() } });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
+    expect(output).toMatch(points[name]!);
+  }, 60_000);
+
+  it("01-remember-a-chat.ts runs without Redis too", async () => {
+    const { exitCode, output } = await runExample("01-remember-a-chat.ts");
+    expect(exitCode).toBe(0);
+    expect(output).toContain("transcript: ");
+  }, 60_000);
+});
