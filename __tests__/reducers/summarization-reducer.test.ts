@@ -1,5 +1,7 @@
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
+import { ChatOpenAI } from "@langchain/openai";
 import { summaryMarkOf } from "../../src/conversation/roles.js";
 import { SummaryError } from "../../src/errors.js";
 import { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "../../src/reducers/summarization-reducer.js";
@@ -82,6 +84,14 @@ describe("summarizing by count", () => {
     const model = RunnableLambda.from((_messages: BaseMessage[]) => answer);
     const result = await new ChatHistorySummarizationReducer({ model, targetCount: 1, thresholdCount: 0 }).invoke(talk);
     expect(result[0]!.text).toMatch(/plain$/);
+  });
+
+  it("takes every kind of model: a chat model of a provider, and a chain that ends in a parser", async () => {
+    const provider = new ChatOpenAI({ apiKey: "unused", model: "gpt-5-mini" });
+    expect(new ChatHistorySummarizationReducer({ model: provider, targetCount: 1 }).requiresLease).toBe(true);
+    const chain = writer().pipe(new StringOutputParser());
+    const result = await new ChatHistorySummarizationReducer({ model: chain, targetCount: 1, thresholdCount: 0 }).invoke(talk);
+    expect(result[0]!.text).toMatch(/They spoke\.$/);
   });
 
   it("tells the model what it was asked to tell it", async () => {

@@ -184,12 +184,20 @@ describe("counting", () => {
     expect(calls).toBe(2);
   });
 
+  it.each([NaN, -1, Infinity, undefined, "7"])("refuses %p as a count instead of removing the wrong messages", async (count) => {
+    const tokenCounter = { id: `broken ${String(count)}`, perRequest: 0, countText: () => 1, countMessage: () => count as number };
+    const reduced = new ChatHistoryTokenReducer({ maxTokens: 10, tokenCounter }).reduce([human("a"), human("b")]);
+    await expect(reduced).rejects.toMatchObject({ name: "ConfigurationError", option: "tokenCounter" });
+  });
+
   it("uses OpenAI's tokens by default", () => {
     expect(new ChatHistoryTokenReducer({ maxTokens: 1000 }).tokenCounter.id).toBe(tiktokenCounter().id);
   });
 });
 
 describe("options of the token reducer", () => {
+  const counting = { countMessage: (): number => 1, countText: (): number => 1 };
+
   it.each([
     ["maxTokens", {}],
     ["maxTokens", { maxTokens: 0 }],
@@ -197,6 +205,8 @@ describe("options of the token reducer", () => {
     ["targetTokens", { maxTokens: 10, targetTokens: 11 }],
     ["targetTokens", { maxTokens: 10, targetTokens: 0 }],
     ["tokenCounter", { maxTokens: 10, tokenCounter: {} }],
+    ["tokenCounter", { maxTokens: 10, tokenCounter: counting }],
+    ["tokenCounter", { maxTokens: 10, tokenCounter: { ...counting, id: "mine", perRequest: NaN } }],
     ["clipToolResults", { maxTokens: 10, clipToolResults: "yes" }],
     ["onOverBudget", { maxTokens: 10, onOverBudget: "ignore" }],
     ["systemMessages", { maxTokens: 10, systemMessages: null }],

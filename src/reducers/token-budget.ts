@@ -35,7 +35,9 @@ export interface TokenBudget {
 export const budgetFields = {
   maxTokens: positiveInteger,
   targetTokens: positiveInteger.optional(),
-  tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
+  tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")
+    .refine(({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity, 'must have an "id" and a "perRequest" of 0 or more')
+    .optional(),
 };
 
 /**

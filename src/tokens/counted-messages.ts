@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { BaseMessage } from "@langchain/core/messages";
+import { ConfigurationError } from "../errors.js";
 import type { TokenCounter } from "./token-counter.js";
 
 /** Time after which a long count lets other work run. */
@@ -18,24 +19,40 @@ export function rememberTokens(message: BaseMessage, counterId: string, tokens: 
   known.set(counterId, tokens);
 }
 
-/** Tokens of a message; the counter is asked once per message object, whatever the number of callers. */
+/**
+ * Tokens of a message; the counter is asked once per message object, whatever the number of callers.
+ *
+ * @throws ConfigurationError if the counter gives something that is no count: a reduction by it would remove the wrong messages.
+ */
 export function countOf(counter: TokenCounter, message: BaseMessage): number | Promise<number> {
   const known = counts.get(message)?.get(counter.id);
   if (known !== undefined) {
     return known;
   }
   const tokens = counter.countMessage(message);
-  rememberTokens(message, counter.id, tokens);
-  if (typeof tokens !== "number") {
-    tokens.then(
-      (count) => rememberTokens(message, counter.id, count),
-      () => counts.get(message)?.delete(counter.id),
-    );
+  if (typeof (tokens as Partial<Promise<number>> | undefined)?.then !== "function") {
+    const count = checked(counter, tokens as number);
+    rememberTokens(message, counter.id, count);
+    return count;
   }
-  return tokens;
+  const counting = Promise.resolve(tokens).then((count) => checked(counter, count));
+  rememberTokens(message, counter.id, counting);
+  counting.then(
+    (count) => rememberTokens(message, counter.id, count),
+    () => counts.get(message)?.delete(counter.id),
+  );
+  return counting;
 }
 
-/** Tokens of each message, in order. Lets the event loop run in between. */
+function checked(counter: TokenCounter, tokens: number): number {
+  if (typeof tokens === "number" && tokens >= 0 && tokens < Infinity) {
+    return tokens;
+  }
+  const message = `The token counter "${counter.id}" gave ${String(tokens)} for a message; it must give a number of 0 or more.`;
+  throw new ConfigurationError("tokenCounter", message);
+}
+
+/** Tokens of each message, in order, as {@link countOf} counts them. Lets the event loop run in between. */
 export async function countEach(counter: TokenCounter, messages: readonly BaseMessage[]): Promise<number[]> {
   const breathe = breather();
   const result: number[] = [];
