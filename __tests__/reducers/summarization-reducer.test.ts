@@ -297,6 +297,18 @@ describe("summarizing by tokens", () => {
     expect(after.messages).toHaveLength(4);
   });
 
+  it("clips the newest step alone where what would leave says nothing that a summary could tell", async () => {
+    const model = writer();
+    const [reducer, counter] = tokenReducer(model, { maxTokens: 1000, targetTokens: 1000 });
+    const blank = Array.from({ length: 40 }, () => ai(""));
+    const steps = [human("find"), aiCalls("1"), tool("1", "x".repeat(1600)), aiCalls("2"), tool("2", "y".repeat(1600))];
+    const outcome = await reducer.reduceWithOutcome([...blank, ...steps]);
+    expect(model.sent).toHaveLength(0);
+    expect(counter.totalOf(outcome.messages)).toBeLessThanOrEqual(1000);
+    expect(outcome.messages.slice(0, -1)).toEqual([...blank, ...steps.slice(0, -1)]);
+    expect(outcome.messages.at(-1)!.text).toMatch(/^y+\n\[shortened/);
+  });
+
   it("says by how much what stays exceeds the maximum", async () => {
     const [reducer] = tokenReducer(writer(), { maxTokens: 100 });
     const outcome = await reducer.reduceWithOutcome([...long, human("z".repeat(4000))]);
