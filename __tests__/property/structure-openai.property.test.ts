@@ -14,7 +14,7 @@ describe("what passes the profile openai", () => {
         const { messages: repaired } = repairConversation(messages, options);
         expect(repaired.length === 0 ? undefined : refusalOf(repaired)).toBeUndefined();
       }),
-      { numRuns: 1500 },
+      { numRuns: 400 },
     );
   });
 
@@ -24,7 +24,7 @@ describe("what passes the profile openai", () => {
         const isValid = validateConversation(messages, options).every(({ severity }) => severity !== "error");
         expect(isValid ? refusalOf(messages) : undefined).toBeUndefined();
       }),
-      { numRuns: 3000 },
+      { numRuns: 1200 },
     );
   });
 });
@@ -36,7 +36,7 @@ describe("what the profile langchain repairs", () => {
         const { messages: repaired } = repairConversation(messages, { purpose: "model-input" });
         expect(repaired.length === 0 ? undefined : refusalOf(repaired)).toBeUndefined();
       }),
-      { numRuns: 500 },
+      { numRuns: 400 },
     );
   });
 });

@@ -45,7 +45,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
       fc.property(withOptions(brokenConversation()), ([messages, options]) => {
         expect(leftOver(repairConversation(messages, options).messages, options)).toEqual([]);
       }),
-      { numRuns: 1500 },
+      { numRuns: 400 },
     );
   });
 
@@ -54,7 +54,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
       fc.property(withOptions(fc.array(anyMessage(), { maxLength: 12 })), ([messages, options]) => {
         expect(leftOver(repairConversation(messages, options).messages, options)).toEqual([]);
       }),
-      { numRuns: 600 },
+      { numRuns: 400 },
     );
   });
 
@@ -66,7 +66,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         expect(twice.repairs).toEqual([]);
         expect(areSame(twice.messages, once)).toBe(true);
       }),
-      { numRuns: 600 },
+      { numRuns: 400 },
     );
   });
 
@@ -78,7 +78,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         expect(JSON.stringify(messages)).toBe(before);
         expect(JSON.stringify(repairConversation(messages, options))).toBe(JSON.stringify(first));
       }),
-      { numRuns: 200 },
+      { numRuns: 150 },
     );
   });
 
@@ -95,7 +95,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
           expect(repairs.length > 0 || onlyLeftOver).toBe(true);
         }
       }),
-      { numRuns: 600 },
+      { numRuns: 400 },
     );
   });
 
@@ -108,7 +108,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         const lost = messages.flatMap((message, index) => (wordsOf(message).every((word) => kept.has(word)) || told.has(index) ? [] : [index]));
         expect(lost).toEqual([]);
       }),
-      { numRuns: 600 },
+      { numRuns: 400 },
     );
   });
 
@@ -123,7 +123,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         const reportedElsewhere = repairs.some(({ action, rule }) => action === "merged" || rule === "S11" || rule === "S13");
         expect(reportedElsewhere ? [] : silent).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: 150 },
     );
   });
 });

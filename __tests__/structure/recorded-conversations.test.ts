@@ -1,36 +1,17 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { type AIMessage, type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { builtInProfiles, repairConversation, validateConversation, type BuiltInProfile } from "../../src/conversation/structure/index.js";
-import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
+import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { approximateCounter } from "../../src/tokens/approximate-counter.js";
 import { refusalOf } from "../support/openai-wire.js";
-
-const recorded = join(__dirname, "../../../shared/data/airline-trajectories.jsonl");
-
-/** Recorded conversations where they are found, and always one with parallel and repeated calls. */
-function conversations(): BaseMessage[][] {
-  const own = [
-    system("s"),
-    ...[1, 2, 3, 4].flatMap((round) => [
-      human(`q${round}`),
-      aiCalls(`a${round}`, `b${round}`),
-      tool(`b${round}`),
-      tool(`a${round}`),
-      aiCalls(`c${round}`),
-      tool(`c${round}`),
-      ai(`answer ${round}`),
-    ]),
-  ];
-  return existsSync(recorded) ? [own, ...readFileSync(recorded, "utf8").trim().split("\n").map(readConversation)] : [own];
-}
-
-function readConversation(line: string): BaseMessage[] {
-  const { messages } = JSON.parse(line) as { messages: { role: string; content?: string }[] };
-  return messages.map((message) => coerceMessageLikeToMessage({ ...message, content: message.content ?? "" } as never));
-}
+import { realConversations } from "../support/real-conversations.js";
 
 describe("real conversations", () => {
-  const all = conversations();
+  const all = realConversations();
 
   it("have no errors as they are, for LangChain and for OpenAI's service", () => {
     const errors = all.flatMap((messages) => validateConversation(messages).filter(({ severity }) => severity === "error"));
@@ -66,7 +47,40 @@ describe("real conversations", () => {
   });
 });
 
+const tokenCounter = approximateCounter();
+
+const reducers: readonly [string, ChatHistoryReducer][] = [
+  ...[1, 3, 6, 12].map((targetCount): [string, ChatHistoryReducer] => [`truncation to ${targetCount}`, new ChatHistoryTruncationReducer({ targetCount })]),
+  ["truncation to 4 beyond 10", new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 6 })],
+  ...[400, 1600, 2400].map((maxTokens): [string, ChatHistoryReducer] => [
+    `tokens within ${maxTokens}`,
+    new ChatHistoryTokenReducer({ maxTokens, tokenCounter }),
+  ]),
+  ["a summary beyond 4", new ChatHistorySummarizationReducer({ model: new FakeListChatModel({ responses: ["the story so far"] }), targetCount: 4 })],
+  ["short tool results", new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 40 })],
+];
+
+describe("real conversations, reduced at every index,", () => {
+  const all = realConversations();
+
+  it.each(reducers)("are accepted by the service without a repair: %s", async (_, reducer) => {
+    let reduced = 0;
+    const refused: unknown[] = [];
+    for (const messages of all) {
+      for (let end = 1; end <= messages.length; end += 1) {
+        const prefix = messages.slice(0, end);
+        const result = await reducer.invoke(prefix);
+        reduced += result.length === prefix.length && result.every((message, index) => message === prefix[index]) ? 0 : 1;
+        const refusal = endsAnswered(prefix) ? refusalOf(result) : undefined;
+        refused.push(...validateConversation(result).filter(({ severity }) => severity === "error"), ...(refusal === undefined ? [] : [refusal]));
+      }
+    }
+    expect(refused).toEqual([]);
+    expect(reduced).toBeGreaterThan(0);
+  });
+});
+
+/** False while a call at the end waits for its result: no model is called then. */
 function endsAnswered(messages: readonly BaseMessage[]): boolean {
-  const last = messages.at(-1)!;
-  return last.getType() !== "ai" || ((last as AIMessage).tool_calls ?? []).length === 0;
+  return validateConversation(messages, { purpose: "model-input" }).every(({ rule }) => rule !== "S30");
 }
