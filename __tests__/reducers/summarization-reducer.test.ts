@@ -301,7 +301,7 @@ describe("summarizing by tokens", () => {
     const model = writer();
     const [reducer, counter] = tokenReducer(model, { maxTokens: 1000, targetTokens: 1000 });
     const blank = Array.from({ length: 40 }, () => ai(""));
-    const steps = [human("find"), aiCalls("1"), tool("1", "x".repeat(1600)), aiCalls("2"), tool("2", "y".repeat(1600))];
+    const steps = [human("find"), aiCalls("1"), tool("1", "x".repeat(1640)), aiCalls("2"), tool("2", "y".repeat(1640))];
     const outcome = await reducer.reduceWithOutcome([...blank, ...steps]);
     expect(model.sent).toHaveLength(0);
     expect(counter.totalOf(outcome.messages)).toBeLessThanOrEqual(1000);
