@@ -285,13 +285,12 @@ describe("RedisSessionStore's options", () => {
     await store.close();
   });
 
-  it("take 100,000 records in one append", async () => {
-    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
-    const many = records("a", 100_000);
-    expect((await store.append("s", { records: many })).next).toBe(100_000);
-    expect((await store.append("s", { records: many.slice(0, 50_000) })).duplicates).toBe(50_000);
-    expect((await store.readRounds("s", 1)).records).toHaveLength(100_000);
+  it("take more records in one append than a function takes arguments", async () => {
+    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 30_000 });
+    const many = Array.from({ length: 130_000 }, (_, index) => ({ id: String(index), digest: "0123456789ab", record: String(index) }));
+    expect((await store.append("s", { records: many })).next).toBe(many.length);
+    expect((await store.readLog("s", { from: many.length - 1 })).records).toEqual([String(many.length - 1)]);
     await store.clear("s");
     await store.close();
-  }, 20_000);
+  }, 60_000);
 });

@@ -8,10 +8,17 @@ export function idHash(id: string): Buffer {
 
 /** Hashes of ids, one after the other. */
 export function packIds(ids: readonly string[]): Buffer {
-  return Buffer.concat(ids.map(idHash));
+  const packed = Buffer.allocUnsafe(10 * ids.length);
+  ids.forEach((id, index) => idHash(id).copy(packed, 10 * index));
+  return packed;
 }
 
 /** Per record 16 bytes: the id's hash and the digest. */
 export function packIdentities(identities: readonly RecordIdentity[]): Buffer {
-  return Buffer.concat(identities.flatMap(({ id, digest }) => [idHash(id), Buffer.from(digest, "hex")]));
+  const packed = Buffer.allocUnsafe(16 * identities.length);
+  identities.forEach(({ id, digest }, index) => {
+    idHash(id).copy(packed, 16 * index);
+    packed.write(digest, 16 * index + 10, "hex");
+  });
+  return packed;
 }
