@@ -56,7 +56,7 @@ export const noBlankText: MessageRule = {
     }
     return refusesBlank && blocksOf(message).some(isBlankText) ? "A text block is empty or blank." : undefined;
   },
-  repair(message, _, { emptyMessages }) {
+  repair(message, { choices: { emptyMessages } }) {
     const blocks = blocksOf(message).filter((block) => !isBlankText(block));
     const speaker = speakerOf(message);
     if (blocks.length > 0) {
@@ -84,7 +84,7 @@ export const noEmptyAnswer: MessageRule = {
     }
     return holdsForgottenCalls(message) ? "The message holds a list of raw tool calls, though it calls none." : undefined;
   },
-  repair(message, _, { emptyMessages }) {
+  repair(message, { choices: { emptyMessages } }) {
     if (!saysNothing(message)) {
       return { message: dropKwarg(message, "tool_calls"), done: "Removed the list of raw tool calls." };
     }

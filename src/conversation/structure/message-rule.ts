@@ -9,7 +9,12 @@ export interface MessageRule {
   /** What is wrong, in one sentence; undefined where nothing is. */
   find(message: BaseMessage, place: MessagePlace): string | undefined;
   /** The message put right, or left out. Called only where something is wrong. */
-  repair(message: BaseMessage, place: MessagePlace, choices: RepairChoices): MessageRepair;
+  repair(message: BaseMessage, place: RepairPlace): MessageRepair;
+}
+
+/** A message in its conversation, and what is done where there is more than one way. */
+export interface RepairPlace extends MessagePlace {
+  readonly choices: RepairChoices;
 }
 
 /** The message put right and what was done to it; without a message, it is left out. */

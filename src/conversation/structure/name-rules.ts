@@ -96,7 +96,7 @@ export const knownRoles: MessageRule = {
     const isKnown = ["system", "developer", "human", "ai", "tool"].includes(type) || context.profile.genericRoles?.includes(role);
     return isKnown ? undefined : "The provider does not know the role of the message.";
   },
-  repair(message, _, { unknownRoles }) {
+  repair(message, { choices: { unknownRoles } }) {
     const speaker = speakerOf(message);
     if (message.getType() === "remove" || (speaker === "other" && unknownRoles === "drop")) {
       return { done: "Removed a message of an unknown role." };

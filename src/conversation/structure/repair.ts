@@ -92,7 +92,7 @@ function repairMessages(entries: readonly Entry[], { session, rules }: MessageRe
       if (find(message, { context, index }) === undefined) {
         continue;
       }
-      const { message: repaired, done } = repair(message, { context, index }, session.choices);
+      const { message: repaired, done } = repair(message, { context, index, choices: session.choices });
       session.repairs.push({ rule, index: entry.index, action: repaired === undefined ? "removed" : "changed", message: done });
       if (repaired === undefined) {
         return [];
