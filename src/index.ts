@@ -12,6 +12,7 @@ export {
 export type { MemoryEvent, MemoryEventHandler } from "./events.js";
 
 export type { Round } from "./conversation/rounds.js";
+export { summaryMarkOf, type SummaryMark } from "./conversation/roles.js";
 export {
   assertConversation,
   builtInProfiles,
@@ -57,8 +58,17 @@ export { modelCounter, type CountingModel } from "./tokens/model-counter.js";
 export { tiktokenCounter, type TiktokenCounter, type TiktokenCounterOptions } from "./tokens/tiktoken-counter.js";
 export type { TokenCounter } from "./tokens/token-counter.js";
 
-export type { ReducerLike } from "./reducers/as-reducer.js";
-export { ChatHistoryReducer, type ReducerInput, type ReductionOutcome, type ReductionReason } from "./reducers/chat-history-reducer.js";
+export type { SystemMessages } from "./conversation/sections.js";
+export type { MessagesRunnable, ReducerLike } from "./reducers/as-reducer.js";
+export {
+  ChatHistoryReducer,
+  type ReducerInput,
+  type ReductionOutcome,
+  type ReductionReason,
+  type ViewSize,
+} from "./reducers/chat-history-reducer.js";
+export type { SummaryModel } from "./reducers/summarizer.js";
+export type { SummaryRole } from "./reducers/summary-message.js";
 export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
 export { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "./reducers/summarization-reducer.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "./reducers/token-reducer.js";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { splitRounds } from "../../src/conversation/rounds.js";
 import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
-import { keepLastCharacters, lengthOf } from "../../src/memory/keep-last-characters.js";
+import { keepLastCharacters, lengthOf } from "../../src/conversation/graphemes.js";
 
 const content = fc.oneof(fc.string({ unit: "grapheme", maxLength: 60 }), fc.string({ unit: "binary", maxLength: 60 }), fc.constant("👩🏽‍🚀🇩🇪🇫🇷e\u0301"));
 const messages = fc.array(

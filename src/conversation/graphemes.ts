@@ -1,37 +1,73 @@
-/** Code units before a cut among which a place to begin looking is sought; a longer run that forms one character is odd input. */
-const lookBehind = 256;
+/** How far back a place to begin looking is sought, in code units; a longer run without one is odd input. */
+const lookBehind = 10_000;
 
-/** Characters that never join their neighbour of the same kind: printable ASCII, kana and CJK ideographs. */
-const plain = /[\x20-\x7e\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]/;
+/** Characters that never join a neighbour of this kind (Unicode rule GB999): printable ASCII, Latin and Cyrillic letters, kana, CJK ideographs. */
+const standsAlone = /[\x20-\x7e\u00c0-\u024f\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]/;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
+/** Number of Unicode code points. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    length += splitsPair(text, index) ? 0 : 1;
+  }
+  return length;
+}
+
 /**
  * The largest length of at most `length` at which a text can be cut without splitting what a reader sees as one character (a letter with its
- * accents, a flag, a family). A character of more than 256 code units is cut between its code points. Cost does not depend on the text's length.
+ * accents, a flag, a family). A character of more than 10,000 code units is cut between its code points. Cost does not depend on the text's length.
  */
 export function graphemeBoundary(text: string, length: number): number {
   if (length <= 0 || length >= text.length) {
     return Math.max(0, Math.min(length, text.length));
   }
-  const oldest = Math.max(0, length - lookBehind);
-  let from = length;
-  while (from > oldest && !(plain.test(text[from - 1]!) && plain.test(text[from]!))) {
-    from -= 1;
-  }
-  if (from === length) {
-    return length;
-  }
-  let boundary = from;
-  for (const { index } of segmenter.segment(text.slice(from, length + 2))) {
-    boundary = from + index <= length ? from + index : boundary;
-  }
-  return boundary > from || from > oldest || oldest === 0 ? boundary : codePointBoundary(text, length);
+  const { from, before } = boundariesAround(text, length);
+  return before > from || from === 0 || isSafe(text, from) ? before : length - (splitsPair(text, length) ? 1 : 0);
 }
 
-function codePointBoundary(text: string, length: number): number {
-  const before = text.charCodeAt(length - 1);
-  const after = text.charCodeAt(length);
-  const splitsPair = before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
-  return splitsPair ? length - 1 : length;
+/**
+ * The end of a text: at most `limit` code points, never beginning inside what a reader sees as one character. Linear in `limit`, whatever the
+ * length of the text.
+ */
+export function keepLastCharacters(text: string, limit: number): string {
+  let cut = text.length;
+  for (let kept = 0; kept < limit && cut > 0; kept += 1) {
+    cut -= splitsPair(text, cut - 1) ? 2 : 1;
+  }
+  return cut === 0 || cut === text.length ? text.slice(cut) : text.slice(boundariesAround(text, cut).after);
+}
+
+/** The nearest boundaries at or before, and at or after, an index inside the text, and where looking began. */
+function boundariesAround(text: string, index: number): { from: number; before: number; after: number } {
+  const from = safeStart(text, index);
+  let before = from;
+  for (const { index: offset } of segmenter.segment(text.slice(from))) {
+    if (from + offset >= index) {
+      return { from, before: from + offset === index ? index : before, after: from + offset };
+    }
+    before = from + offset;
+  }
+  return { from, before, after: text.length };
+}
+
+function safeStart(text: string, index: number): number {
+  let from = index;
+  const oldest = Math.max(0, index - lookBehind);
+  while (from > oldest && !isSafe(text, from)) {
+    from -= 1;
+  }
+  return splitsPair(text, from) ? from - 1 : from;
+}
+
+function isSafe(text: string, index: number): boolean {
+  return standsAlone.test(text[index - 1] ?? "") && standsAlone.test(text[index] ?? "");
+}
+
+/** True where an index stands between the two halves of one code point. */
+function splitsPair(text: string, index: number): boolean {
+  const before = text.charCodeAt(index - 1);
+  const after = text.charCodeAt(index);
+  return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
 }

@@ -1,11 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { z } from "zod";
+import { keepLastCharacters } from "../conversation/graphemes.js";
 import type { Round } from "../conversation/rounds.js";
 import { ConfigurationError } from "../errors.js";
 import { objectWith, parseOptions, positiveInteger } from "../options.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
-import { keepLastCharacters } from "./keep-last-characters.js";
 import { linesOf } from "./round-format.js";
 
 /** Said before a text of which a part was cut; 62 characters with its trailing space. */

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { keepLastCharacters, lengthOf } from "./keep-last-characters.js";
+import { keepLastCharacters, lengthOf } from "../conversation/graphemes.js";
 import { jsonLine, textLine, type Line } from "./round-format.js";
 
 /** How much of the rounds may be shown. */
