@@ -122,6 +122,20 @@ describe("repairConversation", () => {
     expect(changed!.contentBlocks).toEqual([{ type: "text", text: "t" }, { type: "tool_call", id, name: "lookup", args: {} }]);
   });
 
+  it("looks again at what one rule leaves for another", () => {
+    const contentBlocks = [{ type: "image_url", image_url: { url: "u" } }, { type: "redacted_thinking", data: "x" }];
+    const message = new AIMessage({ content: contentBlocks, tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }], response_metadata: { output_version: "v1" } } as never);
+    const options = { profile: "anthropic", missingResults: "drop" } as const;
+    const { messages } = repairConversation([human("q"), message, ai("done")], options);
+    expect(validateConversation(messages, options)).toEqual([]);
+    expect(messages.map(sketch)).toEqual(["human: q", "ai: (image left out)", "ai: done"]);
+  });
+
+  it("ends, even for a profile that contradicts itself", () => {
+    const profile: StructureProfile = { name: "odd", rules: { S15: "error", S27: "error" }, blocks: { user: ["image_url"] } };
+    expect(repairConversation([human("q")], { profile }).repairs.length).toBeGreaterThan(0);
+  });
+
   it("merges what one speaker says without losing pictures or calls", () => {
     const picture = new HumanMessage({ content: [{ type: "image_url", image_url: { url: "u" } }], name: "bob" });
     expect(sketches([human("q"), picture, ai("a"), ai("b", { calls: ["c"] }), tool("c", "r")], { profile: "bedrock" })).toEqual([

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { noDoubledCalls, orderInMessage } from "./content-rules.js";
-import { readStructure } from "./context.js";
+import { readStructure, type MessagePlace } from "./context.js";
 import { foldTools } from "./fold-tools.js";
 import type { MessageRule } from "./message-rule.js";
 import { earlyRules, lateRules } from "./message-rules.js";
@@ -82,23 +82,42 @@ interface MessageRepairs {
   readonly rules: readonly MessageRule[];
 }
 
+/** Rounds through the rules for one message: what one rule leaves behind may break another; a profile that contradicts itself must end, too. */
+const maxRounds = 5;
+
 function repairMessages(entries: readonly Entry[], { session, rules }: MessageRepairs): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
   const context = readStructure(messages, session.criteria);
   const held = rules.filter(({ rule }) => mustHold(session, rule));
   return entries.flatMap((entry, index) => {
-    let { message } = entry;
-    for (const { rule, find, repair } of held) {
-      if (find(message, { context, index }) === undefined) {
-        continue;
-      }
-      const { message: repaired, done } = repair(message, { context, index, choices: session.choices });
-      session.repairs.push({ rule, index: entry.index, action: repaired === undefined ? "removed" : "changed", message: done });
-      if (repaired === undefined) {
-        return [];
-      }
-      message = repaired;
+    let message: BaseMessage | undefined = entry.message;
+    for (let round = 1, before; message !== undefined && message !== before && round <= maxRounds; round += 1) {
+      before = message;
+      message = repairOnce(entry, { message, held, place: { context, index }, session });
     }
-    return message === entry.message ? [entry] : [{ ...entry, message }];
+    return message === undefined ? [] : message === entry.message ? [entry] : [{ ...entry, message }];
   });
+}
+
+interface MessageInRepair {
+  readonly message: BaseMessage;
+  readonly held: readonly MessageRule[];
+  readonly place: MessagePlace;
+  readonly session: RepairSession;
+}
+
+function repairOnce({ index }: Entry, { message, held, place, session }: MessageInRepair): BaseMessage | undefined {
+  let current = message;
+  for (const { rule, find, repair } of held) {
+    if (find(current, place) === undefined) {
+      continue;
+    }
+    const { message: repaired, done } = repair(current, { ...place, choices: session.choices });
+    session.repairs.push({ rule, index, action: repaired === undefined ? "removed" : "changed", message: done });
+    if (repaired === undefined) {
+      return undefined;
+    }
+    current = repaired;
+  }
+  return current;
 }
