@@ -89,7 +89,9 @@ function ownConnection(options: ConnectionOptions): Connection {
 }
 
 async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> {
-  const { Redis } = await import("ioredis");
+  // ioredis before 5.1 has no export of this name; its class is the module.
+  const module: Partial<Pick<typeof import("ioredis"), "Redis">> & { default: unknown } = await import("ioredis");
+  const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
   // A URL wins over options that say otherwise, because ioredis lets its first argument win.
   const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
   // Each call reports its own failure; without a listener ioredis would print every failed reconnect.
