@@ -36,6 +36,8 @@ describe("A session whose slot is being moved", () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix, commandTimeout: 4_000 });
     await store.append("s", { records: [human("q1"), ...records("a", 4)], ttlMs: 60_000, side: { set: { field: "x" } } });
+    // From here on the start is known, and views are read in a MULTI.
+    await store.readView("s");
     return { store, keys: sessionKeys(keyPrefix, "s") };
   };
 
