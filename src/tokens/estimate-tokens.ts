@@ -27,7 +27,7 @@ const scriptWeights: readonly (readonly [number, number])[] = [
   [0x1100, 0.9],
   [0x1e00, 0.5], // Latin with two accents, Greek with accents
   [0x2000, 1],
-  [0x3040, 0.68], // Kana
+  [0x3040, 0.62], // Kana
   [0x3400, 1.9],
   [0x4e00, 0.74], // Han
   [0xa000, 1.9],

@@ -92,7 +92,7 @@ function addFile(sum: CostSum, { data, mimeType = "" }: Media): void {
 }
 
 function byteLength(data: string | Uint8Array): number {
-  return typeof data === "string" ? Math.floor((base64Of(data).length * 3) / 4) : data.length;
+  return typeof data === "string" ? Buffer.byteLength(base64Of(data), "base64") : data.length;
 }
 
 function base64Of(data: string): string {

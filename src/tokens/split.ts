@@ -17,7 +17,8 @@ export function splitO200k(text: string, from: number): number {
   if ((first & digit) !== 0) {
     return digitsEnd(text, from);
   }
-  const end = prefixedEnd(text, { from, first, word: casedWordEnd }) || prefixedEnd(text, { from, first, word: capitalsEnd });
+  const start = wordStartAt(text, from, first);
+  const end = casedWordEnd(text, start) || casedWordEnd(text, from) || capitalsEnd(text, start) || capitalsEnd(text, from);
   return end > 0 ? contractionEnd(text, end) : symbolsOrSpaceEnd(text, from, true);
 }
 
@@ -31,31 +32,26 @@ export function splitCl100k(text: string, from: number): number {
   if ((first & digit) !== 0) {
     return digitsEnd(text, from);
   }
-  return prefixedEnd(text, { from, first, word: lettersEnd }) || symbolsOrSpaceEnd(text, from, false);
+  const start = wordStartAt(text, from, first);
+  const end = runEnd(text, start, letter);
+  return end > start ? end : symbolsOrSpaceEnd(text, from, false);
 }
 
-/** The end of a word that may have one character of another kind (a space, a bracket) in front; 0 where there is no word. */
-function prefixedEnd(text: string, { from, first, word }: { from: number; first: number; word: Splitter }): number {
-  if ((first & (letter | lineBreak)) === 0) {
-    const start = from + widthAt(text, from);
-    const end = word(text, start);
-    if (end > start) {
-      return end;
-    }
-  }
-  const end = word(text, from);
+/** Where a word would begin: a piece may have one character that is no letter (a space, a bracket) in front of its word. */
+function wordStartAt(text: string, from: number, first: number): number {
+  return (first & (letter | lineBreak)) === 0 ? from + widthAt(text, from) : from;
+}
+
+/** `[Lu Lt Lm Lo M]+`; 0 where there is none. */
+function capitalsEnd(text: string, from: number): number {
+  const end = runEnd(text, from, wordStart);
   return end > from ? end : 0;
 }
 
-function capitalsEnd(text: string, from: number): number {
-  return runEnd(text, from, wordStart);
-}
-
-function lettersEnd(text: string, from: number): number {
-  return runEnd(text, from, letter);
-}
-
-/** `[Lu Lt Lm Lo M]*[Ll Lm Lo M]+`, with the pattern's backtracking: the run of the first set gives back up to its last uncased character. */
+/**
+ * `[Lu Lt Lm Lo M]*[Ll Lm Lo M]+`, with the pattern's backtracking: the run of the first set gives back up to its last
+ * uncased character; 0 where there is none.
+ */
 function casedWordEnd(text: string, from: number): number {
   const end = runEnd(text, from, wordStart);
   const rest = runEnd(text, end, wordRest);

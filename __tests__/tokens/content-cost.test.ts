@@ -1,0 +1,101 @@
+import { AIMessage, HumanMessage, type MessageContent } from "@langchain/core/messages";
+import { imageTokens } from "../../src/tokens/media-cost.js";
+import { messageCost } from "../../src/tokens/message-cost.js";
+
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const onePixel = 85 + 170;
+const unknownImage = 765;
+
+/** Texts and tokens of a content, without the message's own. */
+function costOf(content: unknown): { texts: readonly string[]; tokens: number } {
+  const { texts, tokens } = messageCost(new HumanMessage({ content: content as MessageContent }));
+  return { texts: texts.slice(1), tokens: tokens - 3 };
+}
+
+describe("imageTokens follows OpenAI's published examples", () => {
+  it.each([
+    [1_024, 1_024, "high", 765],
+    [2_048, 4_096, "high", 1_105],
+    [4_096, 8_192, "low", 85],
+    [512, 512, "auto", 255],
+    [513, 512, undefined, 425],
+    [1, 1, undefined, 255],
+    [1_536, 768, "high", 1_105],
+    [20_000, 100, "high", 765],
+  ])("%d × %d in detail %s: %d tokens", (width, height, detail, tokens) => {
+    expect(imageTokens({ width, height }, detail)).toBe(tokens);
+  });
+});
+
+describe("content costs", () => {
+  it.each([
+    ["a string", "hello", ["hello"]],
+    ["text blocks", [{ type: "text", text: "a" }, { type: "input_text", text: "b" }, { type: "output_text", text: "c" }, "d"], ["a", "b", "c", "d"]],
+    ["a refusal", [{ type: "refusal", refusal: "no" }], ["no"]],
+    ["Anthropic's thinking, without its signature", [{ type: "thinking", thinking: "hm", signature: "xyz" }], ["hm"]],
+    ["reasoning", [{ type: "reasoning", reasoning: "hm" }], ["hm"]],
+    ["OpenAI's reasoning by its summary", [{ type: "reasoning", summary: [{ type: "summary_text", text: "so" }], encrypted_content: "xyz" }], ["so"]],
+    ["a tool result in Anthropic's form", [{ type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "42" }] }], ["t1", "42"]],
+    ["a document's text", [{ type: "document", source: { type: "text", media_type: "text/plain", data: "body" } }], ["body"]],
+    ["a plain text block", [{ type: "text-plain", text: "body", mimeType: "text/plain" }], ["body"]],
+    ["a text block in the older standard form", [{ type: "file", source_type: "text", text: "body" }], ["body"]],
+    ["a foreign block as its JSON", [{ type: "quark", spin: 1 }], ['{"type":"quark","spin":1}']],
+    ["a non-standard block as its value's JSON", [{ type: "non_standard", value: { a: 1 } }], ['{"a":1}']],
+    ["nothing for no content", undefined, []],
+    ["nothing for a null in a list", [null], []],
+  ])("%s", (_, content, texts) => {
+    expect(costOf(content)).toEqual({ texts, tokens: 0 });
+  });
+
+  it.each([
+    ["OpenAI's image_url with data", { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } }, onePixel],
+    ["the same as a bare string", { type: "image_url", image_url: `data:image/png;base64,${pixel}` }, onePixel],
+    ["OpenAI's image_url with a link", { type: "image_url", image_url: { url: "https://example.com/a.png" } }, unknownImage],
+    ["low detail", { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}`, detail: "low" } }, 85],
+    ["OpenAI's input_image", { type: "input_image", image_url: `data:image/png;base64,${pixel}`, detail: "high" }, onePixel],
+    ["LangChain's image block", { type: "image", data: pixel, mimeType: "image/png" }, onePixel],
+    ["the same with bytes", { type: "image", data: Uint8Array.from(Buffer.from(pixel, "base64")) }, onePixel],
+    ["the same with a link", { type: "image", url: "https://example.com/a.png", metadata: { detail: "low" } }, 85],
+    ["the same by id", { type: "image", fileId: "file-1" }, unknownImage],
+    ["LangChain's older image block", { type: "image", source_type: "base64", data: pixel, mime_type: "image/png" }, onePixel],
+    ["Anthropic's image block", { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } }, onePixel],
+    ["Google's media block with an image", { type: "media", mimeType: "image/png", data: pixel }, onePixel],
+    ["a file block with an image", { type: "file", file: { file_data: `data:image/png;base64,${pixel}` } }, onePixel],
+    ["an image that cannot be read", { type: "image", data: "AAAA" }, unknownImage],
+  ])("an image the same in every form: %s", (_, block, tokens) => {
+    expect(costOf([block])).toEqual({ texts: [], tokens });
+  });
+
+  it.each([
+    ["two seconds of WAV", { type: "input_audio", input_audio: { data: base64(96_000), format: "wav" } }, 20],
+    ["two seconds of MP3", { type: "audio", data: base64(32_000), mimeType: "audio/mpeg" }, 20],
+    ["sound behind a link as a minute", { type: "audio", url: "https://example.com/a.mp3" }, 600],
+    ["two seconds of video", { type: "video", data: base64(500_000), mimeType: "video/mp4" }, 526],
+    ["a PDF of 120 kB as three pages", { type: "input_file", file_data: `data:application/pdf;base64,${base64(120_000)}` }, 4_500],
+    ["a file by id as two pages", { type: "file", file: { file_id: "file-1" } }, 3_000],
+    ["a tiny file as a page", { type: "file", data: new Uint8Array(10), mimeType: "application/pdf" }, 1_500],
+  ])("the documented estimate for %s", (_, block, tokens) => {
+    expect(costOf([block])).toEqual({ texts: [], tokens });
+  });
+
+  it("a text file as its text", () => {
+    const data = Buffer.from("naïve, 12 rows").toString("base64");
+    expect(costOf([{ type: "file", data, mimeType: "text/csv" }])).toEqual({ texts: ["naïve, 12 rows"], tokens: 0 });
+    expect(costOf([{ type: "file", data: Buffer.from("{}"), mimeType: "application/json" }])).toEqual({ texts: ["{}"], tokens: 0 });
+  });
+
+  it("tool calls once, where the content repeats them", () => {
+    const calls = [{ id: "c1", name: "find", args: { q: "x" } }];
+    const plain = messageCost(new AIMessage({ content: "ok", tool_calls: calls }));
+    const repeated = [
+      { type: "text", text: "ok" },
+      { type: "tool_use", id: "c1", name: "find", input: { q: "x" } },
+    ];
+    expect(messageCost(new AIMessage({ content: repeated, tool_calls: calls }))).toEqual(plain);
+    expect(messageCost(new AIMessage({ content: repeated })).texts).toContain('{"type":"tool_use","id":"c1","name":"find","input":{"q":"x"}}');
+  });
+});
+
+function base64(bytes: number): string {
+  return Buffer.alloc(bytes).toString("base64");
+}
