@@ -11,7 +11,7 @@ describe("a history of any content", () => {
       fc.property(history, (given) => {
         expect(MessageHistory.fromMessages(given.toMessages()).toList()).toEqual(given.toList());
       }),
-      { numRuns: 150 },
+      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -20,7 +20,7 @@ describe("a history of any content", () => {
       fc.property(history, (given) => {
         expect(MessageHistory.fromJSON(JSON.stringify(given)).toList()).toEqual(given.toList());
       }),
-      { numRuns: 150 },
+      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -29,7 +29,7 @@ describe("a history of any content", () => {
       fc.property(history, (given) => {
         expect(MessageHistory.fromPrompt(given.toPrompt()).toList()).toEqual(given.toList());
       }),
-      { numRuns: 150 },
+      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
     );
   });
 });
@@ -83,7 +83,7 @@ describe("LangChain messages of any content", () => {
         const back = MessageHistory.fromMessages(messages).toMessages();
         expect(back.map(visible)).toEqual(messages.map(visible));
       }),
-      { numRuns: 150 },
+      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -94,7 +94,7 @@ describe("LangChain messages of any content", () => {
         const text = JSON.stringify(MessageHistory.fromPrompt(given.toPrompt()));
         expect(MessageHistory.fromJSON(text).toMessages().map(visible)).toEqual(messages.map(visible));
       }),
-      { numRuns: 150 },
+      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
     );
   });
 });

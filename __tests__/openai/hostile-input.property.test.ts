@@ -25,7 +25,7 @@ describe("any text as a prompt", () => {
         }
         expect(MessageHistory.fromPrompt(history.toPrompt()).toList()).toEqual(history.toList());
       }),
-      { numRuns: 1_000 },
+      { numRuns: 1_000, interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -36,7 +36,7 @@ describe("any text as a prompt", () => {
           expect(MessageHistory.fromPrompt(prompt).toList()).toEqual([{ role: "user", content: prompt }]);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 1_000, interruptAfterTimeLimit: 30_000 },
     );
   });
 });
@@ -59,7 +59,7 @@ describe("any value in a tool record", () => {
         const kept = jsonSnapshot(value);
         expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
       }),
-      { numRuns: 500 },
+      { numRuns: 500, interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -69,7 +69,7 @@ describe("any value in a tool record", () => {
         const plain = JSON.parse(JSON.stringify(value)) as unknown;
         expect(jsonSnapshot(plain)).toEqual(plain);
       }),
-      { numRuns: 300 },
+      { numRuns: 300, interruptAfterTimeLimit: 30_000 },
     );
   });
 });

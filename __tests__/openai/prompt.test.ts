@@ -91,7 +91,7 @@ describe("a prompt as a history", () => {
     expect(read(prompt)).toEqual(expected);
   });
 
-  it.each(["<a>", "<a></b>", "</a>", "<a", "<a b>", "<a b=c>", "<a b='1' b='2'/>", "<!-- a", "<![CDATA[a", "<?a", "&", "&#0;", "&#xD800;", "&#9999999;", "<!DOCTYPE a><a/>", "< a/>"])(
+  it.each(['<message role="user" role="system">Hi</message>', "<a>", "<a></b>", "</a>", "<a", "<a b>", "<a b=c>", "<a b='1' b='2'/>", "<!-- a", "<![CDATA[a", "<?a", "&", "&#0;", "&#xD800;", "&#9999999;", "<!DOCTYPE a><a/>", "< a/>"])(
     "takes what is not well-formed as it is: %s",
     (prompt) => {
       expect(read(prompt)).toEqual([{ role: "user", content: prompt }]);

@@ -8,6 +8,13 @@ import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
 
+class SlowStore extends InMemorySessionStore {
+  override async writeSide(...call: Parameters<InMemorySessionStore["writeSide"]>): Promise<boolean> {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return super.writeSide(...call);
+  }
+}
+
 describe("RedisToolInvocationHistory", () => {
   it("keeps records with the session, in order, for every instance", async () => {
     const store = new InMemorySessionStore();
@@ -69,10 +76,15 @@ describe("RedisToolInvocationHistory", () => {
     expect(JSON.stringify(events)).not.toContain("secret");
   });
 
-  it("records tool runs by itself, and has written them when the run is over", async () => {
+  it("records tool runs by itself, and has written them when the run is over, also where LangChain runs callbacks in the background", async () => {
     const weather = tool(({ city }) => `4 °C in ${city}`, { name: "weather", description: "", schema: z.object({ city: z.string() }) });
-    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new InMemorySessionStore() });
-    await weather.invoke({ type: "tool_call", id: "c1", name: "weather", args: { city: "Oslo" } }, { callbacks: [log.callbackHandler()] });
+    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new SlowStore() });
+    process.env["LANGCHAIN_CALLBACKS_BACKGROUND"] = "true";
+    try {
+      await weather.invoke({ type: "tool_call", id: "c1", name: "weather", args: { city: "Oslo" } }, { callbacks: [log.callbackHandler()] });
+    } finally {
+      delete process.env["LANGCHAIN_CALLBACKS_BACKGROUND"];
+    }
     expect(await log.filter({ toolCallId: "c1" })).toMatchObject([{ name: "weather", outputs: "4 °C in Oslo", status: "success" }]);
   });
 

@@ -12,7 +12,7 @@ import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
  * | `<text>`, `<image>` (its URL) | parts of content that is a list |
  * | `<part>` | any other part, as JSON |
  * | `<function_call id="…" name="…">` | a call, with its arguments |
- * | `<field name="…">` | any other field, as JSON |
+ * | `<field name="…">` | any other field, as JSON (`<fields>`: several as one JSON object) |
  *
  * The result is well-formed XML 1.0 for every content: what holds characters that XML has no form for is written as `<part>` or `<field>`,
  * where JSON's own `\u0000` escapes them.
