@@ -7,6 +7,6 @@ describe("a committed reduction, in Redis", () => {
   afterAll(() => client.quit());
 
   it("is read back as the reducer gave it, for our reducers, clipping ones and foreign ones, and keeps the transcript", async () => {
-    await checkCommittedReductions(() => ({ client, keyPrefix: uniquePrefix() }), 40);
-  }, 60_000);
+    await checkCommittedReductions(() => ({ client, keyPrefix: uniquePrefix(), commandTimeout: 30_000 }), 40);
+  }, 120_000);
 });

@@ -1,5 +1,5 @@
-/** How far back a place to begin looking is sought, in code units; a longer run without one is odd input. */
-const lookBehind = 10_000;
+/** How far around a cut boundaries are sought, in code units: what a reader sees as one character is shorter, but for odd input. */
+const reach = 1_000;
 
 /** Characters that never join a neighbour of this kind (Unicode rule GB999): printable ASCII, Latin and Cyrillic letters, kana, CJK ideographs. */
 const standsAlone = /[\x20-\x7e\u00c0-\u024f\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]/;
@@ -17,7 +17,7 @@ export function lengthOf(text: string): number {
 
 /**
  * The largest length of at most `length` at which a text can be cut without splitting what a reader sees as one character (a letter with its
- * accents, a flag, a family). A character of more than 10,000 code units is cut between its code points. Cost does not depend on the text's length.
+ * accents, a flag, a family). A character of more than 1,000 code units is cut between its code points. Cost does not depend on the text's length.
  */
 export function graphemeBoundary(text: string, length: number): number {
   if (length <= 0 || length >= text.length) {
@@ -43,18 +43,19 @@ export function keepLastCharacters(text: string, limit: number): string {
 function boundariesAround(text: string, index: number): { from: number; before: number; after: number } {
   const from = safeStart(text, index);
   let before = from;
-  for (const { index: offset } of segmenter.segment(text.slice(from))) {
+  for (const { index: offset } of segmenter.segment(text.slice(from, index + reach))) {
     if (from + offset >= index) {
       return { from, before: from + offset === index ? index : before, after: from + offset };
     }
     before = from + offset;
   }
-  return { from, before, after: text.length };
+  const end = Math.min(text.length, index + reach);
+  return { from, before, after: splitsPair(text, end) ? end + 1 : end };
 }
 
 function safeStart(text: string, index: number): number {
   let from = index;
-  const oldest = Math.max(0, index - lookBehind);
+  const oldest = Math.max(0, index - reach);
   while (from > oldest && !isSafe(text, from)) {
     from -= 1;
   }

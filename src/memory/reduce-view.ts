@@ -116,12 +116,13 @@ async function reduceOnce(target: ReductionTarget, stored: SessionView, config?:
 }
 
 async function commit({ sessionId, context }: ReductionTarget, view: DecodedView, plan: CommitPlan): Promise<"committed" | "stale"> {
-  const { epoch, rev, next } = view.stored;
+  const { epoch, rev, next, tokens: tokensRead } = view.stored;
   const { start, head, headCount, tokens, counter } = plan;
   const discard = context.retention === "discard" ? { forget: await idsToForget({ sessionId, context }, view, plan) } : undefined;
   return context.store.commitReduction(sessionId, {
     ...{ epoch, rev, next, start, head, headCount },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
+    ...(tokensRead !== undefined && view.stored.counter === counter && { tokensRead }),
     ...(discard && { discard }),
   });
 }
