@@ -32,9 +32,10 @@ export {
   type StructureSeverity,
 } from "./conversation/structure/index.js";
 
-export { readLegacyMessages, type ReadLegacyOptions } from "./codec/index.js";
+export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./codec/index.js";
 
 export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory-session-store.js";
+export type { RedisClient } from "./store/redis-client.js";
 export { RedisSessionStore, type RedisSessionStoreOptions } from "./store/redis-session-store.js";
 export type {
   AppendRequest,
@@ -55,6 +56,8 @@ export type {
 
 export { approximateCounter, type ApproximateCounterOptions } from "./tokens/approximate-counter.js";
 export { modelCounter, type CountingModel } from "./tokens/model-counter.js";
+export { countMessages } from "./tokens/count-messages.js";
+export type { EncodingName } from "./tokens/encodings.js";
 export { tiktokenCounter, type TiktokenCounter, type TiktokenCounterOptions } from "./tokens/tiktoken-counter.js";
 export type { TokenCounter } from "./tokens/token-counter.js";
 
@@ -91,7 +94,17 @@ export {
 } from "./memory/index.js";
 
 export { MessageHistory, type MessageHistoryOptions } from "./openai/message-history.js";
-export type { ContentPart, MessageRole, MessageToolCall, OpenAIMessage, OpenAIRequestMessage } from "./openai/openai-message.js";
+export type {
+  ContentPart,
+  CustomToolCall,
+  FunctionToolCall,
+  MessageNotes,
+  MessageRole,
+  MessageToolCall,
+  OpenAIMessage,
+  OpenAIRequestMessage,
+} from "./openai/openai-message.js";
+export type { SimulatedCall } from "./openai/simulated-calls.js";
 export { RedisToolInvocationHistory, type RedisToolInvocationHistoryOptions } from "./openai/redis-tool-invocation-history.js";
 export type { NewToolInvocation, ToolInvocation, ToolInvocationFilter, ToolStatus } from "./openai/tool-invocation.js";
 export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "./openai/tool-invocation-history.js";

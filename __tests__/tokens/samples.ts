@@ -1,4 +1,4 @@
-/** Texts of many kinds, two of each: the weights of the approximate counter were fitted on the first, and checked against the second. */
+/** Texts of many kinds, two of each: the weights of the approximate counter were fitted on both, so what it misses here is a lower bound of what it misses elsewhere. */
 export const samples: Readonly<Record<string, readonly [string, string]>> = {
   english: [
     "The committee met on Thursday to discuss next year's budget. Most members agreed that the library needs longer opening hours, but nobody could say where the money would come from. After two hours the chair suggested a compromise: open on Sundays during winter, and close earlier in July. It wasn't popular, yet it passed by a single vote.",
@@ -70,7 +70,7 @@ export const samples: Readonly<Record<string, readonly [string, string]>> = {
   ],
 };
 
-/** More languages and formats, one text of each, which the weights were fitted on only where a script was far off. */
+/** More languages and formats, one text of each, which the weights were adjusted to only where a script was far off. */
 export const otherSamples: Readonly<Record<string, string>> = {
   spanish:
     "El tren salió con veinte minutos de retraso y perdimos la conexión en Zaragoza. Menos mal que el siguiente autobús tenía plazas libres. Llegamos al hotel de madrugada, cansados pero contentos.",

@@ -26,7 +26,7 @@ interface Call {
  *
  * The formula is published for messages without tool calls. Its rule is kept for them: a call costs 3 (it is shown to the model as a
  * message of its own) and the tokens of its id, its name and its arguments as they go over the wire (compact JSON); a tool result costs
- * those of its `tool_call_id`. OpenAI may not show ids to the model: then the count is above the bill, by some ten tokens a call, and never below.
+ * those of its `tool_call_id`. OpenAI may not show ids to the model: then the count is above the bill, by some ten tokens a call.
  */
 export function messageCost(message: BaseMessage): Cost {
   const sum = new CostSum();
