@@ -17,6 +17,8 @@ const shared: Config = {
 
 /** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`). */
 const config: Config = {
+  // One worker per core: most tests compute, and Jest would leave one of two cores idle.
+  maxWorkers: "100%",
   projects: [
     {
       ...shared,
