@@ -36,6 +36,20 @@ describe("encode and decode, for any message", () => {
     );
   });
 
+  it("do so whether a record is just as it was written or other JSON that says the same, also where it is damaged", () => {
+    const pieces = fc.constantFrom("", " ", "}", '"', ",", '"v":1', ',"meta":{"v":1}}', '},"meta":{"v":1}}', ',"meta":{"v":1,"tokens":{"a":2}}}', ',"x":{}', '{"type":"ai","data":{');
+    fc.assert(
+      fc.property(anyMessage(), fc.boolean(), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(3), pieces, (message, counted, place, removed, piece) => {
+        const { record } = encodeMessage(message, { id: "m1", ...(counted && { tokens: { o200k: 7 } }) });
+        const at = Math.round(place * record.length);
+        for (const text of [record, record.slice(0, at) + piece + record.slice(at + removed), record + piece, record.slice(0, -removed) + piece]) {
+          expect(outcomeOf(text)).toEqual(outcomeOf(` ${text}`));
+        }
+      }),
+      runs,
+    );
+  });
+
   it("leave the message as it is", () => {
     fc.assert(
       fc.property(anyMessage(), (message) => {
@@ -179,5 +193,16 @@ function expectRecordErrorOnly<T>(read: () => T): T | undefined {
   } catch (error) {
     expect(RecordError.isInstance(error)).toBe(true);
     return undefined;
+  }
+}
+
+/** What reading a text gives: the record, or the error's words. */
+function outcomeOf(text: string): unknown {
+  try {
+    const { message, ...rest } = decodeRecord(text);
+    return { type: message.getType(), fields: publicFields(message), ...rest };
+  } catch (error) {
+    expect(RecordError.isInstance(error)).toBe(true);
+    return (error as Error).message;
   }
 }

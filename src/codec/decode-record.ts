@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../errors.js";
 import { recordVersion } from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
-import { isRecord } from "./message-fields.js";
+import { fieldsByType, isRecord } from "./message-fields.js";
 import { reviveFields } from "./revive-message.js";
 import { tagKey } from "./tagged-values.js";
 import { untagValue } from "./untagged-values.js";
@@ -22,13 +22,17 @@ export interface DecodedRecord {
  * @throws RecordError with the position given: `corrupt`, or `unsupported_version` for a record of a later format.
  */
 export function decodeRecord(record: string, position?: number): DecodedRecord {
+  const own = readOwnRecord(record, position);
+  if (own !== undefined) {
+    return own;
+  }
   let stored: unknown;
   try {
     stored = JSON.parse(record);
   } catch {
     throw corrupt("it is not JSON", position);
   }
-  return decodeStored(stored, { tagged: record.includes(`"${tagKey}"`), position });
+  return decodeStored(stored, { tagged: record.includes(tagEnd), position });
 }
 
 /**
@@ -41,21 +45,84 @@ export function reviveMessage(stored: unknown, position?: number): BaseMessage {
   return decodeStored(stored, { tagged: true, position }).message;
 }
 
+/** How a tag's key ends. Without the quote that it begins with, which stands everywhere in JSON and would make the search three times as long. */
+const tagEnd = `${tagKey}"`;
+
+/** How the records of each type begin, by the first letter of the type, which no two share. */
+const beginnings: ({ readonly type: string; readonly text: string } | undefined)[] = [];
+for (const type of fieldsByType.keys()) {
+  beginnings[type.charCodeAt(0)] = { type, text: `{"type":"${type}","data":{` };
+}
+const typeAt = '{"type":"'.length;
+const metaStart = `,"meta":{"v":${recordVersion}`;
+const plainMeta = `${metaStart}}}`;
+
+/**
+ * The same as parsing all of the text, in two thirds of the time: only what differs from record to record is parsed. Undefined for
+ * any text that is not just as `encodeMessage` writes it. Where the parts are JSON, so is the whole, and in one way only.
+ */
+function readOwnRecord(record: string, position: number | undefined): DecodedRecord | undefined {
+  const beginning = beginnings[record.charCodeAt(typeAt)];
+  if (beginning === undefined || !record.startsWith(beginning.text)) {
+    return undefined;
+  }
+  const plain = record.endsWith(plainMeta);
+  const end = plain ? record.length - plainMeta.length : record.lastIndexOf(metaStart);
+  const data = parsed(record.slice(beginning.text.length - 1, end));
+  const tokens = plain ? noTokens : tokensAt(record, end);
+  if (data === undefined || tokens === undefined) {
+    return undefined;
+  }
+  try {
+    const message = revive(beginning.type, data, record.includes(tagEnd));
+    return { message, id: message.id, tokens };
+  } catch (error) {
+    throw corruptBy(error, position);
+  }
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The counts of what is, from there to the record's end, nothing but `,"meta":{…}}`. */
+function tokensAt(record: string, start: number): Readonly<Record<string, number>> | undefined {
+  const end = parsed(`{${record.slice(start + 1)}`);
+  const meta = end?.["meta"];
+  return isRecord(meta) && meta["v"] === recordVersion && Object.keys(end!).length === 1 ? tokensOf(meta) : undefined;
+}
+
 function decodeStored(stored: unknown, { tagged, position }: { tagged: boolean; position: number | undefined }): DecodedRecord {
   if (!isRecord(stored) || typeof stored["type"] !== "string") {
     throw corrupt("it has no type", position);
   }
   const own = versionOf(stored, position) !== undefined;
   try {
-    const { type, data } = own ? ownParts(stored, tagged) : normalizeForeign(stored);
-    const id = typeof data["id"] === "string" && data["id"] !== "" ? data["id"] : undefined;
-    if (id === undefined) {
-      delete data["id"];
-    }
-    return { message: reviveFields(type, data), id, tokens: own ? tokensOf(stored["meta"]) : noTokens };
+    const { type, data } = own ? ownParts(stored) : normalizeForeign(stored);
+    const message = revive(type, data, own && tagged);
+    return { message, id: message.id, tokens: own ? tokensOf(stored["meta"]) : noTokens };
   } catch (error) {
-    throw corrupt(error instanceof RangeError ? "it is nested too deeply" : (error as Error).message, position);
+    throw corruptBy(error, position);
   }
+}
+
+function revive(type: string, data: Record<string, unknown>, tagged: boolean): BaseMessage {
+  if (tagged) {
+    untagFields(data);
+  }
+  const { id } = data;
+  if (typeof id !== "string" || id === "") {
+    delete data["id"];
+  }
+  return reviveFields(type, data);
+}
+
+function corruptBy(error: unknown, position: number | undefined): RecordError {
+  return corrupt(error instanceof RangeError ? "it is nested too deeply" : (error as Error).message, position);
 }
 
 /** The format's version; undefined for a record of another maker, which has none. */
@@ -75,15 +142,17 @@ function versionOf(stored: Record<string, unknown>, position: number | undefined
   );
 }
 
-function ownParts(stored: Record<string, unknown>, tagged: boolean): { type: string; data: Record<string, unknown> } {
-  const { type, data } = stored as { type: string; data: unknown };
+function ownParts({ type, data }: Record<string, unknown>): { type: string; data: Record<string, unknown> } {
   if (!isRecord(data)) {
     throw new Error("its data is not an object");
   }
-  for (const field of tagged ? Object.keys(data) : []) {
+  return { type: type as string, data };
+}
+
+function untagFields(data: Record<string, unknown>): void {
+  for (const field of Object.keys(data)) {
     Object.defineProperty(data, field, { value: untagValue(data[field]), enumerable: true, configurable: true, writable: true });
   }
-  return { type, data };
 }
 
 const noTokens: Readonly<Record<string, number>> = Object.freeze({});

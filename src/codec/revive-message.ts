@@ -15,22 +15,31 @@ import { fieldsByType, requiredField, shapeProblem, type MessageFields } from ".
  * @throws Error, naming the field, for an unknown type or a field that does not fit it.
  */
 export function reviveFields(type: string, data: Record<string, unknown>): BaseMessage {
-  const shapes = fieldsByType.get(type);
+  const shapes = shapesByType.get(type);
   if (shapes === undefined) {
     throw new Error("its type is not one that is stored");
   }
-  const fields: MessageFields = { content: [], additional_kwargs: {}, response_metadata: {}, ...data };
-  for (const [field, shape] of shapes) {
-    const problem = fields[field] === undefined ? undefined : shapeProblem(shape, fields[field]);
+  checkShapes(data, shapes);
+  const required = requiredField.get(type);
+  if (required !== undefined && data[required] === undefined) {
+    throw new Error(`its ${required} is missing`);
+  }
+  data["content"] ??= [];
+  return constructors[type as keyof typeof constructors](data as MessageFields);
+}
+
+const shapesByType = new Map([...fieldsByType].map(([type, fields]) => [type, new Map(fields)]));
+
+/** By the fields that are there, which are few. */
+function checkShapes(data: Readonly<Record<string, unknown>>, shapes: ReadonlyMap<string, Parameters<typeof shapeProblem>[0]>): void {
+  for (const field in data) {
+    const value = data[field];
+    const shape = shapes.get(field);
+    const problem = shape === undefined || value === undefined ? undefined : shapeProblem(shape, value);
     if (problem !== undefined) {
       throw new Error(`its ${field} ${problem}`);
     }
   }
-  const required = requiredField.get(type);
-  if (required !== undefined && fields[required] === undefined) {
-    throw new Error(`its ${required} is missing`);
-  }
-  return constructors[type as keyof typeof constructors](fields);
 }
 
 const constructors = {
@@ -43,11 +52,14 @@ const constructors = {
 };
 
 /**
- * The constructor would add calls to v1 content, parse raw calls again and warn about them, so the fields are set afterwards;
- * `lc_kwargs` is what LangChain's own serialization reads.
+ * The constructor would add calls to v1 content, parse raw calls again and warn about them; where one of these is there, the fields are set
+ * afterwards. `lc_kwargs` is what LangChain's own serialization reads.
  */
-function reviveAI(data: MessageFields): AIMessage {
-  const fields = { tool_calls: [], invalid_tool_calls: [], ...data };
+function reviveAI(data: Partial<MessageFields>): AIMessage {
+  if (data.response_metadata?.["output_version"] === undefined && data.additional_kwargs?.["tool_calls"] === undefined && data["contentBlocks"] === undefined) {
+    return new AIMessage(data as never);
+  }
+  const fields = { tool_calls: [], invalid_tool_calls: [], additional_kwargs: {}, response_metadata: {}, ...data };
   const message = new AIMessage({ content: "" });
   const { content, name, id, tool_calls, invalid_tool_calls, usage_metadata, additional_kwargs, response_metadata } = fields as unknown as AIMessage;
   Object.assign(message, { content, name, id, tool_calls, invalid_tool_calls, usage_metadata, additional_kwargs, response_metadata });

@@ -50,11 +50,20 @@ export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
 
 /** Ids of the tool calls that a message makes, in order, those with unreadable arguments included; empty for all but AI messages. */
 export function toolCallIds(message: BaseMessage): string[] {
-  if (roleOf(message) !== "ai") {
-    return [];
+  return roleOf(message) === "ai" ? callIdsOf(message as AIMessage) : [];
+}
+
+/** The same of a message that is known to be an AI message. */
+export function callIdsOf({ tool_calls: calls, invalid_tool_calls: invalid }: AIMessage): string[] {
+  const ids: string[] = [];
+  for (const list of [calls, invalid]) {
+    for (const { id } of list ?? []) {
+      if (id !== undefined) {
+        ids.push(id);
+      }
+    }
   }
-  const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
-  return [...calls, ...invalid].flatMap(({ id }) => (id === undefined ? [] : [id]));
+  return ids;
 }
 
 /** The id of the call that a tool message answers; undefined for every other message. */

@@ -1,5 +1,5 @@
-import type { BaseMessage } from "@langchain/core/messages";
-import { answeredCallId, roleOf, toolCallIds } from "./roles.js";
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { callIdsOf, roleOf } from "./roles.js";
 
 /** An AI message and the tool results that belong to it, as ascending indexes into the list. Never to be parted. */
 export interface Step {
@@ -11,7 +11,6 @@ export interface Step {
 interface Links {
   /** For each message, the index of the message whose call it answers; -1 for all but tool results that follow their call. */
   readonly caller: Int32Array;
-  readonly orphans: number[];
   /** Indexes of messages with a call that may still be answered. */
   readonly pending: ReadonlySet<number>;
 }
@@ -55,7 +54,20 @@ export function stepsOf(messages: readonly BaseMessage[]): Step[] {
 
 /** Indexes of the tool results that no earlier message of the list called for. */
 export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
-  return linkResults(messages).orphans;
+  const called = new Set<string>();
+  const orphans: number[] = [];
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index]!;
+    const role = roleOf(message);
+    if (role === "ai") {
+      for (const id of callIdsOf(message as AIMessage)) {
+        called.add(id);
+      }
+    } else if (role === "tool" && !called.has((message as ToolMessage).tool_call_id)) {
+      orphans.push(index);
+    }
+  }
+  return orphans;
 }
 
 /** True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity where they have none. */
@@ -73,7 +85,6 @@ function identityOf(message: BaseMessage): unknown {
 
 function linkResults(messages: readonly BaseMessage[]): Links {
   const caller = new Int32Array(messages.length).fill(-1);
-  const orphans: number[] = [];
   const callers = new Map<string, number>();
   const open = new Map<string, number>();
   messages.forEach((message, index) => {
@@ -81,20 +92,16 @@ function linkResults(messages: readonly BaseMessage[]): Links {
     if (role === "human") {
       open.clear();
     } else if (role === "ai") {
-      for (const id of toolCallIds(message)) {
+      for (const id of callIdsOf(message as AIMessage)) {
         callers.set(id, index);
         open.set(id, index);
       }
     } else if (role === "tool") {
-      const answered = answeredCallId(message)!;
+      const answered = (message as ToolMessage).tool_call_id;
       const from = callers.get(answered);
       open.delete(answered);
-      if (from === undefined) {
-        orphans.push(index);
-      } else {
-        caller[index] = from;
-      }
+      caller[index] = from ?? -1;
     }
   });
-  return { caller, orphans, pending: new Set(open.values()) };
+  return { caller, pending: new Set(open.values()) };
 }

@@ -32,11 +32,12 @@ export function decodeView(stored: SessionView, options: DecodeOptions): Decoded
   if (stored.damaged) {
     report(options.onEvent, { type: "damaged", sessionId: options.sessionId, operation: "readView" });
   }
-  const entries = [
-    ...decodeEntries(headRecords(stored.head, options), options),
-    ...decodeEntries(stored.records, options, stored.start),
-  ];
-  const orphans = new Set(findOrphanResults(entries.map(({ message }) => message)));
+  const log = decodeEntries(stored.records, options, stored.start);
+  const entries = stored.head === "" ? log : [...decodeEntries(headRecords(stored.head, options), options), ...log];
+  const orphans = findOrphanResults(entries.map(({ message }) => message));
+  if (orphans.length === 0) {
+    return { stored, entries };
+  }
   for (const index of orphans) {
     const { message } = entries[index]!;
     report(options.onEvent, {
@@ -46,38 +47,46 @@ export function decodeView(stored: SessionView, options: DecodeOptions): Decoded
       toolCallId: answeredCallId(message) ?? "",
     });
   }
-  return { stored, entries: orphans.size === 0 ? entries : entries.filter((_, index) => !orphans.has(index)) };
+  const hidden = new Set(orphans);
+  return { stored, entries: entries.filter((_, index) => !hidden.has(index)) };
 }
 
 /** The messages of consecutive records of the log from position `from` on; without it, of the head. */
 export function decodeEntries(records: readonly string[], options: DecodeOptions, from?: number): StoredEntry[] {
-  return records.flatMap((record, index) => {
+  const entries: StoredEntry[] = [];
+  for (let index = 0; index < records.length; index += 1) {
+    const record = records[index]!;
     const position = from === undefined ? undefined : from + index;
-    const message = skipUnreadable({ ...options, position }, () => decodeCounted(record, position));
-    return message === undefined ? [] : [{ message, record, position }];
-  });
+    try {
+      entries.push({ message: decodeCounted(record, position), record, position });
+    } catch (error) {
+      reportSkipped(error, { ...options, position });
+    }
+  }
+  return entries;
 }
 
 function decodeCounted(record: string, position: number | undefined): BaseMessage {
   const { message, tokens } = decodeRecord(record, position);
-  for (const counterId of Object.keys(tokens)) {
+  for (const counterId in tokens) {
     rememberTokens(message, counterId, tokens[counterId]!);
   }
   return message;
 }
 
 function headRecords(head: string, options: DecodeOptions): string[] {
-  return skipUnreadable({ ...options, position: undefined }, () => decodeHead(head)) ?? [];
+  try {
+    return decodeHead(head);
+  } catch (error) {
+    reportSkipped(error, { ...options, position: undefined });
+    return [];
+  }
 }
 
-function skipUnreadable<T>(options: DecodeOptions & { readonly position: number | undefined }, read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (options.strict || !MemoryError.isInstance(error)) {
-      throw error;
-    }
-    report(options.onEvent, { type: "record_skipped", sessionId: options.sessionId, position: options.position, error });
-    return undefined;
+/** Throws on where a record must not be skipped. */
+function reportSkipped(error: unknown, { strict, onEvent, sessionId, position }: DecodeOptions & { readonly position: number | undefined }): void {
+  if (strict || !MemoryError.isInstance(error)) {
+    throw error;
   }
+  report(onEvent, { type: "record_skipped", sessionId, position, error });
 }
