@@ -7,6 +7,7 @@ import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis-session-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
+import { Recounts } from "./recounts.js";
 
 /** Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}. One of `client`, `url`, `config` and `store` is required. */
 export interface RedisChatMemoryOptions extends RedisSessionStoreOptions {
@@ -46,6 +47,8 @@ export interface MemoryContext {
   readonly onDamage: "error" | "rebuild";
   readonly strict: boolean;
   readonly onEvent: MemoryEventHandler | undefined;
+  /** Counts that records lack; undefined where nothing counts. */
+  readonly recounts: Recounts | undefined;
   /** Reductions under way in the background. */
   readonly pending: Set<Promise<unknown>>;
 }
@@ -91,6 +94,7 @@ export function createMemoryContext(owner: string, options: RedisChatMemoryOptio
     throw new ConfigurationError(surplus, `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`);
   }
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
+  const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
     ...checked,
     onEvent: checked.onEvent,
@@ -98,7 +102,8 @@ export function createMemoryContext(owner: string, options: RedisChatMemoryOptio
     ownsStore: given === undefined,
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
     reducer: resolved,
-    tokenCounter: checked.tokenCounter ?? resolved?.tokenCounter,
+    tokenCounter,
+    recounts: tokenCounter && new Recounts(tokenCounter.id),
     pending: new Set(),
   };
 }

@@ -96,10 +96,12 @@ function leaseMs(context: MemoryContext): number {
 async function reduceOnce(target: ReductionTarget, stored: SessionView, config?: RunnableConfig): Promise<ReductionOutcome | "stale"> {
   const { sessionId, context } = target;
   const view = decodeView(stored, { ...context, sessionId });
+  const noteCounts = context.recounts?.apply(sessionId, view);
   const outcome = await context.reducer!.reduceWithOutcome(
     view.entries.map(({ message }) => message),
     config,
   );
+  await noteCounts?.();
   const plan = outcome.changed ? await planCommit(view, outcome.messages, context.tokenCounter) : undefined;
   if (plan === undefined) {
     if (outcome.error !== undefined) {

@@ -19,13 +19,18 @@ export function rememberTokens(message: BaseMessage, counterId: string, tokens: 
   known.set(counterId, tokens);
 }
 
+/** The count that is known of a message, without asking a counter. */
+export function knownCount(message: BaseMessage, counterId: string): number | Promise<number> | undefined {
+  return counts.get(message)?.get(counterId);
+}
+
 /**
  * Tokens of a message; the counter is asked once per message object, whatever the number of callers.
  *
  * @throws ConfigurationError if the counter gives something that is no count: a reduction by it would remove the wrong messages.
  */
 export function countOf(counter: TokenCounter, message: BaseMessage): number | Promise<number> {
-  const known = counts.get(message)?.get(counter.id);
+  const known = knownCount(message, counter.id);
   if (known !== undefined) {
     return known;
   }
