@@ -36,7 +36,7 @@ for offset, i in ipairs(fresh) do
   local record, position = ARGV[firstRecord + i], s.next + offset - 1
   added[offset] = record
   entries[2 * offset - 1] = ARGV[2]:sub(16 * i - 15, 16 * i - 6)
-  entries[2 * offset] = ARGV[2]:sub(16 * i - 5, 16 * i) .. string.format('%.0f', position)
+  entries[2 * offset] = ARGV[2]:sub(16 * i - 5, 16 * i) .. position
   s.rounds = s.rounds + (beginsRound(record) and 1 or 0)
   total = total and total + request.tokens[i]
 end
