@@ -259,6 +259,34 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored()).toEqual(["go", "done"]);
   });
 
+  it("adds nothing when a job is retried, although the model answers anew, and does not show the model its question twice", async () => {
+    for (const [input, turnId] of [
+      ["go", "job-8"],
+      [human("go", "message-8"), undefined],
+    ] as const) {
+      const { memory, stored } = newMemory();
+      await memory.history("ann").addMessages([human("before"), ai("yes")]);
+      let answers = 0;
+      const model = new ScriptedModel(() => `answer ${(answers += 1)}`);
+      const agent = withRedisMemory(model, { memory });
+      const config = { configurable: { sessionId: "ann", turnId } };
+      await agent.invoke(input, config);
+      expect((await agent.invoke(input, config)).text).toBe("answer 2");
+      expect(await stored()).toEqual(["before", "yes", "go", "answer 1"]);
+      expect(model.sent[1]!.map(({ text }) => text)).toEqual(["before", "yes", "go"]);
+    }
+  });
+
+  it("stores the answer to a message that was stored before the run", async () => {
+    const { memory, stored } = newMemory();
+    const question = human("go", "message-9");
+    await memory.history("ann").addMessages([question]);
+    const model = echoModel();
+    await withRedisMemory(model, { memory }).invoke([question], session);
+    expect(model.sent[0]!.map(({ text }) => text)).toEqual(["go"]);
+    expect(await stored()).toEqual(["go", "reply to go"]);
+  });
+
   it("makes an interrupted tool call acceptable to the model, and leaves the stored messages as they are", async () => {
     const { memory, events } = newMemory();
     await memory.history("ann").addMessages([human("go"), aiCalls("c1")]);

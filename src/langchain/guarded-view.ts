@@ -3,16 +3,22 @@ import { repairConversation } from "../conversation/structure/index.js";
 import { report } from "../events.js";
 import { sessionOf, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 
+/** A view and what the user brings to it. */
+export interface GuardRequest {
+  readonly history: RedisChatMessageHistory;
+  readonly view: readonly BaseMessage[];
+  readonly brought: readonly BaseMessage[];
+}
+
 /**
- * The session's view as it can stand before the messages that the user brings: what providers would refuse is repaired and reported.
+ * The view as it can stand before the messages that the user brings: what providers would refuse is repaired and reported.
  *
  * The repair sees both, because a tool result that the user brings answers a call at the end of the view. What the user brings is never changed.
  */
-export async function guardedView(history: RedisChatMessageHistory, brought: readonly BaseMessage[]): Promise<BaseMessage[]> {
-  const view = await history.getMessages();
+export function guardedView({ history, view, brought }: GuardRequest): BaseMessage[] {
   const { messages, repairs } = repairConversation([...view, ...brought], { profile: "langchain" });
   if (repairs.length === 0) {
-    return view;
+    return [...view];
   }
   const before = messages.length - brought.length;
   const intact = brought.every((message, index) => messages[before + index] === message);

@@ -7,6 +7,8 @@ import { ConfigurationError } from "../errors.js";
 import { objectWith, parseOptions } from "../options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { messageIdOf } from "../codec/index.js";
+import { roleOf } from "../conversation/roles.js";
 import { inputMessages, newMessages, outputMessages, type ChainInput } from "./chain-messages.js";
 import { guardedView } from "./guarded-view.js";
 
@@ -43,7 +45,8 @@ const optionsSchema = z.strictObject({
  *
  * Unlike `RunnableWithMessageHistory` it rejects when the turn could not be stored, keeps the sessions of a `batch` apart, reads once, and loses
  * no message under a second writer. A run that fails, is aborted, or whose stream is not read to its end stores nothing. The session comes from
- * `configurable.sessionId`; `configurable.turnId` names the turn, which makes the retry of a job safe. What the runnable gets is repaired where
+ * `configurable.sessionId`. A retry of a turn that is in the view already (the same `configurable.turnId`, or messages with the same ids) runs on what
+ * came before it and adds nothing. What the runnable gets is repaired where
  * providers would refuse it (an interrupted tool call, for example) and reported to `onEvent`; what is stored stays as it was.
  *
  * @throws ConfigurationError when no session is named; StoreError and ConflictError from the write.
@@ -61,6 +64,8 @@ export function withRedisMemory<Output>(
 interface Turn {
   readonly history: RedisChatMessageHistory;
   readonly turnId: string | undefined;
+  /** True for the retry of a turn that is stored with its answer: it runs again on what came before it, and nothing is stored twice. */
+  readonly isStored: boolean;
   /** What the user brings. */
   readonly brought: readonly BaseMessage[];
   /** All that the runnable sees of the conversation. */
@@ -129,11 +134,12 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     const { memory, inputMessagesKey, historyMessagesKey } = this.options;
     const history = memory.history(this.sessionOf(config));
     const brought = inputMessages(input, inputMessagesKey);
-    const view = await guardedView(history, brought);
+    const turnId = textOrUndefined(config.configurable?.["turnId"]);
+    const { before, isStored } = beforeTurn({ view: await history.getMessages(), brought, turnId });
+    const view = guardedView({ history, view: before, brought });
     const sent = [...view, ...brought];
-    const turnId: unknown = config.configurable?.["turnId"];
     const forRunnable = this.inputWith({ input, view, sent, key: historyMessagesKey ?? inputMessagesKey });
-    return { history, brought, sent, input: forRunnable, turnId: typeof turnId === "string" ? turnId : undefined };
+    return { history, turnId, isStored, brought, sent, input: forRunnable };
   }
 
   private inputWith({ input, view, sent, key }: { input: ChainInput; view: BaseMessage[]; sent: BaseMessage[]; key: string | undefined }): unknown {
@@ -147,6 +153,9 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
   private async store(turn: Turn, output: Output, config: Partial<RunnableConfig> | undefined): Promise<void> {
     // The caller of an aborted run has been answered already; storing now would contradict that answer.
     config?.signal?.throwIfAborted();
+    if (turn.isStored) {
+      return;
+    }
     const answered = newMessages(turn.sent, outputMessages(output, this.options.outputMessagesKey));
     await turn.history.append([...turn.brought, ...answered], turn.turnId === undefined ? {} : { turnId: turn.turnId });
   }
@@ -160,6 +169,24 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     }
     return found;
   }
+}
+
+interface TurnStart {
+  readonly view: readonly BaseMessage[];
+  readonly brought: readonly BaseMessage[];
+  readonly turnId: string | undefined;
+}
+
+/** The view up to the turn: all of it, but for the retry of a turn whose first message is in it already. */
+function beforeTurn({ view, brought, turnId }: TurnStart): { before: readonly BaseMessage[]; isStored: boolean } {
+  const [first] = brought;
+  const firstId = first && messageIdOf(first, { index: 0, ...(turnId !== undefined && { turnId }) });
+  const at = view.findIndex(({ id }) => id === firstId);
+  return at < 0 ? { before: view, isStored: false } : { before: view.slice(0, at), isStored: view.slice(at).some((message) => roleOf(message) === "ai") };
+}
+
+function textOrUndefined(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function childConfig(config: Partial<RunnableConfig> | undefined, runManager: CallbackManagerForChainRun | undefined): Partial<RunnableConfig> {
