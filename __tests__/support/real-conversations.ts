@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { ai, aiCalls, human, system, tool } from "./messages.js";
 
-const recorded = join(__dirname, "../../../shared/data/airline-trajectories.jsonl");
+/** The second file is not part of the repository: sixty conversations of a customer-service agent, where they are at hand. */
+const files = ["examples/data/recorded-conversations.jsonl", "../shared/data/airline-trajectories.jsonl"]
+  .map((path) => join(__dirname, "../..", path))
+  .filter((path) => existsSync(path));
 
-/** Recorded conversations where they are found, and always one with parallel and repeated calls. */
+/** The recorded conversations at hand, and one with parallel and repeated calls. */
 export function realConversations(): BaseMessage[][] {
   const own = [
     system("s"),
@@ -19,7 +22,7 @@ export function realConversations(): BaseMessage[][] {
       ai(`answer ${round}`),
     ]),
   ];
-  return existsSync(recorded) ? [own, ...readFileSync(recorded, "utf8").trim().split("\n").map(readConversation)] : [own];
+  return [own, ...files.flatMap((file) => readFileSync(file, "utf8").trim().split("\n").map(readConversation))];
 }
 
 function readConversation(line: string): BaseMessage[] {
