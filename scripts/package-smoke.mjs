@@ -110,10 +110,12 @@ function importedByExamples() {
   const specifiers = files.flatMap((name) =>
     [...readFileSync(join(examples, name), "utf8").matchAll(/(?:\bfrom|\bimport\(?)\s*"([^".][^"]*)"/g)].map((match) => match[1]),
   );
-  return specifiers
+  const names = specifiers
     .filter((name) => !name.startsWith("node:"))
     .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"))
     .filter((name) => name !== ownName);
+  // The newest LangGraph wants a newer core than the one in the lockfile; left to itself, npm looks for a way out for many minutes.
+  return names.includes("langchain") ? [...names, "@langchain/langgraph", "@langchain/langgraph-checkpoint"] : names;
 }
 
 function install(place, specifications) {

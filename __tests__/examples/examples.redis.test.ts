@@ -13,6 +13,7 @@ const points: Readonly<Record<string, RegExp>> = {
   "06-history-manager.ts": /^ {2}\[source13\] costs_0$/m,
   "07-openai-messages.ts": /^the same after JSON: true$/m,
   "08-validate-and-repair.ts": /^errors left: 0$/m,
+  "09-agent-middleware.ts": /^stored: human, ai, human, ai$/m,
 };
 
 const examples = readdirSync(join(__dirname, "../../examples")).filter((name) => /^\d\d-.*\.ts$/.test(name));
