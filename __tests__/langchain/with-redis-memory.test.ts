@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
@@ -285,6 +285,32 @@ describe("withRedisMemory, sessions and turns", () => {
     await withRedisMemory(model, { memory }).invoke([question], session);
     expect(model.sent[0]!.map(({ text }) => text)).toEqual(["go"]);
     expect(await stored()).toEqual(["go", "reply to go"]);
+  });
+
+  it("takes only what is new of a client that sends its whole history, and a system message that comes with every turn", async () => {
+    const { memory, stored } = newMemory();
+    const model = echoModel();
+    const agent = withRedisMemory(model, { memory });
+    const rules = new SystemMessage({ content: "Be kind.", id: "rules" });
+    await agent.invoke([rules, human("one", "q1")], session);
+    const answer = (await memory.history("ann").getMessages()).at(-1)!;
+    const asShown = new AIMessage({ content: `${answer.text} (edited by the client)`, id: answer.id! });
+    await agent.invoke([rules, human("one", "q1"), asShown, human("two", "q2")], session);
+    await agent.invoke([rules, human("three", "q3")], session);
+    expect(await stored()).toEqual(["Be kind.", "one", "reply to one", "two", "reply to two", "three", "reply to three"]);
+    expect(model.sent[1]!.map(({ text }) => text)).toEqual(["Be kind.", "one", "reply to one", "two"]);
+    expect(model.sent[2]!.map(({ text }) => text)).toEqual(["Be kind.", "one", "reply to one", "two", "reply to two", "three"]);
+    await agent.invoke([rules, human("three", "q3")], session);
+    expect(model.sent[3]!.map(({ text }) => text)).toEqual(model.sent[2]!.map(({ text }) => text));
+    expect(await stored()).toHaveLength(7);
+  });
+
+  it("takes a question without an id as a new one, however often it comes", async () => {
+    const { memory, stored } = newMemory();
+    const agent = withRedisMemory(echoModel(), { memory });
+    await agent.invoke("again", session);
+    await agent.invoke("again", session);
+    expect(await stored()).toEqual(["again", "reply to again", "again", "reply to again"]);
   });
 
   it("makes an interrupted tool call acceptable to the model, and leaves the stored messages as they are", async () => {

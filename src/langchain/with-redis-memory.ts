@@ -7,10 +7,9 @@ import { ConfigurationError } from "../errors.js";
 import { objectWith, parseOptions } from "../options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
-import { messageIdOf } from "../codec/index.js";
-import { roleOf } from "../conversation/roles.js";
 import { inputMessages, newMessages, outputMessages, type ChainInput } from "./chain-messages.js";
 import { guardedView } from "./guarded-view.js";
+import { startTurn } from "./turn-start.js";
 
 /** Options of {@link withRedisMemory}; the keys mean the same as in `RunnableWithMessageHistory`. */
 export interface WithRedisMemoryOptions {
@@ -66,8 +65,8 @@ interface Turn {
   readonly turnId: string | undefined;
   /** True for the retry of a turn that is stored with its answer: it runs again on what came before it, and nothing is stored twice. */
   readonly isStored: boolean;
-  /** What the user brings. */
-  readonly brought: readonly BaseMessage[];
+  /** What the user brings and is not stored yet. */
+  readonly fresh: readonly BaseMessage[];
   /** All that the runnable sees of the conversation. */
   readonly sent: readonly BaseMessage[];
   /** The runnable's input. */
@@ -135,11 +134,11 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     const history = memory.history(this.sessionOf(config));
     const brought = inputMessages(input, inputMessagesKey);
     const turnId = textOrUndefined(config.configurable?.["turnId"]);
-    const { before, isStored } = beforeTurn({ view: await history.getMessages(), brought, turnId });
-    const view = guardedView({ history, view: before, brought });
-    const sent = [...view, ...brought];
+    const { before, shown, fresh, isStored } = startTurn({ view: await history.getMessages(), brought, turnId });
+    const view = guardedView({ history, view: before, brought: shown });
+    const sent = [...view, ...shown];
     const forRunnable = this.inputWith({ input, view, sent, key: historyMessagesKey ?? inputMessagesKey });
-    return { history, turnId, isStored, brought, sent, input: forRunnable };
+    return { history, turnId, isStored, fresh, sent, input: forRunnable };
   }
 
   private inputWith({ input, view, sent, key }: { input: ChainInput; view: BaseMessage[]; sent: BaseMessage[]; key: string | undefined }): unknown {
@@ -157,7 +156,7 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
       return;
     }
     const answered = newMessages(turn.sent, outputMessages(output, this.options.outputMessagesKey));
-    await turn.history.append([...turn.brought, ...answered], turn.turnId === undefined ? {} : { turnId: turn.turnId });
+    await turn.history.append([...turn.fresh, ...answered], turn.turnId === undefined ? {} : { turnId: turn.turnId });
   }
 
   private sessionOf(config: Partial<RunnableConfig>): string {
@@ -169,20 +168,6 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     }
     return found;
   }
-}
-
-interface TurnStart {
-  readonly view: readonly BaseMessage[];
-  readonly brought: readonly BaseMessage[];
-  readonly turnId: string | undefined;
-}
-
-/** The view up to the turn: all of it, but for the retry of a turn whose first message is in it already. */
-function beforeTurn({ view, brought, turnId }: TurnStart): { before: readonly BaseMessage[]; isStored: boolean } {
-  const [first] = brought;
-  const firstId = first && messageIdOf(first, { index: 0, ...(turnId !== undefined && { turnId }) });
-  const at = view.findIndex(({ id }) => id === firstId);
-  return at < 0 ? { before: view, isStored: false } : { before: view.slice(0, at), isStored: view.slice(at).some((message) => roleOf(message) === "ai") };
 }
 
 function textOrUndefined(value: unknown): string | undefined {
