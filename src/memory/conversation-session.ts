@@ -126,13 +126,14 @@ export class ConversationSession {
     const counter = this.context.tokenCounter;
     const records: NewRecord[] = [];
     for (const [index, message] of messages.entries()) {
-      const id = messageIdOf(message, { index, ...(turnId !== undefined && { turnId }) });
+      const id = messageIdOf(message, { index, turnId });
       if (counter === undefined) {
         records.push(encodeMessage(message, { id }));
         continue;
       }
       const tokens = await countOf(counter, message);
-      records.push({ ...encodeMessage(message, { id, tokens: { [counter.id]: tokens } }), tokens });
+      const { digest, record } = encodeMessage(message, { id, tokens: { [counter.id]: tokens } });
+      records.push({ id, digest, record, tokens });
     }
     return records;
   }
@@ -142,10 +143,10 @@ export class ConversationSession {
     const request = {
       records,
       onConflict,
-      ...(ttlMs !== undefined && { ttlMs }),
-      ...(side && { side }),
-      ...(tokenCounter && { counter: tokenCounter.id }),
-      ...(reducer && autoReduce !== false && { viewLimit: reducer.viewLimit }),
+      ttlMs,
+      side,
+      counter: tokenCounter?.id,
+      viewLimit: autoReduce === false ? undefined : reducer?.viewLimit,
     };
     try {
       return await store.append(this.sessionId, request);

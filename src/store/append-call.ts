@@ -15,8 +15,10 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
 /** The arguments of the append script. */
 export function appendArguments(request: AppendRequest, plan: AppendPlan): (string | Buffer)[] {
   const side = sideArguments(request.side);
+  // Every field by name: spreading another object in takes longer than all the rest of this function.
   const scriptRequest = {
-    ...side.request,
+    sets: side.request.sets,
+    bound: side.request.bound,
     epoch: randomToken(),
     rev: randomToken(),
     count: plan.records.length,
@@ -42,9 +44,9 @@ export function appendResult(sessionId: string, { reply, request, plan }: { repl
   }
   const [appended, duplicates, found, next, epoch, view] = rest as [unknown, unknown, unknown[], unknown, string, unknown];
   const conflicts = [...plan.conflicts, ...found.map((index) => plan.indexes[Number(index)]!)].sort((a, b) => a - b);
-  const counts = { appended: Number(appended), duplicates: plan.duplicates + Number(duplicates), conflicts };
+  const result = { appended: Number(appended), duplicates: plan.duplicates + Number(duplicates), conflicts, next: Number(next), epoch };
   const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
-  return { ...counts, next: Number(next), epoch, ...(complete && { view: complete }) };
+  return complete === undefined ? result : { ...result, view: complete };
 }
 
 interface Refusal {

@@ -218,7 +218,7 @@ export class RedisSessionStore implements contract.SessionStore {
   }
 
   async #write(operation: string, sessionId: string, call: Pick<ScriptCall, "script" | "args">): Promise<unknown> {
-    const reply = await this.#script(operation, sessionId, { ...call, writes: true });
+    const reply = await this.#script(operation, sessionId, { script: call.script, args: call.args, writes: true });
     if (reply === "DAMAGED") {
       throw damaged(operation, sessionId);
     }
@@ -227,7 +227,8 @@ export class RedisSessionStore implements contract.SessionStore {
 
   async #script(operation: string, sessionId: string, call: Omit<ScriptCall, "keys"> & { keys?: readonly string[] }): Promise<unknown> {
     const { log, ids, state } = this.#keys(sessionId);
-    return this.#runner.run({ operation, sessionId }, { keys: [log, ids, state], ...call });
+    const { script, args, writes, keys = [log, ids, state] } = call;
+    return this.#runner.run({ operation, sessionId }, { script, keys, args, writes });
   }
 
   #keys(sessionId: string): SessionKeys {

@@ -41,8 +41,7 @@ export function planAppend(sessionId: string, request: AppendRequest, limits: Si
   checkSide(request.side);
   request.records.forEach(checkRecord);
   checkSizes(sessionId, request, limits);
-  const counted = request.counter !== undefined && request.records.every(({ tokens }) => tokens !== undefined);
-  return { ...withoutRepetitions(sessionId, request), counter: counted ? request.counter : undefined };
+  return withoutRepetitions(sessionId, request);
 }
 
 /** Refuses a commit whose numbers cannot be meant. */
@@ -130,9 +129,9 @@ function checkSizes(sessionId: string, { records, side }: AppendRequest, { maxMe
   }
 }
 
-function withoutRepetitions(sessionId: string, request: AppendRequest): Omit<AppendPlan, "counter"> {
+function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPlan {
   const digests = new Map<string, string>();
-  const plan = { records: [] as NewRecord[], indexes: [] as number[], duplicates: 0, conflicts: [] as number[] };
+  const plan = { records: [] as NewRecord[], indexes: [] as number[], duplicates: 0, conflicts: [] as number[], counter: counterOf(request) };
   request.records.forEach((record, index) => {
     const first = digests.get(record.id);
     if (first === undefined) {
@@ -148,6 +147,10 @@ function withoutRepetitions(sessionId: string, request: AppendRequest): Omit<App
     }
   });
   return plan;
+}
+
+function counterOf({ counter, records }: AppendRequest): string | undefined {
+  return records.every(({ tokens }) => tokens !== undefined) ? counter : undefined;
 }
 
 function checkAmount(option: string, value: unknown): void {

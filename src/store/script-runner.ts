@@ -127,7 +127,7 @@ export class ScriptRunner {
       return await Promise.race([answer, timeout]);
     } finally {
       clearTimeout(timer);
-      report(this.#options.onEvent, { type: "command", ...name, milliseconds: performance.now() - began });
+      report(this.#options.onEvent, { type: "command", operation: name.operation, sessionId: name.sessionId, milliseconds: performance.now() - began });
     }
   }
 }

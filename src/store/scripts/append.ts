@@ -44,7 +44,8 @@ local time, nextPosition, fields = now(), s.next + #fresh, {}
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 set('updated', time)
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', request.rev) end
-if #fresh > 0 then set('base', s.base); set('start', s.start); set('next', nextPosition); set('rounds', s.rounds) end
+if #fresh > 0 and not s.begun then set('base', s.base); set('start', s.start) end
+if #fresh > 0 then set('next', nextPosition); set('rounds', s.rounds) end
 if request.fence then set('fence', request.fence) end
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
 for i = 3, 2 + 2 * request.sets do fields[#fields + 1] = ARGV[i] end
@@ -56,7 +57,8 @@ inChunks('HSET', ids, entries)
 if #fresh == request.count then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
 local left = request.ttl or (s.length == 0 and #fresh > 0 and redis.call('PTTL', state) or -1)
 if left >= 0 then
-  for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, string.format('%.0f', time + left)) end
+  local at = string.format('%.0f', time + left)
+  for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, at) end
 end
 local exceeds = request.maxMessages and s.headCount + nextPosition - s.start > request.maxMessages
 if request.maxTokens then

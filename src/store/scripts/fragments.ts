@@ -3,14 +3,17 @@ export const viewFields = ["epoch", "rev", "base", "start", "next", "head", "hea
 
 const quotedViewFields = viewFields.map((field) => `'${field}'`).join(", ");
 
-/** Lua, for scripts with KEYS log, ids, state: `loadSession()`, all that scripts decide by. Fails on a key of the wrong type. */
+/**
+ * Lua, for scripts with KEYS log, ids, state: `loadSession()`, all that scripts decide by. Fails on a key of the wrong type. The head is left
+ * out: it may be long, and no write should take longer for that.
+ */
 export const loadSession = `
 local function loadSession()
-  local field = redis.call('HMGET', KEYS[3], ${quotedViewFields}, 'rounds', 'fence')
+  local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence')
   local s = {
     epoch = field[1] or '', rev = field[2] or '', base = tonumber(field[3] or 0), start = tonumber(field[4] or 0),
-    next = tonumber(field[5] or 0), begun = field[5] ~= false, head = field[6] or '', headCount = tonumber(field[7] or 0),
-    tokens = tonumber(field[8] or ''), counter = field[9] or '', rounds = tonumber(field[10] or 0), fence = tonumber(field[11] or 0)
+    next = tonumber(field[5] or 0), begun = field[5] ~= false, headCount = tonumber(field[6] or 0),
+    tokens = tonumber(field[7] or ''), counter = field[8] or '', rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0)
   }
   s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
   s.damaged = s.length ~= s.next - s.base or s.known < s.length

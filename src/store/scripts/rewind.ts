@@ -20,9 +20,9 @@ if s.rev == request.newRev then return 'REWOUND' end
 if s.damaged then return 'DAMAGED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'STALE' end
 if request.to < s.base then return 'RANGE' end
-local head, kept = s.head, request.to - s.base
-if request.to < s.start then head = '' end
-if kept == 0 and head == '' then
+local kept = request.to - s.base
+local headless = request.to < s.start or redis.call('HSTRLEN', state, 'head') == 0
+if kept == 0 and headless then
   redis.call('UNLINK', log, ids, state)
   return 'REWOUND'
 end
