@@ -1,0 +1,7 @@
+import { startFaultProxy } from "../../__tests__/support/fault-proxy.js";
+
+const [serverPort, milliseconds] = process.argv.slice(2).map(Number) as [number, number];
+const proxy = await startFaultProxy(serverPort);
+proxy.delayReplies(milliseconds);
+process.send!(proxy.url);
+process.once("disconnect", () => process.exit(0));

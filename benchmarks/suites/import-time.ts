@@ -1,0 +1,99 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { summarize, ratioOf, type Measured } from "../measure/statistics.js";
+import { atMost, comparisonTable, digits, time } from "../report/format.js";
+import type { Section, Setting, Table } from "../report/section.js";
+
+const folder = fileURLToPath(new URL("..", import.meta.url));
+
+const entries = {
+  "langchain-redis-memory": "langchain-redis-memory",
+  "@langchain/core/messages alone": "@langchain/core/messages",
+  "langchain-redis-memory/agent": "langchain-redis-memory/agent",
+  "@langchain/redis": "@langchain/redis",
+  "@langchain/community ioredis": "@langchain/community/stores/message/ioredis",
+};
+
+/** Time of importing, in processes of their own, and sizes of bundles. */
+export async function importSuite({ quick }: Setting): Promise<Section> {
+  const [wall, cpu] = importTimes(quick ? 1 : 15);
+  const against = ratioOf(wall![0]!, wall![1]!);
+  return {
+    title: "Import and bundle",
+    about: "Each import in a new Node.js process, ES modules, the file cache warm, all entries in turn. Bundles by esbuild, minified, for Node.js, with the peer dependencies (@langchain/*, ioredis, langchain) left outside; js-tiktoken's encodings are split off because they are loaded when first needed.",
+    tables: [
+      comparisonTable("Import", [
+        { name: "time", measured: wall! },
+        { name: "CPU time", measured: cpu! },
+      ]),
+      await bundles(),
+    ],
+    targets: [atMost("import of the main entry, against @langchain/core/messages alone", 1.3, against.value)],
+    headlines: [{ what: "import of the main entry", ours: time(wall![0]!.median), others: `${time(wall![1]!.median)} (@langchain/core/messages alone)`, difference: `${digits(against.value)} × as long` }],
+  };
+}
+
+function importTimes(rounds: number): Measured[][] {
+  const names = Object.keys(entries);
+  const wall = names.map((): number[] => []);
+  const cpu = names.map((): number[] => []);
+  for (let round = -1; round < rounds; round += 1) {
+    Object.values(entries).forEach((specifier, index) => {
+      const [elapsed, used] = importOnce(specifier);
+      if (round >= 0) {
+        wall[index]!.push(elapsed);
+        cpu[index]!.push(used);
+      }
+    });
+  }
+  return [wall, cpu].map((times) => names.map((name, index) => summarize(name, times[index]!)));
+}
+
+function importOnce(specifier: string): [number, number] {
+  const program = `
+    const cpu = process.cpuUsage(), begin = performance.now();
+    await import(${JSON.stringify(specifier)});
+    const elapsed = performance.now() - begin, { user, system } = process.cpuUsage(cpu);
+    process.stdout.write(JSON.stringify([elapsed, (user + system) / 1000]));
+    process.exit();`;
+  return JSON.parse(execFileSync(process.execPath, ["--input-type=module", "--eval", program], { cwd: folder, encoding: "utf8" })) as [number, number];
+}
+
+const bundled: Readonly<Record<string, string>> = {
+  "langchain-redis-memory, all": 'export * from "langchain-redis-memory"',
+  "RedisChatMessageHistory alone": 'export { RedisChatMessageHistory } from "langchain-redis-memory"',
+  "ChatHistoryTruncationReducer alone": 'export { ChatHistoryTruncationReducer } from "langchain-redis-memory"',
+  "@langchain/redis, its history alone": 'export { RedisChatMessageHistory } from "@langchain/redis"',
+  "@langchain/community, its ioredis history alone": 'export { RedisChatMessageHistory } from "@langchain/community/stores/message/ioredis"',
+};
+
+async function bundles(): Promise<Table> {
+  const rows: string[][] = [];
+  for (const [name, contents] of Object.entries(bundled)) {
+    const external = ["@langchain/core", "@langchain/core/*", "ioredis", "langchain", "@langchain/openai"];
+    const shared = { bundle: true, minify: true, format: "esm", platform: "node", splitting: true, outdir: "out", write: false, external } as const;
+    const { outputFiles, metafile } = await build({ stdin: { contents, resolveDir: folder, loader: "js" }, ...shared, metafile: true, logLevel: "error" });
+    const entry = Object.keys(metafile.outputs).find((path) => path.endsWith("stdin.js"))!;
+    const atStart = loadedAtStart(metafile.outputs, entry);
+    const total = outputFiles.reduce((sum, { contents: bytes }) => sum + bytes.length, 0);
+    rows.push([name, kilobytes(atStart), kilobytes(total)]);
+  }
+  return { title: "Bundles", head: ["", "loaded at start", "with what is loaded when needed"], rows };
+}
+
+type Outputs = Readonly<Record<string, { readonly bytes: number; readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[] }>>;
+
+function loadedAtStart(outputs: Outputs, entry: string, seen = new Set<string>()): number {
+  if (seen.has(entry)) {
+    return 0;
+  }
+  seen.add(entry);
+  const { bytes, imports } = outputs[entry]!;
+  const statics = imports.filter(({ kind, external }) => kind === "import-statement" && external !== true);
+  return statics.reduce((sum, { path }) => sum + loadedAtStart(outputs, path, seen), bytes);
+}
+
+function kilobytes(bytes: number): string {
+  return `${digits(bytes / 1000)} kB`;
+}

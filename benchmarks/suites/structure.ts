@@ -1,0 +1,43 @@
+import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { repairConversation, validateConversation } from "langchain-redis-memory";
+import { compute } from "../measure/compute.js";
+import { chartOf } from "../report/charts.js";
+import { comparisonTable, time, whole } from "../report/format.js";
+import type { Case, Section, Setting } from "../report/section.js";
+import { conversation } from "../setting/messages.js";
+
+/** Time of validating and repairing conversations of which one result in fifty is missing and one stands without a call. */
+export async function structureSuite({ quick }: Setting): Promise<Section> {
+  const lengths = quick ? [100, 1_000] : [1_000, 10_000, 100_000];
+  const cases: Case[] = [];
+  for (const length of lengths) {
+    const messages = broken(length);
+    const { repairs } = repairConversation(messages, { profile: "openai" });
+    if (repairs.length === 0) {
+      throw new Error("There was nothing to repair.");
+    }
+    const computations = [
+      { name: "validate, profile openai", run: () => validateConversation(messages, { profile: "openai" }) },
+      { name: "repair, profile openai", run: () => repairConversation(messages, { profile: "openai" }) },
+      { name: "repair, profile anthropic", run: () => repairConversation(messages, { profile: "anthropic" }) },
+    ];
+    cases.push({ name: whole(length), measured: await compute(computations, { turns: quick ? 1 : 4, milliseconds: quick ? 5 : 150 }) });
+  }
+  const longest = cases.at(-1)!;
+  return {
+    title: "Validation and repair",
+    about: "None of the peers has the like; the times are to show that they are linear.",
+    tables: [comparisonTable("By number of messages", cases)],
+    charts: [chartOf("Validation and repair", "messages", { cases, xs: lengths })],
+    headlines: [{ what: `validation, and repair, of ${longest.name} messages`, ours: longest.measured.slice(0, 2).map(({ median }) => time(median)).join(", "), others: "–", difference: "linear" }],
+  };
+}
+
+function broken(length: number): BaseMessage[] {
+  return conversation(length).flatMap((message, index) => {
+    if (index % 200 === 2) {
+      return [];
+    }
+    return index % 200 === 103 ? [message, new ToolMessage({ id: `orphan-${index}`, tool_call_id: `nobody-${index}`, content: "lost" })] : [message];
+  });
+}
