@@ -4,7 +4,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { interleave, type Runner } from "../measure/interleave.js";
 import { ratioOf, type Measured } from "../measure/statistics.js";
 import { chartOf } from "../report/charts.js";
-import { atLeast, atMost, comparisonTable, digits, time } from "../report/format.js";
+import { atLeast, atMost, comparisonTable } from "../report/format.js";
+import { timeHeadline } from "../report/headlines.js";
 import type { Case, Section, Setting } from "../report/section.js";
 import { listElements, names, openContenders, sessionTTL, type Contender } from "../setting/contenders.js";
 import { conversation } from "../setting/messages.js";
@@ -94,14 +95,10 @@ async function closeAll(contenders: readonly Contender[], client: Redis): Promis
 function section({ bySize, byLatency, byLength }: { bySize: Case[]; byLatency: Case[]; byLength: Case }): Section {
   const ten = bySize[sizes.indexOf(10)]!.measured;
   const slow = byLatency[latencies.indexOf(1)]!.measured;
-  const fasterPeer = (measured: readonly Measured[]) => Math.min(...measured.slice(1, 3).map((peer) => peer.median)) / measured[0]!.median;
+  const peers = (measured: readonly Measured[]) => measured.slice(1, 3).map(({ median }) => median);
+  const fasterPeer = (measured: readonly Measured[]) => Math.min(...peers(measured)) / measured[0]!.median;
   const [first, last] = [byLength.measured[0]!, byLength.measured.at(-1)!];
-  const line = (what: string, measured: readonly Measured[]) => ({
-    what,
-    ours: time(measured[0]!.median),
-    others: measured.slice(1, 3).map((peer) => time(peer.median)).join(", "),
-    difference: `${digits(fasterPeer(measured))} × faster`,
-  });
+  const line = (what: string, measured: readonly Measured[]) => timeHeadline({ what, ours: measured[0]!.median, others: peers(measured) });
   return {
     title: "Append",
     about:

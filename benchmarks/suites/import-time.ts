@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { summarize, ratioOf, type Measured } from "../measure/statistics.js";
-import { atMost, comparisonTable, digits, time } from "../report/format.js";
+import { atMost, comparisonTable, digits } from "../report/format.js";
+import { timeHeadline } from "../report/headlines.js";
 import type { Section, Setting, Table } from "../report/section.js";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
@@ -30,7 +31,7 @@ export async function importSuite({ quick }: Setting): Promise<Section> {
       await bundles(),
     ],
     targets: [atMost("import of the main entry, against @langchain/core/messages alone", 1.3, against.value)],
-    headlines: [{ what: "import of the main entry", ours: time(wall![0]!.median), others: `${time(wall![1]!.median)} (@langchain/core/messages alone)`, difference: `${digits(against.value)} × as long` }],
+    headlines: [timeHeadline({ what: "import of the main entry", ours: wall![0]!.median, others: [wall![1]!.median], note: "@langchain/core/messages alone" })],
   };
 }
 

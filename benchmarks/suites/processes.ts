@@ -4,6 +4,7 @@ import { Redis } from "ioredis";
 import type { Task } from "../children/client-process.js";
 import { quantile } from "../measure/statistics.js";
 import { digits, whole } from "../report/format.js";
+import { rateHeadline } from "../report/headlines.js";
 import type { Section, Setting } from "../report/section.js";
 import { names } from "../setting/contenders.js";
 
@@ -60,13 +61,12 @@ function section(counts: readonly number[], lines: readonly number[][][]): Secti
     return [String(counts[line]), ...shown, ...others.map((other) => `${digits(ours! / other)} ×`)];
   });
   const [ours, ...others] = medians.at(-1)!;
-  const difference = `${digits(ours! / Math.max(...others))} × as many`;
   const head = ["processes", ...contenders, ...contenders.slice(1).map((name) => `${names.ours} / ${name}`)];
   return {
     title: "Many processes",
     about:
       "Turns a second (a read and a write of two messages with a time to live) of several client processes, eight sessions at once in each, on one server; median and range of the repeats. Clients and server share the machine's cores.",
     tables: [{ title: "Turns a second, by number of client processes", head, rows }],
-    headlines: [{ what: `turns a second, ${counts.at(-1)} client processes`, ours: whole(ours!), others: others.map(whole).join(", "), difference }],
+    headlines: [rateHeadline({ what: `turns a second, ${counts.at(-1)} client processes`, ours: ours!, others })],
   };
 }

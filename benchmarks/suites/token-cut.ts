@@ -4,7 +4,8 @@ import { ClearToolUsesEdit, contextEditingMiddleware, summarizationMiddleware } 
 import { ChatHistoryTokenReducer, ChatHistoryToolResultReducer, InMemorySessionStore, RedisChatMemory, tiktokenCounter } from "langchain-redis-memory";
 import { interleave, type Runner } from "../measure/interleave.js";
 import { summarize, type Measured } from "../measure/statistics.js";
-import { atLeast, comparisonTable, digits, time, whole } from "../report/format.js";
+import { atLeast, comparisonTable, whole } from "../report/format.js";
+import { timeHeadline } from "../report/headlines.js";
 import type { Case, Section, Setting } from "../report/section.js";
 import { names } from "../setting/contenders.js";
 import { conversation } from "../setting/messages.js";
@@ -114,8 +115,8 @@ function section(cases: readonly Case[], edits: readonly Case[], lengths: readon
       atLeast(`token cut at ${name} messages with stored counts, against trimMessages`, 5_000, of(trim) / of(stored)),
     ],
     headlines: [
-      { what: `cut of ${name} messages to ${whole(maxTokens)} tokens`, ours: time(of(fresh)), others: `${time(of(trim))} (trimMessages)`, difference: `${digits(of(trim) / of(fresh))} × faster` },
-      { what: "the same with the counts that the history stored", ours: time(of(stored)), others: `${time(of(trim))} (trimMessages)`, difference: `${digits(of(trim) / of(stored))} × faster` },
+      timeHeadline({ what: `cut of ${name} messages to ${whole(maxTokens)} tokens`, ours: of(fresh), others: [of(trim)], note: "trimMessages" }),
+      timeHeadline({ what: "the same with the counts that the history stored", ours: of(stored), others: [of(trim)], note: "trimMessages" }),
     ],
   };
 }

@@ -3,10 +3,15 @@ import { fileURLToPath } from "node:url";
 import { trimMessages, type BaseMessage } from "@langchain/core/messages";
 import { ChatHistoryTokenReducer, ChatHistoryTruncationReducer, MessageHistory, tiktokenCounter, type ChatHistoryReducer, type TokenCounter } from "langchain-redis-memory";
 import { digits, whole } from "../report/format.js";
+import { countHeadline } from "../report/headlines.js";
 import type { Section, Setting } from "../report/section.js";
 
 /** What a token costs that the provider has in its prompt cache, against one that it has not. */
 const cachedPrice = 0.1;
+
+// The two to compare: both keep the user's last message in every request, which trimMessages does not.
+const targetMaximum = "token reducer, target = maximum";
+const targetDefault = "token reducer, target 75 % (default)";
 
 type Count = (message: BaseMessage) => number;
 
@@ -77,8 +82,8 @@ const policies: readonly Policy[] = [
         return trimmed.filter((message) => message !== undefined);
       }),
   },
-  committed("token reducer, target = maximum", (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: maxTokens })),
-  committed("token reducer, target 75 % (default)", (maxTokens) => new ChatHistoryTokenReducer({ maxTokens })),
+  committed(targetMaximum, (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: maxTokens })),
+  committed(targetDefault, (maxTokens) => new ChatHistoryTokenReducer({ maxTokens })),
   committed("token reducer, target 50 %", (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: Math.max(1, Math.floor(maxTokens / 2)) })),
   committed("last 12 messages, no threshold", () => new ChatHistoryTruncationReducer({ targetCount: 12 })),
   committed("last 12 messages, threshold 8", () => new ChatHistoryTruncationReducer({ targetCount: 12, thresholdCount: 8 })),
@@ -152,7 +157,7 @@ function section(bills: readonly Bill[], conversations: readonly BaseMessage[][]
     const share = bill.sent === 0 ? 0 : (100 * bill.cached) / bill.sent;
     return [name, whole(bill.sent), `${digits(share)} %`, whole(bill.cuts), whole(bill.unasked), whole(cost(bill)), `${digits(cost(bill) / cost(bills[0]!))} ×`];
   });
-  const [trimmed, reduced] = [bills[1]!, bills[3]!];
+  const costOf = (name: string) => cost(bills[policies.findIndex((policy) => policy.name === name)]!);
   return {
     title: "Tokens billed",
     about:
@@ -160,12 +165,12 @@ function section(bills: readonly Bill[], conversations: readonly BaseMessage[][]
       `a cached token is billed at ${cachedPrice * 100} % of the price of another. Providers cache only from some length on (1,024 tokens at OpenAI), which is left out here; so are answers.`,
     tables: [{ title: "Prompt tokens", head: ["", "sent", "of these cached", "prefixes broken", "without the user's last message", "billed", "against never cut"], rows }],
     headlines: [
-      {
-        what: "prompt tokens billed for recorded conversations within half their size",
-        ours: whole(cost(reduced)),
-        others: `${whole(cost(trimmed))} (trimMessages at each call)`,
-        difference: `${digits(cost(trimmed) / cost(reduced))} × fewer`,
-      },
+      countHeadline({
+        what: "prompt tokens billed for recorded conversations, target 75 % of the budget",
+        ours: costOf(targetDefault),
+        others: [costOf(targetMaximum)],
+        note: "the same with target = maximum",
+      }),
     ],
   };
 }

@@ -6,7 +6,8 @@ import { Redis } from "ioredis";
 import { RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
 import { interleave, type Runner } from "../measure/interleave.js";
 import { chartOf } from "../report/charts.js";
-import { comparisonTable, digits, time } from "../report/format.js";
+import { comparisonTable } from "../report/format.js";
+import { timeHeadline } from "../report/headlines.js";
 import type { Case, Section, Setting } from "../report/section.js";
 import { names, openContenders, sessionTTL, type Contender } from "../setting/contenders.js";
 import { conversation, sentence } from "../setting/messages.js";
@@ -25,8 +26,7 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
     cases.push({ name: `${latency} ms`, measured: await compareTurns(network.url, quick ? 2 : { 0: 200, 1: 120, 5: 40 }[latency]!) });
     network.stop();
   }
-  const slow = cases[1]!.measured;
-  const faster = Math.min(slow[1]!.median, slow[2]!.median);
+  const [ours, ...peers] = cases[1]!.measured.map(({ median }) => median);
   return {
     title: "A turn of a chain",
     about:
@@ -34,14 +34,7 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
       "What LangChain itself costs is in all of them. Latency is added to each reply by a proxy; 0 ms goes through it too.",
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
     charts: [chartOf("A turn by network latency", "latency in ms, plus 1", { cases, xs: latencies.map((latency) => latency + 1) })],
-    headlines: [
-      {
-        what: "a turn of a chain at 1 ms of network latency",
-        ours: time(slow[0]!.median),
-        others: slow.slice(1).map(({ median }) => time(median)).join(", "),
-        difference: `${digits(faster / slow[0]!.median)} × faster`,
-      },
-    ],
+    headlines: [timeHeadline({ what: "a turn of a chain at 1 ms of network latency", ours: ours!, others: peers })],
   };
 }
 

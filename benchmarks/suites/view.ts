@@ -3,7 +3,8 @@ import { Redis } from "ioredis";
 import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
 import { interleave, type Runner } from "../measure/interleave.js";
 import { chartOf } from "../report/charts.js";
-import { atMost, comparisonTable, digits, time, whole } from "../report/format.js";
+import { atMost, comparisonTable, whole } from "../report/format.js";
+import { timeHeadline } from "../report/headlines.js";
 import type { Case, Section, Setting } from "../report/section.js";
 import { names, openContenders, sessionTTL, type Contender } from "../setting/contenders.js";
 import { conversation } from "../setting/messages.js";
@@ -72,6 +73,7 @@ function section({ cases, windows, lengths }: { cases: Case[]; windows: Case; le
   const against = cases.map(({ measured }) => measured[0]!.median / Math.min(measured[1]!.median, measured[2]!.median));
   const [shortest, longest] = [windows.measured[0]!.median, windows.measured.at(-1)!.median];
   const { measured: read } = cases.at(-1)!;
+  const peers = [read[1]!.median, read[2]!.median];
   const chart = chartOf("Read by length of the history", "messages in the log", { cases, xs: lengths });
   const window = { name: windowName, points: windows.measured.map(({ median }, index) => [lengths[index + 1]!, median] as const) };
   return {
@@ -86,12 +88,8 @@ function section({ cases, windows, lengths }: { cases: Case[]; windows: Case; le
       atMost("windowed read at the longest history, against one at 100", 1.3, longest / shortest),
     ],
     headlines: [
-      headline(`read of ${cases.at(-1)!.name} messages, all of them`, read[0]!.median, [read[1]!.median, read[2]!.median]),
-      headline(`the ${windowSize} newest of ${cases.at(-1)!.name}`, longest, [read[1]!.median, read[2]!.median]),
+      timeHeadline({ what: `read of ${cases.at(-1)!.name} messages, all of them`, ours: read[0]!.median, others: peers }),
+      timeHeadline({ what: `the ${windowSize} newest of ${cases.at(-1)!.name}`, ours: longest, others: peers }),
     ],
   };
-}
-
-function headline(what: string, ours: number, peers: readonly number[]) {
-  return { what, ours: time(ours), others: peers.map(time).join(", "), difference: `${digits(Math.min(...peers) / ours)} × faster` };
 }
