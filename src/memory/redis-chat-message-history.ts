@@ -82,7 +82,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   /**
    * Runs the reducer now and stores the smaller view; the transcript stays.
    *
-   * @throws ConfigurationError without a reducer; ConflictError `stale` if other processes kept changing the view; what the reducer throws.
+   * @throws ConfigurationError without a reducer; ConflictError `stale` while another process reduces the session, or if others kept changing the view; what the reducer throws.
    */
   reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
     return this.session.reduceView(config);

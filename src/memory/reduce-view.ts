@@ -10,7 +10,6 @@ import { decodeView, type DecodedView } from "./view.js";
 
 const pageSize = 1000;
 const attempts = 3;
-const defaultLeaseMs = 120_000;
 
 /** A session whose view is to be reduced. */
 export interface ReductionTarget {
@@ -21,32 +20,38 @@ export interface ReductionTarget {
 /**
  * Reduces the view and commits the result; a view that another process changed meanwhile is read and reduced again.
  *
- * @throws ConflictError `stale` after three lost races; what the reducer throws.
+ * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease; what the reducer throws.
  */
 export async function reduceAndCommit(target: ReductionTarget, config?: RunnableConfig): Promise<ReductionOutcome> {
-  return withLease(target, async () => {
+  const { sessionId, context } = target;
+  const result = await underLease(target, async () => {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      const outcome = await reduceOnce(target, await target.context.store.readView(target.sessionId), config);
+      const outcome = await reduceOnce(target, await context.store.readView(sessionId), config);
       if (outcome !== "stale") {
         return outcome;
       }
     }
-    throw new ConflictError("Another process reduced or rewound this session meanwhile, three times over; try again.", {
-      code: "stale",
-      sessionId: target.sessionId,
-    });
+    return "stale";
   });
+  if (result === "taken") {
+    throw new ConflictError("Another process is reducing this session now; try again when it is done.", { code: "stale", sessionId });
+  }
+  if (result === "stale") {
+    throw new ConflictError("Another process reduced or rewound this session meanwhile, three times over; try again.", { code: "stale", sessionId });
+  }
+  return result;
 }
 
 /**
- * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries again.
+ * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries again. Does nothing while another
+ * process reduces the session under a lease.
  */
 export async function reduceAfterWrite(target: ReductionTarget, view: SessionView): Promise<void> {
   const { sessionId, context } = target;
   try {
-    if (context.reducer?.requiresLease === true) {
-      await reduceUnderLease(target);
-    } else if ((await reduceOnce(target, view)) === "stale") {
+    // Under a lease the view is read again: the last holder may have reduced it since.
+    const read = async () => (context.reducer!.requiresLease ? context.store.readView(sessionId) : view);
+    if ((await underLease(target, async () => reduceOnce(target, await read()))) === "stale") {
       report(context.onEvent, { type: "reduction_stale", sessionId });
     }
   } catch (error) {
@@ -54,43 +59,21 @@ export async function reduceAfterWrite(target: ReductionTarget, view: SessionVie
   }
 }
 
-/** Where a reduction costs money, one process at a time pays; it reads the view again, since the last holder may have reduced it. */
-async function reduceUnderLease(target: ReductionTarget): Promise<void> {
-  const { store, onEvent } = target.context;
-  const lease = await store.acquireLease(target.sessionId, leaseMs(target.context));
-  if (lease === undefined) {
-    return;
-  }
-  try {
-    if ((await reduceOnce(target, await store.readView(target.sessionId))) === "stale") {
-      report(onEvent, { type: "reduction_stale", sessionId: target.sessionId });
-    }
-  } finally {
-    await store.releaseLease(target.sessionId, lease);
-  }
-}
-
-async function withLease<T>(target: ReductionTarget, reduce: () => Promise<T>): Promise<T> {
-  const { store, reducer } = target.context;
-  if (reducer?.requiresLease !== true) {
+/** Reduces; where the reduction costs money, as the one process that holds the session's lease, or not at all. */
+async function underLease<T>({ sessionId, context }: ReductionTarget, reduce: () => Promise<T>): Promise<T | "taken"> {
+  const { store, reducer } = context;
+  if (!reducer!.requiresLease) {
     return reduce();
   }
-  const lease = await store.acquireLease(target.sessionId, leaseMs(target.context));
+  const lease = await store.acquireLease(sessionId, reducer!.leaseMs);
   if (lease === undefined) {
-    throw new ConflictError("Another process is reducing this session now; try again when it is done.", {
-      code: "stale",
-      sessionId: target.sessionId,
-    });
+    return "taken";
   }
   try {
     return await reduce();
   } finally {
-    await store.releaseLease(target.sessionId, lease);
+    await store.releaseLease(sessionId, lease);
   }
-}
-
-function leaseMs(context: MemoryContext): number {
-  return context.reducer?.leaseMs ?? defaultLeaseMs;
 }
 
 async function reduceOnce(target: ReductionTarget, stored: SessionView, config?: RunnableConfig): Promise<ReductionOutcome | "stale"> {
