@@ -2,12 +2,14 @@ import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
 import { repairConversation } from "../conversation/structure/index.js";
-import { ConfigurationError } from "../errors.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { objectWith, parseOptions } from "../options.js";
+import { sessionIdOf, sessionIdSchema, type SessionIdOption } from "./session-id.js";
 
 /** LangGraph's id for "all messages"; written out so that this entry does not import LangGraph itself. */
 const allMessages = "__remove_all__";
+
+const sessionHint = 'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
 
 /** What a session can be named by: what the agent was invoked with. */
 export interface AgentRuntime {
@@ -20,7 +22,7 @@ export interface RedisMemoryMiddlewareOptions {
   /** Where the conversations are. */
   readonly memory: RedisChatMemory;
   /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
-  readonly sessionId?: string | ((runtime: AgentRuntime) => string | undefined);
+  readonly sessionId?: SessionIdOption<AgentRuntime>;
   /**
    * When messages are stored. `turn`: once, when the agent is done; a run that fails stores nothing. `step`: before each model call and at the end,
    * so that a failed run leaves what was said up to it. @default "turn"
@@ -30,12 +32,7 @@ export interface RedisMemoryMiddlewareOptions {
 
 const optionsSchema = z.strictObject({
   memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
-  sessionId: z
-    .custom<RedisMemoryMiddlewareOptions["sessionId"]>(
-      (value) => value === undefined || typeof value === "function" || (typeof value === "string" && value !== ""),
-      "must be a non-empty string or a function of the runtime",
-    )
-    .optional(),
+  sessionId: sessionIdSchema<AgentRuntime>("runtime"),
   persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("turn"),
 });
 
@@ -60,7 +57,11 @@ interface AgentState {
  */
 export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): AgentMiddleware {
   const { memory, persist, sessionId } = parseOptions("redisMemoryMiddleware", optionsSchema, options);
-  const historyOf = (runtime: AgentRuntime) => memory.history(sessionOf(runtime, sessionId));
+  const historyOf = (runtime: AgentRuntime) => {
+    const { configurable = {} } = runtime;
+    const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
+    return memory.history(sessionIdOf({ named, run: runtime, owner: "redisMemoryMiddleware", hint: sessionHint }));
+  };
   const store = async ({ messages, _memoryIds = [] }: AgentState, runtime: AgentRuntime) => {
     const loaded = new Set(_memoryIds);
     await historyOf(runtime).append(messages.filter(({ id }) => id === undefined || !loaded.has(id)));
@@ -88,15 +89,4 @@ function withoutKnown(messages: readonly BaseMessage[], view: readonly BaseMessa
   const ids = new Set(view.map(({ id }) => id));
   const known = messages.findLastIndex(({ id }) => id !== undefined && ids.has(id));
   return messages.slice(known + 1);
-}
-
-function sessionOf(runtime: AgentRuntime, sessionId: RedisMemoryMiddlewareOptions["sessionId"]): string {
-  const { configurable = {} } = runtime;
-  const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
-  const found = typeof named === "function" ? (named as (runtime: AgentRuntime) => unknown)(runtime) : named;
-  if (typeof found !== "string" || found === "") {
-    const hint = 'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
-    throw new ConfigurationError("sessionId", `redisMemoryMiddleware: the run names no session; ${hint}.`);
-  }
-  return found;
 }

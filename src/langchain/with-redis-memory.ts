@@ -3,12 +3,12 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { patchConfig, Runnable, RunnableLambda, type RunnableConfig, type RunnableLike } from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
 import { z } from "zod";
-import { ConfigurationError } from "../errors.js";
 import { objectWith, parseOptions } from "../options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { inputMessages, newMessages, outputMessages, type ChainInput } from "./chain-messages.js";
 import { guardedView } from "./guarded-view.js";
+import { sessionIdOf, sessionIdSchema, type SessionIdOption } from "./session-id.js";
 import { startTurn } from "./turn-start.js";
 
 /** Options of {@link withRedisMemory}; the keys mean the same as in `RunnableWithMessageHistory`. */
@@ -22,7 +22,7 @@ export interface WithRedisMemoryOptions {
   /** The key under which the runnable gets the history; without it, the history stands before the input messages. */
   readonly historyMessagesKey?: string;
   /** The session, or how to find it in the run's config. @default `configurable.sessionId` */
-  readonly sessionId?: string | ((config: RunnableConfig) => string | undefined);
+  readonly sessionId?: SessionIdOption<RunnableConfig>;
 }
 
 const key = z.string("must be a non-empty string").min(1, "must be a non-empty string").optional();
@@ -31,13 +31,10 @@ const optionsSchema = z.strictObject({
   inputMessagesKey: key,
   outputMessagesKey: key,
   historyMessagesKey: key,
-  sessionId: z
-    .custom<WithRedisMemoryOptions["sessionId"]>(
-      (value) => value === undefined || typeof value === "function" || (typeof value === "string" && value !== ""),
-      "must be a non-empty string or a function of the config",
-    )
-    .optional(),
+  sessionId: sessionIdSchema<RunnableConfig>("config"),
 });
+
+const sessionHint = 'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
 
 /**
  * A runnable with a memory: reads the session's view, runs, and stores the turn (what came in and what came out) in one write.
@@ -131,7 +128,8 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
 
   private async begin(input: ChainInput, config: Partial<RunnableConfig>): Promise<Turn> {
     const { memory, inputMessagesKey, historyMessagesKey } = this.options;
-    const history = memory.history(this.sessionOf(config));
+    const named: unknown = this.options.sessionId ?? config.configurable?.["sessionId"];
+    const history = memory.history(sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint }));
     const brought = inputMessages(input, inputMessagesKey);
     const turnId = textOrUndefined(config.configurable?.["turnId"]);
     const { before, shown, fresh, isStored } = startTurn({ view: await history.getMessages(), brought, turnId });
@@ -157,16 +155,6 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     }
     const answered = newMessages(turn.sent, outputMessages(output, this.options.outputMessagesKey));
     await turn.history.append([...turn.fresh, ...answered], turn.turnId === undefined ? {} : { turnId: turn.turnId });
-  }
-
-  private sessionOf(config: Partial<RunnableConfig>): string {
-    const { sessionId = config.configurable?.["sessionId"] as unknown } = this.options;
-    const found = typeof sessionId === "function" ? (sessionId as (config: RunnableConfig) => unknown)(config) : sessionId;
-    if (typeof found !== "string" || found === "") {
-      const hint = 'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
-      throw new ConfigurationError("sessionId", `withRedisMemory: the run names no session; ${hint}.`);
-    }
-    return found;
   }
 }
 
