@@ -1,4 +1,4 @@
-import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
@@ -145,6 +145,36 @@ describe("one summary that is carried forward", () => {
     const [first, second] = [await reducer.invoke(talk), await reducer.invoke([...talk])];
     expect(second).toEqual(first);
     expect(model.sent).toHaveLength(1);
+  });
+
+  it("is never that of another conversation that only looks the same: all that the model is told counts", async () => {
+    const model = writer();
+    const reducer = reducerOf(model);
+    const by = (name: string, city: string) => [
+      new HumanMessage({ content: "book it", name }),
+      new AIMessage({ content: "", tool_calls: [{ id: "c", name: "book", args: { city } }] }),
+      new ToolMessage({ content: "done", tool_call_id: "c" }),
+      ...talk.slice(6),
+    ];
+    await reducer.invoke(by("Ann", "Oslo"));
+    await reducer.invoke(by("Bob", "Oslo"));
+    await reducer.invoke(by("Bob", "Rome"));
+    expect([0, 1, 2].map((call) => /user (Ann|Bob)[^]*(Oslo|Rome)/.exec(told(model, call))?.slice(1))).toEqual([
+      ["Ann", "Oslo"],
+      ["Bob", "Oslo"],
+      ["Bob", "Rome"],
+    ]);
+  });
+
+  it("is written of messages with content and arguments that are no JSON, as far as they say anything", async () => {
+    const model = writer();
+    const loop: Record<string, unknown> = {};
+    loop["self"] = loop;
+    const odd = [null, ["plain", null, 7, { text: "of no type" }], { answer: 42 }, [{ type: "text", text: "marked" }, { type: "image_url" }]];
+    const messages = odd.map((content) => new HumanMessage({ content: content as unknown as MessageContent }));
+    const calls = [{ n: 1n }, loop].map((args, index) => ({ id: `c${index}`, name: "add", args }));
+    await reducerOf(model).invoke([...messages, new AIMessage({ content: "", tool_calls: calls }), tool("c0"), tool("c1"), ...talk.slice(6)]);
+    expect(told(model)).toContain("user: plain [unknown] [unknown] of no type\nuser: marked [image_url]\nassistant called add({\"n\":\"1\"})\nassistant called add(…)");
   });
 });
 

@@ -1,4 +1,4 @@
-import { ToolMessage } from "@langchain/core/messages";
+import { ToolMessage, type MessageContent } from "@langchain/core/messages";
 import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
@@ -32,6 +32,18 @@ describe("ChatHistoryToolResultReducer", () => {
     const message = new ToolMessage({ content, tool_call_id: "a", id: "t" });
     const result = await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), message]);
     expect(result![1]).toMatchObject({ content: "a cat: [image_url]", id: "t", tool_call_id: "a" });
+  });
+
+  it.each([
+    ["no content", null, null],
+    ["content that is no list", { answer: 42n }, null],
+    ["parts that are no blocks", [null, "plain ".repeat(20), 7], "[unknown] plain plain plai […]"],
+    ["values that JSON does not know", [{ type: "text", text: "a ".repeat(50), size: 1n }], "a a a a a a a a a a a a a […]"],
+  ])("takes a result with %s as it is stored", async (_, content, expected) => {
+    const message = tool("a");
+    message.content = content as unknown as MessageContent;
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 30 }).reduce([aiCalls("a"), message]);
+    expect(result?.[1]!.content ?? null).toBe(expected);
   });
 
   it("never cuts a character in half", async () => {

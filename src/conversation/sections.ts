@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { jsonText } from "./json-text.js";
 import { roleOf } from "./roles.js";
 import { stepsOf } from "./steps.js";
 
@@ -77,8 +78,8 @@ function chooseSystems(messages: readonly BaseMessage[], systems: readonly numbe
   }
   const seen = new Set<string>();
   const different = systems.filter((index) => {
-    const key = JSON.stringify(messages[index]!.content);
-    return !seen.has(key) && seen.add(key);
+    const key = jsonText(messages[index]!.content);
+    return key === undefined || (!seen.has(key) && seen.add(key));
   });
   return choice === "first" ? different.slice(0, 1) : different;
 }

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { jsonText } from "../conversation/json-text.js";
 import { roleOf } from "../conversation/roles.js";
 import { changeMessage } from "../conversation/structure/change-message.js";
 import { saysNothing } from "../conversation/structure/message-parts.js";
@@ -44,7 +45,8 @@ export class TextCleaner {
       return message;
     }
     const copy = this.#copies.get(message);
-    if (copy !== undefined && JSON.stringify(copy.content) === JSON.stringify(content)) {
+    const json = jsonText(content);
+    if (copy !== undefined && json !== undefined && jsonText(copy.content) === json) {
       return copy;
     }
     const changed = changeMessage(message, { content });

@@ -1,8 +1,9 @@
 import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../conversation/graphemes.js";
+import { blockText, contentText, textOf } from "../conversation/text.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { blockText, textOf, withContent } from "./tool-message.js";
+import { withContent } from "./tool-message.js";
 
 /** Stands at the end of a tool result that was clipped; the transcript keeps the whole. */
 export const clipMarker = "\n[shortened to fit the context window]";
@@ -42,9 +43,9 @@ async function clipToTokens(
   message: ToolMessage,
   { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
 ): Promise<ToolMessage | undefined> {
-  const length = textOf(message.content).length;
+  const length = textOf(message).length;
   const smallest = withTextUpTo(message, 0);
-  if (textOf(smallest.content).length >= length || (await countOf(counter, smallest)) >= (await countOf(counter, message))) {
+  if (textOf(smallest).length >= length || (await countOf(counter, smallest)) >= (await countOf(counter, message))) {
     return undefined;
   }
   const cuts = await cutsWithin(ownTextOf(message.content), { allowed: allowed - (await countOf(counter, smallest)), counter });
@@ -52,7 +53,7 @@ async function clipToTokens(
   let [low, high] = [0, cuts.length - 1];
   while (low <= high) {
     const clipped = withTextUpTo(message, cuts[candidate]!);
-    if (textOf(clipped.content).length < length && (await countOf(counter, clipped)) <= allowed) {
+    if (textOf(clipped).length < length && (await countOf(counter, clipped)) <= allowed) {
       [fits, low] = [clipped, candidate + 1];
     } else {
       high = candidate - 1;
@@ -83,7 +84,7 @@ async function cutsWithin(text: string, { allowed, counter }: { readonly allowed
 
 /** The text of content, without a marker of ours. */
 function ownTextOf(content: MessageContent): string {
-  const text = textOf(content);
+  const text = contentText(content);
   return text.endsWith(clipMarker) ? text.slice(0, -clipMarker.length) : text;
 }
 

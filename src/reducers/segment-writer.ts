@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { SummarizationSettings } from "./summarization-options.js";
 import { Summarizer, type SummaryTask } from "./summarizer.js";
-import { SummaryCache } from "./summary-cache.js";
-import { summaryMessage } from "./summary-message.js";
+import { SummaryCache, type SummaryOrigin } from "./summary-cache.js";
+import { summaryMessage, summaryText } from "./summary-message.js";
 
 /** The summaries that stand before the rest of the conversation from now on. */
 export interface WrittenSummaries {
@@ -83,18 +83,24 @@ export class SegmentWriter {
       made,
       newest: made[made.length - 1]!,
       source: tasks.map((task) => this.#summarizer.sourceText(task)).join("\n"),
-      forget: () => tasks.forEach((task) => this.#cache.delete(task)),
+      forget: () => tasks.forEach((task) => this.#cache.delete(this.#originOf(task))),
     };
   }
 
   async #summaryOf(task: SummaryTask, config: RunnableConfig | undefined): Promise<BaseMessage> {
-    const known = this.#cache.get(task);
+    const origin = this.#originOf(task);
+    const known = this.#cache.get(origin);
     if (known !== undefined) {
       return known;
     }
     const text = await this.#summarizer.summarize(task, config);
     const summary = summaryMessage(text, { role: this.#settings.summaryRole, source: task });
-    this.#cache.set(task, summary);
+    this.#cache.set(origin, summary);
     return summary;
+  }
+
+  #originOf(task: SummaryTask): SummaryOrigin {
+    const ids = [...task.replaced, ...task.covered].map(({ id }) => id);
+    return { ids, told: [this.#summarizer.sourceText(task), ...task.context.map(summaryText)] };
   }
 }

@@ -1,41 +1,39 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { createHash } from "node:crypto";
-import { toolCallIds } from "../conversation/roles.js";
-import type { SummaryTask } from "./summarizer.js";
 
 const capacity = 100;
 
+/** What a summary depends on. */
+export interface SummaryOrigin {
+  /** Ids of the messages that it stands for. */
+  readonly ids: readonly (string | undefined)[];
+  /** All that the model is told of the conversation. */
+  readonly told: readonly string[];
+}
+
 /**
- * The latest summaries by what they cover: where a reduction has to be made again, because another process changed the view before it was
+ * The latest summaries by what they were made of: where a reduction has to be made again, because another process changed the view before it was
  * stored, its summary is not paid for again.
  */
 export class SummaryCache {
   readonly #summaries = new Map<string, BaseMessage>();
 
-  get(task: SummaryTask): BaseMessage | undefined {
-    return this.#summaries.get(keyOf(task));
+  get(origin: SummaryOrigin): BaseMessage | undefined {
+    return this.#summaries.get(keyOf(origin));
   }
 
-  set(task: SummaryTask, summary: BaseMessage): void {
-    this.#summaries.set(keyOf(task), summary);
+  set(origin: SummaryOrigin, summary: BaseMessage): void {
+    this.#summaries.set(keyOf(origin), summary);
     if (this.#summaries.size > capacity) {
       this.#summaries.delete(this.#summaries.keys().next().value!);
     }
   }
 
-  delete(task: SummaryTask): void {
-    this.#summaries.delete(keyOf(task));
+  delete(origin: SummaryOrigin): void {
+    this.#summaries.delete(keyOf(origin));
   }
 }
 
-/** Equal for the same messages. */
-function keyOf({ replaced, covered, context }: SummaryTask): string {
-  const hash = createHash("sha256");
-  for (const part of [replaced, covered, context]) {
-    for (const message of part) {
-      hash.update(JSON.stringify([message.id, message.getType(), message.text, toolCallIds(message)]));
-    }
-    hash.update("|");
-  }
-  return hash.digest("base64");
+function keyOf({ ids, told }: SummaryOrigin): string {
+  return createHash("sha256").update(JSON.stringify([ids, told])).digest("base64");
 }

@@ -1,6 +1,8 @@
 import { type AIMessage, type BaseMessage, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../conversation/graphemes.js";
+import { jsonText } from "../conversation/json-text.js";
 import { roleOf } from "../conversation/roles.js";
+import { partsInWords } from "../conversation/text.js";
 
 /** What a summarizer is told unless the option `summarizationInstructions` says otherwise. */
 export const defaultInstructions = `You keep the memory of a conversation between a user and an assistant. Older messages are about to be removed, and what you write takes their place.
@@ -64,13 +66,13 @@ function entryOf(message: BaseMessage, options: TranscriptOptions): string {
 }
 
 function spoken(speaker: string, message: BaseMessage): string {
-  const text = contentText(message);
+  const text = saidIn(message);
   return text === "" ? "" : `${speaker}: ${text}`;
 }
 
 function callEntries({ tool_calls: calls = [], invalid_tool_calls: invalid = [] }: AIMessage, options: TranscriptOptions): string[] {
   return [...calls, ...invalid].map(({ name, args }) => {
-    const given = typeof args === "string" ? args : JSON.stringify(args ?? {});
+    const given = typeof args === "string" ? args : (jsonText(args ?? {}) ?? "…");
     return `assistant called ${name ?? "a tool"}${options.includeToolContent ? `(${bounded(given, options)})` : ""}`;
   });
 }
@@ -78,7 +80,7 @@ function callEntries({ tool_calls: calls = [], invalid_tool_calls: invalid = [] 
 function toolEntry(message: ToolMessage, options: TranscriptOptions): string {
   const speaker = `tool(${message.name ?? message.tool_call_id})`;
   const failed = message.status === "error" ? " failed" : "";
-  const text = options.includeToolContent ? bounded(contentText(message), options) : "";
+  const text = options.includeToolContent ? bounded(saidIn(message), options) : "";
   return failed === "" && text === "" ? "" : `${speaker}${failed}${text === "" ? "" : `: ${text}`}`;
 }
 
@@ -86,12 +88,9 @@ function bounded(text: string, { maxToolCharacters }: TranscriptOptions): string
   return text.length <= maxToolCharacters ? text : `${text.slice(0, graphemeBoundary(text, maxToolCharacters))} […]`;
 }
 
-/** The text of a message; what is not text as its type in brackets. Reasoning and calls are told elsewhere or not at all. */
-function contentText({ content }: BaseMessage): string {
-  if (typeof content === "string") {
-    return content;
-  }
-  const silent = new Set(["reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "input_json_delta", "function_call"]);
-  const texts = content.map((block) => (typeof block.text === "string" ? block.text : silent.has(block.type) ? "" : `[${block.type}]`));
-  return texts.filter((text) => text !== "").join(" ");
+// Reasoning and calls are told elsewhere or not at all.
+const silent = new Set(["reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "input_json_delta", "function_call"]);
+
+function saidIn(message: BaseMessage): string {
+  return partsInWords(message, silent).join(" ");
 }

@@ -15,13 +15,3 @@ export function withContent(message: ToolMessage, content: MessageContent): Tool
 export function originOf(message: BaseMessage): BaseMessage {
   return origins.get(message) ?? message;
 }
-
-/** The text of content: of all its text blocks, joined. */
-export function textOf(content: MessageContent): string {
-  return typeof content === "string" ? content : content.map(blockText).join("");
-}
-
-/** The text of a content block; empty for blocks of other types. */
-export function blockText(block: Exclude<MessageContent, string>[number]): string {
-  return block.type === "text" && typeof block.text === "string" ? block.text : "";
-}

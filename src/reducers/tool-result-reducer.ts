@@ -1,12 +1,14 @@
-import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { graphemeBoundary } from "../conversation/graphemes.js";
+import { jsonText } from "../conversation/json-text.js";
 import { roleOf } from "../conversation/roles.js";
 import { stepsOf } from "../conversation/steps.js";
+import { partsInWords } from "../conversation/text.js";
 import { nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import { blockText, withContent } from "./tool-message.js";
+import { withContent } from "./tool-message.js";
 
 /** Options of {@link ChatHistoryToolResultReducer}. */
 export interface ChatHistoryToolResultReducerOptions {
@@ -69,15 +71,17 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
 
 /** The message with its result as one line; the message itself where that is no shorter. */
 function shortened(message: ToolMessage, maxCharacters: number): ToolMessage {
-  const line = lineOf(message.content, maxCharacters);
-  const { content } = message;
-  const length = typeof content === "string" ? content.length : JSON.stringify(content).length;
+  const { content } = message as { readonly content: unknown };
+  if (typeof content !== "string" && !Array.isArray(content)) {
+    return message;
+  }
+  const line = lineOf(message, maxCharacters);
+  const length = typeof content === "string" ? content.length : (jsonText(content)?.length ?? Infinity);
   return line.length < length ? withContent(message, line) : message;
 }
 
-function lineOf(content: MessageContent, maxCharacters: number): string {
-  const text = typeof content === "string" ? content : content.map((block) => blockText(block) || `[${block.type}]`).join(" ");
-  const line = text.replace(/\s+/g, " ").trim();
+function lineOf(message: ToolMessage, maxCharacters: number): string {
+  const line = partsInWords(message).join(" ").replace(/\s+/g, " ").trim();
   if (line.length <= maxCharacters) {
     return line;
   }

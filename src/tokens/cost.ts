@@ -1,3 +1,5 @@
+import { jsonText } from "../conversation/json-text.js";
+
 /** What something costs in tokens, before its texts are tokenized: so one formula serves every counter. */
 export interface Cost {
   /** Texts whose tokens are to be added; each is tokenized by itself. */
@@ -20,15 +22,6 @@ export class CostSum implements Cost {
 
   /** Adds a value as it goes over the wire: a string as it is, anything else as JSON. */
   addValue(value: unknown): void {
-    this.addText(typeof value === "string" ? value : toJson(value));
-  }
-}
-
-function toJson(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner));
-  } catch {
-    // A circular value cannot go over the wire either.
-    return undefined;
+    this.addText(typeof value === "string" ? value : jsonText(value));
   }
 }

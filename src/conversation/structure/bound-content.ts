@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { jsonText } from "../json-text.js";
 import { blocksOf, type Block } from "./message-parts.js";
 
 /** Content within a bound. */
@@ -50,11 +51,7 @@ function sizeOf(block: Block): number {
   if (block.type === "text") {
     return typeof block["text"] === "string" ? block["text"].length : 0;
   }
-  try {
-    return JSON.stringify(block).length;
-  } catch {
-    return Infinity;
-  }
+  return jsonText(block)?.length ?? Infinity;
 }
 
 /** The first characters of a text, never half of a surrogate pair. */

@@ -1,4 +1,5 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { jsonText } from "../json-text.js";
 import { changeMessage, isCallBlock } from "./change-message.js";
 import { blocksOf, callsOf, speakerOf, without, type Block, type Call } from "./message-parts.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
@@ -32,15 +33,7 @@ function foldCalls(message: BaseMessage): BaseMessage {
 }
 
 function tellCall({ name, args }: Call): string {
-  return `[called ${name} with ${tellArguments(args)}]`;
-}
-
-function tellArguments(args: unknown): string {
-  try {
-    return JSON.stringify(args) ?? "nothing";
-  } catch {
-    return "arguments that cannot be shown";
-  }
+  return `[called ${name} with ${args === undefined ? "nothing" : (jsonText(args) ?? "arguments that cannot be shown")}]`;
 }
 
 function foldResult(message: BaseMessage): BaseMessage {

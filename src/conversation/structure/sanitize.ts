@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { anyFunction, nonNegativeInteger, parseOptions, positiveInteger } from "../../options.js";
+import { jsonText } from "../json-text.js";
 import { boundContent } from "./bound-content.js";
 import { answeredId, callsOf, speakerOf, type Call, type Speaker } from "./message-parts.js";
 
@@ -155,11 +156,7 @@ function isShort(name: unknown): name is string {
 }
 
 function sizeOf(value: unknown): number {
-  try {
-    return JSON.stringify(value)?.length ?? 0;
-  } catch {
-    return Infinity;
-  }
+  return value === undefined ? 0 : (jsonText(value)?.length ?? Infinity);
 }
 
 function keepRecent(kept: readonly Kept[], { settings, changes }: Pick<Place, "settings" | "changes">): readonly Kept[] {
