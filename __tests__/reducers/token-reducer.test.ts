@@ -1,8 +1,8 @@
-import type { BaseMessage } from "@langchain/core/messages";
-import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
 import { BudgetError } from "../../src/errors.js";
 import { clipMarker } from "../../src/reducers/clip-tool-results.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
+import { approximateCounter } from "../../src/tokens/approximate-counter.js";
 import { rememberTokens } from "../../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
 import { summary } from "../support/conversations.js";
@@ -114,6 +114,18 @@ describe("clipping tool results", () => {
     const given = new ToolMessage({ content, tool_call_id: "1" });
     const result = await reducerOf({ maxTokens: 200 }).reduce([request, aiCalls("1"), given]);
     expect(result![2]!.content).toEqual([{ type: "text", text: "short" }, { type: "text", text: expect.stringMatching(/^a+\n\[shortened/) }, image]);
+  });
+
+  it.each([
+    ["a list of texts", ["a ".repeat(4000), null], [clipMarker, null]],
+    ["no content", null, null],
+    ["content that is no list", { answer: 42 }, { answer: 42 }],
+  ])("takes a result with %s as it is stored", async (_, content, expected) => {
+    const odd = tool("1");
+    odd.content = content as unknown as MessageContent;
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter: approximateCounter() });
+    const outcome = await reducer.reduceWithOutcome([human("do it"), calls, odd, tool("2", "a ".repeat(4000))]);
+    expect(outcome.messages.find((message) => (message as ToolMessage).tool_call_id === "1")!.content).toEqual(expected);
   });
 
   it("never grows a short result and never cuts a character in half", async () => {

@@ -47,6 +47,17 @@ describe("content costs", () => {
     expect(costOf(content)).toEqual({ texts, tokens: 0 });
   });
 
+  it("counts results within results however deep they nest, and what holds itself once", () => {
+    let content: unknown[] = ["innermost"];
+    for (let depth = 0; depth < 50_000; depth += 1) {
+      content = [{ type: "tool_result", content }];
+    }
+    expect(costOf(content)).toEqual({ texts: ["innermost"], tokens: 0 });
+    const loop: unknown[] = ["once"];
+    loop.push({ type: "tool_result", content: loop }, { type: "tool_result", content: loop });
+    expect(costOf(loop)).toEqual({ texts: ["once"], tokens: 0 });
+  });
+
   it.each([
     ["OpenAI's image_url with data", { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } }, onePixel],
     ["the same as a bare string", { type: "image_url", image_url: `data:image/png;base64,${pixel}` }, onePixel],

@@ -44,6 +44,9 @@ async function clipToTokens(
   { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
 ): Promise<ToolMessage | undefined> {
   const length = textOf(message).length;
+  if (length === 0) {
+    return undefined;
+  }
   const smallest = withTextUpTo(message, 0);
   if (textOf(smallest).length >= length || (await countOf(counter, smallest)) >= (await countOf(counter, message))) {
     return undefined;
@@ -109,6 +112,7 @@ function contentUpTo(content: MessageContent, length: number): MessageContent {
       return [];
     }
     isCut = true;
-    return [{ ...block, text: text.slice(0, left) + clipMarker }];
+    const clipped = text.slice(0, left) + clipMarker;
+    return [typeof (block as unknown) === "string" ? (clipped as unknown as typeof block) : { ...block, text: clipped }];
   });
 }

@@ -17,6 +17,7 @@ const mediaKinds: ReadonlyMap<unknown, Media["kind"]> = new Map<unknown, Media["
 ]);
 
 const callTypes: ReadonlySet<unknown> = new Set(["tool_use", "tool_call", "invalid_tool_call", "tool_call_chunk", "function_call", "input_json_delta"]);
+const noTypes: ReadonlySet<unknown> = new Set();
 
 /**
  * Adds what the content of a message costs, in any of LangChain's forms: text, content blocks, and the blocks of OpenAI, Anthropic and Google.
@@ -25,23 +26,42 @@ const callTypes: ReadonlySet<unknown> = new Set(["tool_use", "tool_call", "inval
  * `callsCounted`, blocks that repeat the message's `tool_calls` add nothing.
  */
 export function addContent(sum: CostSum, content: unknown, { callsCounted }: { callsCounted: boolean }): void {
-  if (!Array.isArray(content)) {
-    sum.addText(content);
-    return;
-  }
-  for (const block of content as unknown[]) {
-    if (typeof block !== "object" || block === null) {
-      sum.addText(block);
-    } else if (!callsCounted || !callTypes.has((block as Fields)["type"])) {
-      addBlock(sum, block as Fields);
+  // A list that grows, and no recursion: how deep content nests is its sender's choice. What holds itself is added once.
+  const inner: unknown[] = [];
+  const added = new Set<unknown>([content]);
+  addParts({ sum, inner }, content, callsCounted ? callTypes : noTypes);
+  for (const nested of inner) {
+    if (typeof nested === "string" || !added.has(nested)) {
+      added.add(nested);
+      addParts({ sum, inner }, nested, noTypes);
     }
   }
 }
 
-function addBlock(sum: CostSum, block: Fields): void {
+/** Where costs go, and the contents of blocks that are still to be added. */
+interface Adding {
+  readonly sum: CostSum;
+  readonly inner: unknown[];
+}
+
+function addParts(to: Adding, content: unknown, skipped: ReadonlySet<unknown>): void {
+  if (!Array.isArray(content)) {
+    to.sum.addText(content);
+    return;
+  }
+  for (const block of content as unknown[]) {
+    if (typeof block !== "object" || block === null) {
+      to.sum.addText(block);
+    } else if (!skipped.has((block as Fields)["type"])) {
+      addBlock(to, block as Fields);
+    }
+  }
+}
+
+function addBlock({ sum, inner }: Adding, block: Fields): void {
   const kind = mediaKinds.get(block["type"]);
   if (kind !== undefined) {
-    addMediaBlock(sum, kind, block);
+    addMediaBlock({ sum, inner }, kind, block);
     return;
   }
   switch (block["type"]) {
@@ -59,11 +79,11 @@ function addBlock(sum: CostSum, block: Fields): void {
       return;
     case "reasoning":
       sum.addText(block["reasoning"]);
-      addContent(sum, asBlocks(block["summary"]), { callsCounted: false });
+      inner.push(asBlocks(block["summary"]));
       return;
     case "tool_result":
       sum.addText(block["tool_use_id"]);
-      addContent(sum, block["content"], { callsCounted: false });
+      inner.push(block["content"]);
       return;
     default:
       sum.addValue(block["type"] === "non_standard" ? block["value"] : block);
@@ -75,12 +95,12 @@ function asBlocks(summary: unknown): unknown {
   return Array.isArray(summary) ? summary.map((part: unknown) => fieldsOf(part)["text"]) : summary;
 }
 
-function addMediaBlock(sum: CostSum, kind: Media["kind"], block: Fields): void {
-  const inner = { ...fieldsOf(block["source"]), ...fieldsOf(block["file"]), ...fieldsOf(block["input_audio"]) };
-  const all: Fields = { ...block, ...inner };
-  const text = all["text"] ?? (all["type"] === "text" ? all["data"] : undefined) ?? (Array.isArray(inner["content"]) ? inner["content"] : undefined);
+function addMediaBlock({ sum, inner }: Adding, kind: Media["kind"], block: Fields): void {
+  const nested = { ...fieldsOf(block["source"]), ...fieldsOf(block["file"]), ...fieldsOf(block["input_audio"]) };
+  const all: Fields = { ...block, ...nested };
+  const text = all["text"] ?? (all["type"] === "text" ? all["data"] : undefined) ?? (Array.isArray(nested["content"]) ? nested["content"] : undefined);
   if (text !== undefined) {
-    addContent(sum, text, { callsCounted: false });
+    inner.push(text);
     return;
   }
   addMedia(sum, { kind, ...mediaOf(all) });
