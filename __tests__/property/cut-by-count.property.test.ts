@@ -4,6 +4,7 @@ import { roleOf } from "../../src/conversation/roles.js";
 import { findBoundaries, findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
+import { expectUntouchedInput, rest } from "../support/cut-properties.js";
 
 jest.setTimeout(60_000);
 
@@ -32,10 +33,6 @@ async function promise(check: (result: BaseMessage[], given: Case) => void | Pro
     }),
     runs,
   );
-}
-
-function rest(messages: readonly BaseMessage[]): BaseMessage[] {
-  return messages.filter((message) => !["system", "summary"].includes(roleOf(message)));
 }
 
 describe("a cut by count", () => {
@@ -84,16 +81,7 @@ describe("a cut by count", () => {
 
   it("has nothing to do a second time", () => promise(async (result, given) => expect(await cut({ ...given, messages: result })).toBeNull()));
 
-  it("leaves its input as it was", () =>
-    fc.assert(
-      fc.asyncProperty(cases, async (given) => {
-        const [list, texts] = [[...given.messages], JSON.stringify(given.messages)];
-        await cut(given);
-        expect(given.messages).toEqual(list);
-        expect(JSON.stringify(given.messages)).toBe(texts);
-      }),
-      { numRuns: 200 },
-    ));
+  it("leaves its input as it was", () => expectUntouchedInput(cases, cut));
 
   it("has nothing to do where the view is no larger than the limit that it names", () =>
     promise((_, { messages, target, threshold }) => {

@@ -1,26 +1,16 @@
-import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import type { BaseMessage } from "@langchain/core/messages";
 import { roleOf } from "../../src/conversation/roles.js";
 import { validateConversation } from "../../src/conversation/structure/index.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { countEach } from "../../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
+import { recordedConversations } from "../support/real-conversations.js";
 
 jest.setTimeout(60_000);
 
 const counter = tiktokenCounter();
 
-// The second file is not part of the repository: sixty conversations of a customer-service agent, where they are at hand.
-const conversations = ["examples/data/recorded-conversations.jsonl", "../shared/data/airline-trajectories.jsonl"]
-  .map((path) => join(__dirname, "../..", path))
-  .filter((path) => existsSync(path))
-  .flatMap((path) => readFileSync(path, "utf8").trimEnd().split("\n").map(readConversation));
-
-function readConversation(line: string): BaseMessage[] {
-  const { messages } = JSON.parse(line) as { messages: { role: string; content?: string | null }[] };
-  return messages.map(({ content, ...rest }) => coerceMessageLikeToMessage({ ...rest, content: content ?? "" }));
-}
+const conversations = recordedConversations();
 
 function withoutSystem(messages: readonly BaseMessage[]): BaseMessage[] {
   return messages.filter((message) => roleOf(message) !== "system");

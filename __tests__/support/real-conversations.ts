@@ -22,7 +22,12 @@ export function realConversations(): BaseMessage[][] {
       ai(`answer ${round}`),
     ]),
   ];
-  return [own, ...files.flatMap((file) => readFileSync(file, "utf8").trim().split("\n").map(readConversation))];
+  return [own, ...recordedConversations()];
+}
+
+/** The recorded conversations at hand. */
+export function recordedConversations(): BaseMessage[][] {
+  return files.flatMap((file) => readFileSync(file, "utf8").trim().split("\n").map(readConversation));
 }
 
 function readConversation(line: string): BaseMessage[] {

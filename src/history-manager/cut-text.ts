@@ -9,14 +9,18 @@ export function cutText(text: string, characters: number): string {
   return `${text.slice(0, shown)}\n[Cut: the first ${shown} of ${text.length} characters are shown.]`;
 }
 
+/** Characters below which a text is left out rather than cut. */
+const leastCharacters = 200;
+
 /**
- * Descending lengths to cut a text of `from` characters to, each `ratio` of the one before, none below `least`. They do not depend on any window, so that
+ * Descending lengths to cut a text of `length` characters to, each four fifths of the one before, none below 200. They do not depend on any window, so that
  * the first that fits is never longer in a smaller window.
  */
-export function lengthsBelow({ from, least, ratio = 0.8 }: { readonly from: number; readonly least: number; readonly ratio?: number }): number[] {
+export function lengthsBelow(length: number): number[] {
+  const shorter = (longer: number) => Math.floor(longer * 0.8);
   const lengths: number[] = [];
-  for (let length = Math.floor(from * ratio); length >= least; length = Math.floor(length * ratio)) {
-    lengths.push(length);
+  for (let next = shorter(length); next >= leastCharacters; next = shorter(next)) {
+    lengths.push(next);
   }
   return lengths;
 }

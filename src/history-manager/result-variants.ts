@@ -16,9 +16,8 @@ export interface ResultVariants {
   readonly last: readonly BodyVariant[];
 }
 
-/** A text is not cut below the first of these before every other result of the loop was, and never below the second: then it is left out. */
+/** A text is not cut below this before every other result of the loop was. */
 const readableCharacters = 1_000;
-const leastCharacters = 200;
 
 /** The smaller bodies of a result. They depend on it and on what is cited alone, not on any window. */
 export function resultVariants(result: ToolResult, cited: ReadonlySet<number>): ResultVariants {
@@ -31,7 +30,7 @@ function textVariants(result: ToolResult): ResultVariants {
     render: () => cutText(text, characters),
     dropped: { section: "loop", kind: "text", toolCallId: callId, shown: characters, of: text.length },
   });
-  const lengths = lengthsBelow({ from: text.length, least: leastCharacters });
+  const lengths = lengthsBelow(text.length);
   const nothing: BodyVariant = {
     render: () => "[This result is left out: it does not fit into the window.]",
     dropped: { section: "loop", kind: "text", toolCallId: callId, shown: 0, of: text.length },
@@ -57,7 +56,7 @@ function sourceVariants(result: ToolResult, cited: ReadonlySet<number>): ResultV
     );
   };
   const only = protectedSources[0] ?? sources[0]!;
-  const shortened = lengthsBelow({ from: only.chunk.text.length, least: leastCharacters }).map((length) => keep(result, [shorten(only, length)]));
+  const shortened = lengthsBelow(only.chunk.text.length).map((length) => keep(result, [shorten(only, length)]));
   const fewerCited = countsBelow({ from: protectedSources.length, least: 1 }).map((count) => keep(result, protectedSources.slice(0, count)));
   const citedGoLast = protectedSources.length > 0;
   return {

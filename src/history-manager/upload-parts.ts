@@ -11,9 +11,6 @@ export interface ShownUpload {
   readonly parts: readonly ContentPart[];
 }
 
-/** Characters below which a text is left out rather than cut. */
-const leastCharacters = 200;
-
 /** Renders uploads, the same parts each time, so that what was counted once is not counted again. */
 export class UploadParts {
   readonly #whole = new WeakMap<Upload, ShownUpload>();
@@ -61,7 +58,7 @@ export class UploadParts {
 
 function smallerVariants(upload: Upload): ShownUpload[] {
   const { text = "" } = upload;
-  const cuts = lengthsBelow({ from: text.length, least: leastCharacters }).map((characters): ShownUpload => {
+  const cuts = lengthsBelow(text.length).map((characters): ShownUpload => {
     return { upload, as: "cut", characters, parts: [textPart(`${titleOf(upload)}:\n${cutText(text, characters)}`)] };
   });
   const statement = `[${titleOf(upload)} is left out: it does not fit into the window.]`;

@@ -19,13 +19,7 @@ export interface UploadedContent {
 }
 
 /** An upload as it is kept; `messageId` is undefined for one of the current turn's user message, which has no id until it is stored. */
-export interface Upload {
-  readonly id: string;
-  readonly name: string;
-  readonly mimeType: string;
-  readonly text?: string;
-  readonly url?: string;
-  readonly messageId?: string;
+export interface Upload extends Omit<UploadedContent, "data"> {
   /** Uploads of a session are numbered in the order in which they came. */
   readonly sequence: number;
 }

@@ -7,6 +7,19 @@ const maxDepth = 200;
 const maxValues = 100_000;
 
 /**
+ * The value of a text that `JSON.stringify` wrote.
+ *
+ * @throws ConfigurationError for `text`, which it does not show, in the name of `owner`.
+ */
+export function parseJson(text: string, owner: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ConfigurationError("text", `${owner}: the text must be JSON, as JSON.stringify writes it.`);
+  }
+}
+
+/**
  * A deep copy of JSON data, without properties that are undefined.
  *
  * @throws ConfigurationError naming the place of a value that JSON cannot hold (a date, a function, `NaN`, a circular reference).

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
 import { anyFunction, nonNegativeInteger, parseOptions } from "../options.js";
-import { copyJson } from "./json-value.js";
+import { copyJson, parseJson } from "./json-value.js";
 import { fromLangChain, toLangChain } from "./langchain-conversion.js";
 import { newCallsSchema, nonEmpty, noteFields, parseMessage, parseMessages, requestMessage, roleSchema } from "./message-schema.js";
 import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage, OpenAIRequestMessage } from "./openai-message.js";
@@ -70,13 +70,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /** The history that `JSON.stringify(history)` wrote. */
   static fromJSON(text: string, options?: MessageHistoryOptions): MessageHistory {
-    let messages: unknown;
-    try {
-      messages = JSON.parse(text);
-    } catch {
-      throw new ConfigurationError("text", `${owner}.fromJSON: the text must be JSON, as JSON.stringify(history) writes it.`);
-    }
-    return new MessageHistory(messages as OpenAIMessage[], options);
+    return new MessageHistory(parseJson(text, `${owner}.fromJSON`) as OpenAIMessage[], options);
   }
 
   /**

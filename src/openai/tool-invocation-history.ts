@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ConfigurationError } from "../errors.js";
 import { anyFunction, parseOptions, positiveInteger } from "../options.js";
+import { parseJson } from "./json-value.js";
 import { systemClock, type Clock } from "./timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
@@ -50,13 +50,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
 
   /** The log that `JSON.stringify(log)` wrote. */
   static fromJSON(text: string, options?: ToolInvocationHistoryOptions): ToolInvocationHistory {
-    let records: unknown;
-    try {
-      records = JSON.parse(text);
-    } catch {
-      throw new ConfigurationError("text", `${owner}.fromJSON: the text must be JSON, as JSON.stringify(log) writes it.`);
-    }
-    return new ToolInvocationHistory(records as ToolInvocation[], options);
+    return new ToolInvocationHistory(parseJson(text, `${owner}.fromJSON`) as ToolInvocation[], options);
   }
 
   /** Adds a run and returns its record, with its id and timestamp. */

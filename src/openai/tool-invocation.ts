@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { graphemeBoundary } from "../conversation/graphemes.js";
 import { parseOptions } from "../options.js";
 import { copyJson, isPlainObject, jsonSnapshot } from "./json-value.js";
 import { nonEmpty } from "./message-schema.js";
@@ -103,7 +104,7 @@ export function clipInvocation(record: ToolInvocation, maxCharacters: number): T
 
 function clip(value: unknown, maxCharacters: number): { text: string; length: number } | undefined {
   const whole = typeof value === "string" ? value : JSON.stringify(value);
-  return whole.length <= maxCharacters ? undefined : { text: whole.slice(0, maxCharacters).replace(/[\uD800-\uDBFF]$/, ""), length: whole.length };
+  return whole.length <= maxCharacters ? undefined : { text: whole.slice(0, graphemeBoundary(whole, maxCharacters)), length: whole.length };
 }
 
 function complete(record: z.output<typeof recordSchema>, clock: Clock): ToolInvocation {

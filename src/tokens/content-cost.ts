@@ -1,7 +1,6 @@
 import type { CostSum } from "./cost.js";
+import { fieldsOf, type Fields } from "./fields.js";
 import { addMedia, type Media } from "./media-cost.js";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const mediaKinds: ReadonlyMap<unknown, Media["kind"]> = new Map<unknown, Media["kind"]>([
   ["image", "image"],
@@ -128,8 +127,4 @@ function typeOfDataUrl(data: unknown): string | undefined {
 
 function stringIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

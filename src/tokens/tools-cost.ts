@@ -1,6 +1,7 @@
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod";
 import { CostSum, type Cost } from "./cost.js";
+import { fieldsOf, type Fields } from "./fields.js";
 
 /** A tool as `bindTools` takes it: a LangChain tool, or a definition in OpenAI's form. */
 export type ToolDefinitionLike = Parameters<typeof convertToOpenAITool>[0];
@@ -9,8 +10,6 @@ export type ToolDefinitionLike = Parameters<typeof convertToOpenAITool>[0];
 export const toolListSchema = z
   .array(z.custom<ToolDefinitionLike>((tool) => typeof tool === "object" && tool !== null, "must be a tool"), "must be an array of tools")
   .default([]);
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * What tool definitions cost in a request, by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): per function
@@ -60,8 +59,4 @@ function described({ description }: Fields): string {
 
 function typeName(type: unknown): string {
   return Array.isArray(type) ? type.join("|") : typeof type === "string" ? type : "";
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

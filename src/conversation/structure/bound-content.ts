@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { graphemeBoundary } from "../graphemes.js";
 import { jsonText } from "../json-text.js";
 import { blocksOf, type Block } from "./message-parts.js";
 
@@ -54,12 +55,7 @@ function sizeOf(block: Block): number {
   return jsonText(block)?.length ?? Infinity;
 }
 
-/** The first characters of a text, never half of a surrogate pair. */
+/** The first characters of a text, never part of what a reader sees as one. */
 function cut(text: string, length: number): string {
-  if (text.length <= length) {
-    return text;
-  }
-  const end = Math.max(0, length);
-  const splitsPair = end > 0 && /[\ud800-\udbff]/.test(text[end - 1]!) && /[\udc00-\udfff]/.test(text[end]!);
-  return text.slice(0, splitsPair ? end - 1 : end);
+  return text.slice(0, graphemeBoundary(text, length));
 }

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { ConfigurationError } from "../../errors.js";
 import type { CallIdForm } from "./profile.js";
 
-const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/** The letters and digits of ASCII. */
+export const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /** The length of an id that is made up where the form leaves the length free. */
 const usualLength = 24;

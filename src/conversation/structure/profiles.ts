@@ -1,10 +1,10 @@
+import { alphanumerics } from "./call-ids.js";
 import type { StructureProfile } from "./profile.js";
 import type { StructureRule, StructureSeverity } from "./rules.js";
 
 /** The names of the profiles that the package brings. */
 export type BuiltInProfile = "langchain" | "openai" | "anthropic" | "gemini" | "mistral" | "bedrock" | "strict-template";
 
-const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const identifiers = `${alphanumerics}_-`;
 
 /** Refused everywhere: what is said of calls and results, and calls that LangChain's adapters leave out because their arguments are unreadable. */
