@@ -77,14 +77,24 @@ interface Restoration {
   readonly agrees: (candidate: Fields) => boolean;
 }
 
+/** Fields on which it depends whether two messages agree: all that one of the formats reads of the other, or checks. */
+const decisive: ReadonlySet<string> = new Set([
+  ...["type", "role", "content", "name", "tool_calls", "invalid_tool_calls", "tool_call_id", "additional_kwargs"],
+  ...["refusal", "audio", "function_call", "reasoning_content", "annotations", "metadata", "timestamp", "langchain"],
+]);
+
 /** The base with all that was kept, or, where that does not agree with the base any more (somebody edited it), with what of it does. */
 function restore({ base, kept, merge, agrees }: Restoration): Fields {
   const whole = merge(base, kept);
   if (Object.keys(kept).length === 0 || agrees(whole)) {
     return whole;
   }
-  return Object.entries(kept).reduce((result, [key, value]) => {
-    const candidate = merge(result, { [key]: value });
+  const entries = Object.entries(kept);
+  // What decides nothing goes together: else the time would grow with the square of the fields.
+  const others = entries.filter(([key]) => !decisive.has(key));
+  const parts = [...entries.filter(([key]) => decisive.has(key)).map((entry) => [entry]), others];
+  return parts.reduce((result, part) => {
+    const candidate = merge(result, Object.fromEntries(part));
     return agrees(candidate) ? candidate : result;
   }, base);
 }

@@ -139,7 +139,9 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     const usedIds = this.#messages.flatMap(({ tool_calls: made = [] }) => made.map(({ id }) => id));
     const timestamp = this.#now();
     const added = simulatedMessages(calls, new Set(usedIds)).map((message) => ({ ...message, timestamp }));
-    this.#messages.push(...parseMessages(`${owner}.addSimulatedCalls`, added));
+    for (const message of parseMessages(`${owner}.addSimulatedCalls`, added)) {
+      this.#messages.push(message);
+    }
   }
 
   /** The messages of one role. */

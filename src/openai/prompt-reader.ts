@@ -25,7 +25,9 @@ export function readPrompt(prompt: string): Message[] {
   for (const node of nodes.flatMap((child) => (isElement(child, "chat_history") ? child.children : [child]))) {
     if (isElement(node, "message")) {
       addLoose(prompt, loose, messages);
-      messages.push(...readMessage(prompt, node));
+      for (const message of readMessage(prompt, node)) {
+        messages.push(message);
+      }
       loose = [];
     } else {
       loose.push(node);
@@ -58,24 +60,25 @@ function readMessage(prompt: string, element: XmlElement): Message[] {
   const body: XmlNode[] = [];
   const calls: object[] = [];
   const results: Message[] = [];
-  const fields: [string, unknown][] = [];
+  const given: [string, unknown][] = [];
   for (const child of element.children) {
     if (isElement(child, "function_call")) {
       calls.push(readCall(prompt, child));
     } else if (isElement(child, "function_result")) {
       results.push(readResult(prompt, child));
     } else if (isElement(child, "field")) {
-      fields.push([child.attributes.get("name") ?? "", readJson(prompt, child)]);
+      given.push([child.attributes.get("name") ?? "", readJson(prompt, child)]);
     } else if (isElement(child, "fields")) {
-      fields.push(...Object.entries(readJson(prompt, child) as object));
+      Object.entries(readJson(prompt, child) ?? {}).forEach((entry) => given.push(entry));
     } else {
       body.push(child);
     }
   }
+  const fields = Object.fromEntries(given);
   const content = readContent(prompt, body, body.length < element.children.length);
   const said = { ...(content !== undefined && { content }), ...(calls.length > 0 && { tool_calls: calls }) };
-  const own = { ...attributes, ...said, ...Object.fromEntries(fields) };
-  const answers = results.map((result) => ({ ...attributes, ...Object.fromEntries(fields), ...result }));
+  const own = { ...attributes, ...said, ...fields };
+  const answers = results.map((result) => ({ ...attributes, ...fields, ...result }));
   return answers.length > 0 ? [...(Object.keys(said).length > 0 ? [own] : []), ...answers] : [own];
 }
 
