@@ -106,7 +106,7 @@ describe("A session of which a key is missing", () => {
     expect(await store.readView("s")).toMatchObject({ epoch: "", damaged: false, records: [] });
     const result = await store.append("s", { records: chat });
     expect([result.appended, result.duplicates, result.next]).toEqual([6, 0, 6]);
-    expect(await client.hlen(keys.ids)).toBe(6);
+    expect(await client.hlen(keys.ids)).toBe(7);
     expect(await client.pttl(keys.ids)).toBe(-1);
   });
 

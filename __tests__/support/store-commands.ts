@@ -25,7 +25,7 @@ export function idOf(record: string): string {
 
 /** The identity of a record, made from the record alone. */
 export function identify(record: string): { id: string; digest: string } {
-  return { id: idOf(record), digest: createHash("sha256").update(record).digest("hex").slice(0, 12) };
+  return { id: idOf(record), digest: createHash("sha256").update(record).digest("base64url").slice(0, 8) };
 }
 
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });

@@ -4,7 +4,7 @@ import { shortHash, sortKeys } from "./digest.js";
 import { fieldsByType, isRecord, requiredField, shapeProblem } from "./message-fields.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
-/** A message as it is stored: its id, a digest of its content (12 hexadecimal digits, the id left out) and the record itself. */
+/** A message as it is stored: its id, a digest of its content (8 characters of base64url, the id left out) and the record itself. */
 export interface EncodedRecord {
   readonly id: string;
   readonly digest: string;
@@ -48,7 +48,7 @@ export function encodeMessage(message: BaseMessage, { id, tokens }: EncodeOption
 }
 
 /**
- * A digest of what a message says (12 hexadecimal digits): equal for messages that are equal but for their id and the order of keys,
+ * A digest of what a message says (8 characters of base64url): equal for messages that are equal but for their id and the order of keys,
  * and equal to the digest of the message's record.
  *
  * @throws RecordError `unsupported_message` as {@link encodeMessage} does.
@@ -59,7 +59,7 @@ export function digestMessage(message: BaseMessage): string {
 }
 
 function digestOf(type: string, canonical: string): string {
-  return shortHash(type + canonical, 12);
+  return shortHash(type + canonical, 8);
 }
 
 /** Fields come in a fixed order already; only what is in them needs sorting. */

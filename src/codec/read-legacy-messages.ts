@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { RecordError, StoreError } from "../errors.js";
 import { report, type MemoryEventHandler } from "../events.js";
-import { anyFunction, objectWith, parseOptions } from "../options.js";
+import { anyFunction, lazy, objectWith, parseOptions } from "../options.js";
 import { decodeRecord } from "./decode-record.js";
 
 /** What is needed of a client: ioredis's `Redis` and `Cluster` have it. */
@@ -22,12 +22,14 @@ export interface ReadLegacyOptions {
   readonly onEvent?: MemoryEventHandler;
 }
 
-const schema = z.strictObject({
-  client: objectWith<ListReader>(["lrange"], "an ioredis client"),
-  key: z.string("must be a string").min(1, "must be a string that is not empty"),
-  strict: z.boolean("must be true or false").default(false),
-  onEvent: anyFunction<MemoryEventHandler>().optional(),
-});
+const schema = lazy(() =>
+  z.strictObject({
+    client: objectWith<ListReader>(["lrange"], "an ioredis client"),
+    key: z.string("must be a string").min(1, "must be a string that is not empty"),
+    strict: z.boolean("must be true or false").default(false),
+    onEvent: anyFunction<MemoryEventHandler>().optional(),
+  }),
+);
 
 /** Elements per reply. */
 const pageSize = 100;
@@ -42,7 +44,7 @@ const pageSize = 100;
  * @throws RecordError with `strict`; StoreError `wrong_type` where the key holds no list; other errors of the client as they are.
  */
 export async function readLegacyMessages(options: ReadLegacyOptions): Promise<BaseMessage[]> {
-  const { client, key, strict, onEvent } = parseOptions("readLegacyMessages", schema, options);
+  const { client, key, strict, onEvent } = parseOptions("readLegacyMessages", schema(), options);
   const messages: BaseMessage[] = [];
   for (let read = 0; ; read += pageSize) {
     const page = await readPage(client, key, read);

@@ -1,5 +1,6 @@
 import { contentConflict, damaged, epochConflict, fenced, positionConflict } from "./refusals.js";
-import { packIdentities } from "./identity-bytes.js";
+import { idHash } from "./id-hash.js";
+import { beginsRound } from "./in-memory-session.js";
 import { randomToken } from "./random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
 import type { AppendPlan } from "./request-checks.js";
@@ -12,19 +13,23 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
   return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
 }
 
-/** The arguments of the append script. */
-export function appendArguments(request: AppendRequest, plan: AppendPlan): (string | Buffer)[] {
+/** The arguments of the append script; `at` is where the log is thought to end. */
+export function appendArguments(request: AppendRequest, plan: AppendPlan, at: number): string[] {
   const side = sideArguments(request.side);
+  const { records, counter } = plan;
+  const counts = counter === undefined ? undefined : records.map(({ tokens }) => tokens!);
   // Every field by name: spreading another object in takes longer than all the rest of this function.
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
     epoch: randomToken(),
-    rev: randomToken(),
-    count: plan.records.length,
+    count: records.length,
+    at,
+    rounds: records.filter(({ record }) => beginsRound(record)).length,
     keep: request.onConflict === "keep",
     counter: request.counter,
-    tokens: plan.counter === undefined ? undefined : plan.records.map(({ tokens }) => tokens),
+    tokens: counts,
+    total: counts?.reduce((sum, tokens) => sum + tokens, 0),
     expectedNext: request.expectedNext,
     expectedEpoch: request.expectedEpoch,
     fence: request.fencingToken,
@@ -32,8 +37,11 @@ export function appendArguments(request: AppendRequest, plan: AppendPlan): (stri
     maxMessages: request.viewLimit?.messages,
     maxTokens: request.viewLimit?.tokens,
   };
-  const records = plan.records.map(({ record }) => record);
-  return [JSON.stringify(scriptRequest), packIdentities(plan.records), ...side.args, ...records];
+  const args = [JSON.stringify(scriptRequest)];
+  records.forEach(({ id, digest }, index) => args.push(idHash(id), digest + String(at + index)));
+  args.push(...side.args);
+  records.forEach(({ record }) => args.push(record));
+  return args;
 }
 
 /** The result of the append script, or the error that its reply stands for. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { report, type MemoryEventHandler } from "../events.js";
-import { anyFunction, parseOptions, positiveInteger } from "../options.js";
+import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
 import { emptyPage, emptyRounds, emptyView } from "./empty-results.js";
 import {
   appendTo,
@@ -41,12 +41,14 @@ export interface InMemorySessionStoreOptions {
   readonly onEvent?: MemoryEventHandler;
 }
 
-const optionsSchema = z.strictObject({
-  maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
-  maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
-  now: anyFunction<() => number>().default(() => Date.now),
-  onEvent: anyFunction<MemoryEventHandler>().optional(),
-});
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
+    maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
+    now: anyFunction<() => number>().default(() => Date.now),
+    onEvent: anyFunction<MemoryEventHandler>().optional(),
+  }),
+);
 
 /**
  * Sessions in this process's memory: for tests, demos and programs of one process, and the model that other stores are judged by.
@@ -54,14 +56,14 @@ const optionsSchema = z.strictObject({
  * Keeps the whole contract of {@link contract.SessionStore}, expiry and limits included; what it holds is gone when the process ends.
  */
 export class InMemorySessionStore implements contract.SessionStore {
-  readonly #options: z.output<typeof optionsSchema>;
+  readonly #options: SchemaOutput<typeof optionsSchema>;
   readonly #sessions = new Map<string, InMemorySession>();
   readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
   #sweepAt = 1_000;
   #closed = false;
 
   constructor(options: InMemorySessionStoreOptions = {}) {
-    this.#options = parseOptions("InMemorySessionStore", optionsSchema, options);
+    this.#options = parseOptions("InMemorySessionStore", optionsSchema(), options);
   }
 
   async append(sessionId: string, request: contract.AppendRequest): Promise<contract.AppendResult> {

@@ -1,6 +1,6 @@
 import { randomToken } from "./random-token.js";
 import { rebuildConflict } from "./refusals.js";
-import { idHash } from "./identity-bytes.js";
+import { idHash } from "./id-hash.js";
 import { beginsRound } from "./in-memory-session.js";
 import type { SessionKeys } from "./keys.js";
 import type { ScriptRunner } from "./script-runner.js";
@@ -26,7 +26,7 @@ interface LogReading {
   readonly rev: string;
   readonly next: number;
   readonly rounds: number;
-  readonly identities: Buffer;
+  readonly identities: string;
 }
 
 /**
@@ -50,7 +50,7 @@ export async function rebuildSession(rebuild: Rebuild): Promise<void> {
 
 async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<LogReading> {
   const seen = new Set<string>();
-  const identities: Buffer[] = [];
+  const identities: string[] = [];
   let rounds = 0;
   for (;;) {
     const [fields, records] = (await runner.transaction(name, [
@@ -60,23 +60,22 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
     const base = Number(fields[2] ?? 0);
     for (const record of records) {
       const position = base + identities.length;
-      identities.push(identityBytes(identify(record, position), { position, seen }));
+      identities.push(packedIdentity(identify(record, position), { position, seen }));
       rounds += beginsRound(record) ? 1 : 0;
     }
     if (records.length < pageLength) {
       const [epoch, rev, , , next] = fields;
-      const whole = Buffer.concat(identities);
-      return { length: identities.length, epoch: epoch ?? "", rev: rev ?? "", next: Number(next ?? 0), rounds, identities: whole };
+      return { length: identities.length, epoch: epoch ?? "", rev: rev ?? "", next: Number(next ?? 0), rounds, identities: identities.join("") };
     }
   }
 }
 
 // Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one that no message has.
-function identityBytes(identity: RecordIdentity | undefined, { position, seen }: { readonly position: number; readonly seen: Set<string> }): Buffer {
+function packedIdentity(identity: RecordIdentity | undefined, { position, seen }: { readonly position: number; readonly seen: Set<string> }): string {
   const hash = identity === undefined ? undefined : idHash(identity.id);
-  if (hash === undefined || seen.has(hash.toString("latin1"))) {
-    return Buffer.concat([idHash(`\u0000unreadable\u0000${position}`), Buffer.alloc(6)]);
+  if (hash === undefined || seen.has(hash)) {
+    return `${idHash(`\u0000unreadable\u0000${position}`)}--------`;
   }
-  seen.add(hash.toString("latin1"));
-  return Buffer.concat([hash, Buffer.from(identity!.digest, "hex")]);
+  seen.add(hash);
+  return hash + identity!.digest;
 }

@@ -34,8 +34,13 @@ export function viewFrom({ fields, records, ids, index }: ViewReply): SessionVie
   if (first > start) {
     return undefined;
   }
-  const damaged = records.length !== next - first || ids < index + records.length;
+  const damaged = records.length !== next - first || lacksIds(ids, index + records.length);
   return { epoch, rev, base, start, next, head, headCount, tokens, counter, records: records.slice(start - first), damaged };
+}
+
+/** True where the index of ids holds less than one field for each record of the log and the one that explains them. */
+function lacksIds(ids: number, length: number): boolean {
+  return length > 0 && ids <= length;
 }
 
 /** What a page of the log was asked from, and what Redis gave. */
@@ -56,7 +61,7 @@ export function pageFrom({ fields, records, length, ids, index }: PageReply, fro
   if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
     return undefined;
   }
-  const damaged = length !== (state.begun ? next - base : 0) || ids < length;
+  const damaged = length !== (state.begun ? next - base : 0) || lacksIds(ids, length);
   return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
 }
 

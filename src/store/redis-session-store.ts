@@ -3,7 +3,7 @@ import type { MemoryEventHandler } from "../events.js";
 import { anyFunction, parseOptions, positiveInteger } from "../options.js";
 import { appendArguments, appendResult, sideArguments } from "./append-call.js";
 import { openConnection, type Connection } from "./connection.js";
-import { packIds } from "./identity-bytes.js";
+import { idHash } from "./id-hash.js";
 import { checkSessionId, defaultKeyPrefix, keyPrefixIssue, sessionKeys, type SessionKeys } from "./keys.js";
 import { randomToken } from "./random-token.js";
 import { rebuildSession } from "./rebuild.js";
@@ -30,9 +30,10 @@ import { readViewScript } from "./scripts/read-view.js";
 import { releaseLeaseScript } from "./scripts/release-lease.js";
 import { rewindScript } from "./scripts/rewind.js";
 import { writeSideScript } from "./scripts/write-side.js";
+import { SessionCache } from "./session-cache.js";
 import type * as contract from "./session-store.js";
 import { sideWithPrefix } from "./side-fields.js";
-import { StartCache } from "./start-cache.js";
+
 
 /** Options of {@link RedisSessionStore}; exactly one of `client`, `url` and `config` is needed. */
 export interface RedisSessionStoreOptions {
@@ -86,7 +87,7 @@ export class RedisSessionStore implements contract.SessionStore {
   readonly #options: z.output<typeof optionsSchema>;
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
-  readonly #starts = new StartCache();
+  readonly #seen = new SessionCache();
 
   constructor(options: RedisSessionStoreOptions) {
     this.#options = parseOptions("RedisSessionStore", optionsSchema, options);
@@ -98,19 +99,18 @@ export class RedisSessionStore implements contract.SessionStore {
 
   async append(sessionId: string, request: contract.AppendRequest): Promise<contract.AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
-    const reply = await this.#write("append", sessionId, { script: appendScript, args: appendArguments(request, plan) });
+    const at = this.#seen.get(sessionId)?.next ?? 0;
+    const reply = await this.#write("append", sessionId, { script: appendScript, args: appendArguments(request, plan, at) });
     const result = appendResult(sessionId, { reply, request, plan });
-    if (result.view !== undefined) {
-      this.#starts.set(sessionId, result.view);
-    }
+    this.#seen.note(sessionId, result.next, result.view);
     return result;
   }
 
   async readView(sessionId: string, { neverReduced = false }: contract.ReadViewOptions = {}): Promise<contract.SessionView> {
-    const known = this.#starts.get(sessionId) ?? (neverReduced ? { base: 0, start: 0 } : undefined);
+    const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
     const seen = known && viewFrom(await readAtOnce(this.#read("readView", sessionId, known.start - known.base)));
     const view = seen ?? viewFrom(viewReply(await this.#script("readView", sessionId, { script: readViewScript, args: [], writes: false })))!;
-    this.#starts.set(sessionId, view);
+    this.#seen.note(sessionId, view.next, view);
     return view;
   }
 
@@ -123,7 +123,7 @@ export class RedisSessionStore implements contract.SessionStore {
     checkSessionId(sessionId);
     checkOptional("from", from, (option, value) => checkInteger(option, value, 0));
     checkOptional("limit", limit, (option, value) => checkInteger(option, value, 1));
-    let base = this.#starts.get(sessionId)?.base ?? 0;
+    let base = this.#seen.get(sessionId)?.view?.base ?? 0;
     for (;;) {
       const index = from === undefined ? 0 : Math.max(0, from - base);
       const reply = await readAtOnce({ ...this.#read("readLog", sessionId, index), limit });
@@ -142,7 +142,7 @@ export class RedisSessionStore implements contract.SessionStore {
     }
     const { head, discard, ...rest } = request;
     const scriptRequest = { ...rest, newRev: randomToken(), discard: discard !== undefined };
-    const args = [JSON.stringify(scriptRequest), head, packIds(discard?.forget ?? [])];
+    const args = [JSON.stringify(scriptRequest), head, hashesOf(discard?.forget ?? [])];
     const word = await this.#write("commitReduction", sessionId, { script: commitReductionScript, args });
     if (word === "RANGE") {
       throw outOfRange("start");
@@ -156,7 +156,7 @@ export class RedisSessionStore implements contract.SessionStore {
       throw outOfRange("to");
     }
     const { forget, ...rest } = request;
-    const args = [JSON.stringify({ ...rest, newRev: randomToken() }), packIds(forget)];
+    const args = [JSON.stringify({ ...rest, newRev: randomToken() }), hashesOf(forget)];
     const word = await this.#write("rewind", sessionId, { script: rewindScript, args });
     if (word === "RANGE") {
       throw outOfRange("to");
@@ -168,13 +168,13 @@ export class RedisSessionStore implements contract.SessionStore {
     const { log, ids, state } = this.#keys(sessionId);
     const keys = [log, ids, state];
     await this.#runner.command({ operation: "clear", sessionId }, { verb: "unlink", args: keys }, keys);
-    this.#starts.delete(sessionId);
+    this.#seen.delete(sessionId);
   }
 
   async rebuild(sessionId: string, identify: Parameters<contract.SessionStore["rebuild"]>[1]): Promise<void> {
     const name = { operation: "rebuild", sessionId };
     await rebuildSession({ runner: this.#runner, name, keys: this.#keys(sessionId), identify });
-    this.#starts.delete(sessionId);
+    this.#seen.delete(sessionId);
   }
 
   async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
@@ -189,7 +189,7 @@ export class RedisSessionStore implements contract.SessionStore {
     const keys = changes.ttlMs === undefined ? [state] : [state, log, ids];
     const expected = Object.entries(changes.expected ?? {}).flatMap(([name, value]) => [`side:${name}`, value === undefined ? "0" : "1", value ?? ""]);
     const side = sideArguments(changes);
-    const request = { ...side.request, epoch: randomToken(), rev: randomToken(), expects: expected.length / 3, ttl: changes.ttlMs };
+    const request = { ...side.request, epoch: randomToken(), expects: expected.length / 3, ttl: changes.ttlMs };
     const args = [JSON.stringify(request), ...expected, ...side.args];
     return (await this.#script("writeSide", sessionId, { script: writeSideScript, keys, args, writes: true })) === "OK";
   }
@@ -234,4 +234,8 @@ export class RedisSessionStore implements contract.SessionStore {
   #keys(sessionId: string): SessionKeys {
     return sessionKeys(this.#options.keyPrefix, sessionId);
   }
+}
+
+function hashesOf(ids: readonly string[]): string {
+  return ids.map(idHash).join("");
 }

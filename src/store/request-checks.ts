@@ -106,8 +106,8 @@ function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): 
   if (typeof id !== "string" || id === "") {
     throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a string that is not empty.`);
   }
-  if (typeof digest !== "string" || !/^[0-9a-f]{12}$/.test(digest)) {
-    throw new ConfigurationError(`records.${index}.digest`, `The digest of record ${index} must be 12 lower-case hexadecimal digits.`);
+  if (typeof digest !== "string" || !/^[\w-]{8}$/.test(digest)) {
+    throw new ConfigurationError(`records.${index}.digest`, `The digest of record ${index} must be 8 characters of base64url.`);
   }
   if (typeof record !== "string") {
     throw new ConfigurationError(`records.${index}.record`, `Record ${index} must be a string; got ${received(record)}.`);

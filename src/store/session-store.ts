@@ -48,7 +48,7 @@ export interface SessionStore {
   close(): Promise<void>;
 }
 
-/** What a store must know of a record besides its text: the message's id and a digest of its content (12 hexadecimal digits). */
+/** What a store must know of a record besides its text: the message's id and a digest of its content (8 characters of base64url). */
 export interface RecordIdentity {
   readonly id: string;
   readonly digest: string;

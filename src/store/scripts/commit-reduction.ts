@@ -6,7 +6,7 @@ import { script } from "./script.js";
  *
  * KEYS: log, ids, state.
  * ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?, counter?, tokensRead? }; the head; packed
- * 10-byte hashes of the ids to forget.
+ * hashes of the ids to forget.
  * Replies: COMMITTED | STALE | DAMAGED | RANGE (the start lies before the base).
  *
  * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first was.

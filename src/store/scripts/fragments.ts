@@ -1,3 +1,8 @@
+import { idHashLength } from "../id-hash.js";
+
+/** Characters of a digest, which begins each value of `ids`. */
+export const digestLength = 8;
+
 /** Fields of `state` that make up a view, in the order in which every read returns them. */
 export const viewFields = ["epoch", "rev", "base", "start", "next", "head", "headCount", "tokens", "counter"] as const;
 
@@ -16,7 +21,7 @@ local function loadSession()
     tokens = tonumber(field[7] or ''), counter = field[8] or '', rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0)
   }
   s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
-  s.damaged = s.length ~= s.next - s.base or s.known < s.length
+  s.damaged = s.length ~= s.next - s.base or s.length > 0 and s.known <= s.length
   return s
 end`;
 
@@ -28,28 +33,28 @@ local function view()
   return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEYS[2]), first }
 end`;
 
-/** Lua: `inChunks(command, key, values, from)` calls a command with all values, as many at a time as Lua's stack takes. */
+/** Lua: `inChunks(command, key, values, from, to)` calls a command with all values, as many at a time as Lua's stack takes. */
 export const inChunks = `
-local function inChunks(command, key, values, from)
-  for first = from or 1, #values, 7000 do
-    redis.call(command, key, unpack(values, first, math.min(first + 6999, #values)))
+local function inChunks(command, key, values, from, to)
+  local last = to or #values
+  for first = from or 1, last, 7000 do
+    redis.call(command, key, unpack(values, first, math.min(first + 6999, last)))
   end
 end`;
 
-/** Lua: `slice(values, from, to)`. */
-export const slice = `
-local function slice(values, from, to)
-  local part = {}
-  for i = from, to do
-    part[#part + 1] = values[i]
-  end
-  return part
+/**
+ * Lua: `explainIds()` writes the field of `ids` that says how to read it, which no id has. It stands there before the first id, and its length
+ * makes Redis keep the hash as a table from the start: in the compact form that small hashes have, ten ids among 500 take 50 µs to find.
+ */
+export const explainIds = `
+local function explainIds()
+  redis.call('HSET', KEYS[2], '[how to read:]', 'SHA-256 of a message id in base64url = that of the content, then the position in the log')
 end`;
 
 /** Lua: `beginsRound(record)`. */
 export const beginsRound = `
 local function beginsRound(record)
-  return record:sub(1, 15) == '{"type":"human"'
+  return record:byte(10) == 104 and record:sub(1, 15) == '{"type":"human"'
 end`;
 
 /** Lua: `now()`, the server's time in milliseconds. */
@@ -59,17 +64,17 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end`;
 
-/** Lua: `forget(hashes, from, to)` removes those of the packed 10-byte hashes whose position lies in [from, to), and counts them. Needs {@link inChunks}. */
+/** Lua: `forget(hashes, from, to)` removes those of the hashes, {@link idHashLength} characters each, whose position lies in [from, to), and counts them. Needs {@link inChunks}. */
 export const forget = `
 local function forget(hashes, from, to)
-  local count = 0
-  for first = 1, #hashes, 50000 do
+  local count, length = 0, ${idHashLength}
+  for first = 1, #hashes, 5000 * length do
     local fields, gone = {}, {}
-    for at = first, math.min(first + 49999, #hashes), 10 do
-      fields[#fields + 1] = hashes:sub(at, at + 9)
+    for at = first, math.min(first + 5000 * length, #hashes + 1) - length, length do
+      fields[#fields + 1] = hashes:sub(at, at + length - 1)
     end
     for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(fields))) do
-      local position = stored and tonumber(stored:sub(7))
+      local position = stored and tonumber(stored:sub(${digestLength + 1}))
       if position and position >= from and position < to then
         gone[#gone + 1] = fields[i]
       end
@@ -81,8 +86,8 @@ local function forget(hashes, from, to)
 end`;
 
 /**
- * Lua: `changeSide(state, names, bound)` removes side fields and keeps to a bound. Names are compared byte by byte, because Lua's `<`
- * follows the server's locale. Needs {@link inChunks}.
+ * Lua: `changeSide(state, from, to, bound)` removes the side fields that ARGV names from one index to another, and keeps to a bound. Names
+ * are compared byte by byte, because Lua's `<` follows the server's locale. Needs {@link inChunks}.
  */
 export const changeSide = `
 local function byBytes(a, b)
@@ -93,8 +98,8 @@ local function byBytes(a, b)
   end
   return #a < #b
 end
-local function changeSide(state, names, bound)
-  inChunks('HDEL', state, names)
+local function changeSide(state, from, to, bound)
+  inChunks('HDEL', state, ARGV, from, to)
   if bound then
     local found, prefix, surplus = {}, 'side:' .. bound.prefix, {}
     for _, name in ipairs(redis.call('HKEYS', state)) do
@@ -110,26 +115,28 @@ local function changeSide(state, names, bound)
   end
 end`;
 
-/** Lua: `sortOut(s, count, identities)` finds among packed identities (10-byte hash, 6-byte digest) the new ones, the repetitions and the conflicts. */
+/**
+ * Lua: `sortOut(s, count)` finds among the pairs of hash and digest from ARGV[2] on those that are known: the number of repetitions, the
+ * conflicts, and both as a set of indexes.
+ */
 export const sortOut = `
-local function sortOut(s, count, identities)
-  local fresh, duplicates, conflicts = {}, 0, {}
-  for first = 1, count, 5000 do
-    local fields = {}
-    for i = first, math.min(first + 4999, count) do
-      fields[#fields + 1] = identities:sub(16 * i - 15, 16 * i - 6)
-    end
-    for offset, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(fields))) do
-      local i = first + offset - 1
-      local position = stored and tonumber(stored:sub(7))
-      if not position or position < s.base or position >= s.next then
-        fresh[#fresh + 1] = i
-      elseif stored:sub(1, 6) == identities:sub(16 * i - 5, 16 * i) then
-        duplicates = duplicates + 1
-      else
-        conflicts[#conflicts + 1] = i - 1
+local function sortOut(s, count)
+  local hashes, known, duplicates, conflicts = {}, {}, 0, {}
+  for i = 1, count do hashes[i] = ARGV[2 * i] end
+  for first = 1, count, 7000 do
+    local found = redis.call('HMGET', KEYS[2], unpack(hashes, first, math.min(first + 6999, count)))
+    for offset = 1, #found do
+      local stored, i = found[offset], first + offset - 1
+      local position = stored and tonumber(stored:sub(${digestLength + 1}))
+      if position and position >= s.base and position < s.next then
+        known[i] = true
+        if stored:sub(1, ${digestLength}) == ARGV[2 * i + 1]:sub(1, ${digestLength}) then
+          duplicates = duplicates + 1
+        else
+          conflicts[#conflicts + 1] = i - 1
+        end
       end
     end
   end
-  return fresh, duplicates, conflicts
+  return known, duplicates, conflicts
 end`;

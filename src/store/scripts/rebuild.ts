@@ -1,17 +1,20 @@
-import { inChunks, loadSession, now } from "./fragments.js";
+import { idHashLength } from "../id-hash.js";
+import { digestLength, explainIds, inChunks, loadSession, now } from "./fragments.js";
 import { script } from "./script.js";
+
+const identityLength = idHashLength + digestLength;
 
 /**
  * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read.
  *
  * KEYS: log, ids, state.
- * ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds }; packed identities of the whole log.
+ * ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds }; hash and digest of each record of the log, one after the other.
  * Replies: REBUILT | CHANGED.
  *
  * A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
  */
 export const rebuildScript = script(
-  [loadSession, inChunks, now],
+  [loadSession, inChunks, now, explainIds],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
@@ -38,10 +41,12 @@ if not whole then
 end
 local entries = {}
 for i = 1, s.length do
-  entries[2 * i - 1] = ARGV[2]:sub(16 * i - 15, 16 * i - 6)
-  entries[2 * i] = ARGV[2]:sub(16 * i - 5, 16 * i) .. string.format('%.0f', s.base + i - 1)
+  local at = ${identityLength} * (i - 1)
+  entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + ${idHashLength})
+  entries[2 * i] = ARGV[2]:sub(at + ${idHashLength + 1}, at + ${identityLength}) .. string.format('%.0f', s.base + i - 1)
 end
 redis.call('UNLINK', ids)
+if s.length > 0 then explainIds() end
 inChunks('HSET', ids, entries)
 local at = string.format('%.0f', now() + left)
 for _, key in ipairs(KEYS) do

@@ -5,7 +5,7 @@ import { script } from "./script.js";
  * Removes the end of the log if the session is as it was read; a session of which neither record nor head is left ends.
  *
  * KEYS: log, ids, state.
- * ARGV: the request as JSON { epoch, rev, next, newRev, to }; packed 10-byte hashes of the ids to forget.
+ * ARGV: the request as JSON { epoch, rev, next, newRev, to }; packed hashes of the ids to forget.
  * Replies: REWOUND | STALE | DAMAGED | RANGE (the position lies before the base).
  *
  * Where the named ids are not all that were removed (a record could not be read), all ids are looked through: one that stayed would

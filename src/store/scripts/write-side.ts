@@ -1,18 +1,18 @@
-import { changeSide, inChunks, now, slice } from "./fragments.js";
+import { changeSide, inChunks, now } from "./fragments.js";
 import { script } from "./script.js";
 
 /**
  * Changes side fields, if all expected values are the stored ones.
  *
  * KEYS: state; with a time to live also log and ids, since all keys expire together.
- * ARGV: the request as JSON { epoch, rev, expects, sets, removes, ttl?, bound? }; `expects` triples of field, "1" or "0" (absent), value;
+ * ARGV: the request as JSON { epoch, expects, sets, ttl?, bound? }; `expects` triples of field, "1" or "0" (absent), value;
  * `sets` pairs of field and value; `removes` fields.
  * Replies: OK | CONFLICT.
  *
  * A session that begins here has no `next` yet: by that its first append knows that no log is missing.
  */
 export const writeSideScript = script(
-  [inChunks, now, slice, changeSide],
+  [inChunks, now, changeSide],
   `
 local state, request = KEYS[1], cjson.decode(ARGV[1])
 for i = 2, 1 + 3 * request.expects, 3 do
@@ -23,10 +23,10 @@ local exists = redis.call('HEXISTS', state, 'epoch') == 1
 if not exists and request.sets == 0 then return 'OK' end
 local time, firstSet = now(), 2 + 3 * request.expects
 local fields = { 'updated', time }
-if not exists then fields = { 'updated', time, 'epoch', request.epoch, 'rev', request.rev } end
+if not exists then fields = { 'updated', time, 'epoch', request.epoch, 'rev', request.epoch } end
 for i = firstSet, firstSet + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 inChunks('HSET', state, fields)
-changeSide(state, slice(ARGV, firstSet + 2 * request.sets, #ARGV), request.bound)
+changeSide(state, firstSet + 2 * request.sets, #ARGV, request.bound)
 if request.ttl then
   for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, string.format('%.0f', time + request.ttl)) end
 end

@@ -27,7 +27,7 @@ export interface StoreCase {
 /** A record as a codec might make it: `role` is its type, the id its content too. */
 export function record(id: string, { role = "ai", text = id, tokens }: { role?: string; text?: string; tokens?: number } = {}): NewRecord {
   const content = `{"type":"${role}","data":${JSON.stringify({ id, content: text })}}`;
-  const digest = createHash("sha256").update(content).digest("hex").slice(0, 12);
+  const digest = createHash("sha256").update(content).digest("base64url").slice(0, 8);
   return { id, digest, record: content, ...(tokens !== undefined && { tokens }) };
 }
 

@@ -1,0 +1,33 @@
+import { SessionCache } from "../../src/store/session-cache.js";
+
+describe("SessionCache", () => {
+  it("remembers ten thousand sessions and lets the longest unused go", () => {
+    const cache = new SessionCache();
+    for (let index = 0; index < 10_000; index += 1) {
+      cache.note(`s${index}`, index, { base: 0, start: 0 });
+    }
+    cache.note("s0", 7);
+    cache.note("one more", 5, { base: 1, start: 2 });
+    expect(cache.get("s1")).toBeUndefined();
+    expect(cache.get("s2")).toBeDefined();
+    expect(cache.get("s0")).toEqual({ next: 7, view: { base: 0, start: 0 } });
+    expect(cache.get("one more")).toEqual({ next: 5, view: { base: 1, start: 2 } });
+  });
+
+  it("forgets what it is told to forget", () => {
+    const cache = new SessionCache();
+    cache.note("s", 1, { base: 0, start: 1 });
+    cache.delete("s");
+    expect(cache.get("s")).toBeUndefined();
+  });
+
+  it("keeps what was seen of the view when only the end is seen again, and nothing of a view but its positions", () => {
+    const cache = new SessionCache();
+    cache.note("s", 3);
+    expect(cache.get("s")).toEqual({ next: 3, view: undefined });
+    const view = { base: 0, start: 2, records: ["long"] };
+    cache.note("s", 4, view);
+    cache.note("s", 6);
+    expect(cache.get("s")).toEqual({ next: 6, view: { base: 0, start: 2 } });
+  });
+});
