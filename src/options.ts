@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { ConfigurationError } from "./errors.js";
 
+/**
+ * What `build` gives, built at the first call and kept. Schemas take longer to build than all else that an import of this package runs, and
+ * most programs use few of them.
+ */
+export function lazy<T extends object>(build: () => T): () => T {
+  let built: T | undefined;
+  return () => (built ??= build());
+}
+
+/** The options that a schema made by {@link lazy} gives. */
+export type SchemaOutput<S extends () => z.ZodType> = z.output<ReturnType<S>>;
+
 /** A whole number of at least 1. */
 export const positiveInteger = z.int("must be a positive integer").min(1, "must be a positive integer");
 

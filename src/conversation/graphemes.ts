@@ -4,7 +4,8 @@ const reach = 1_000;
 /** Characters that never join a neighbour of this kind (Unicode rule GB999): printable ASCII, Latin and Cyrillic letters, kana, CJK ideographs. */
 const standsAlone = /[\x20-\x7e\u00c0-\u024f\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]/;
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+/** Made when first needed: the first segmenter of a process takes 15 ms. */
+let segmenter: Intl.Segmenter | undefined;
 
 /** Number of Unicode code points. */
 export function lengthOf(text: string): number {
@@ -43,6 +44,7 @@ export function keepLastCharacters(text: string, limit: number): string {
 function boundariesAround(text: string, index: number): { from: number; before: number; after: number } {
   const from = safeStart(text, index);
   let before = from;
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   for (const { index: offset } of segmenter.segment(text.slice(from, index + reach))) {
     if (from + offset >= index) {
       return { from, before: from + offset === index ? index : before, after: from + offset };

@@ -4,7 +4,7 @@ import { jsonText } from "../conversation/json-text.js";
 import { roleOf } from "../conversation/roles.js";
 import { changeMessage } from "../conversation/structure/change-message.js";
 import { saysNothing } from "../conversation/structure/message-parts.js";
-import { anyFunction } from "../options.js";
+import { anyFunction, lazy } from "../options.js";
 
 /** Takes out of a text what the model did not write (follow-up questions, tickers), at once or as a promise. */
 export type TextRemoval = (text: string) => string | Promise<string>;
@@ -13,9 +13,11 @@ export type TextRemoval = (text: string) => string | Promise<string>;
 export type RemoveFromText = TextRemoval | readonly TextRemoval[];
 
 /** The form of {@link RemoveFromText}. */
-export const removeFromTextSchema = z.union(
-  [anyFunction<TextRemoval>(), z.array(anyFunction<TextRemoval>())],
-  "must be a function from text to text, or an array of such functions",
+export const removeFromTextSchema = lazy(() =>
+  z.union(
+    [anyFunction<TextRemoval>(), z.array(anyFunction<TextRemoval>())],
+    "must be a function from text to text, or an array of such functions",
+  ),
 );
 
 /**

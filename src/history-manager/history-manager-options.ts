@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fraction, objectWith, positiveInteger } from "../options.js";
+import { fraction, lazy, objectWith, positiveInteger } from "../options.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { toolListSchema, type ToolDefinitionLike } from "../tokens/tools-cost.js";
@@ -55,35 +55,41 @@ export interface UserVisibleOptions {
 const historyMethods = ["getMessages", "append", "getRounds"];
 
 /** The form of {@link HistoryManagerOptions}. */
-export const managerSchema = z.strictObject({
-  history: objectWith<RedisChatMessageHistory>(historyMethods, "a RedisChatMessageHistory"),
-  maxInputTokens: positiveInteger,
-  tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
-  percentForUploadedContent: fraction.default(0.6),
-  safetyMargin: fraction.lt(1, "must be a number from 0 to below 1").default(0.1),
-  tools: toolListSchema,
-  references: objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager").default(() => new ReferenceManager()),
-  onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
-  maxUploadBytes: positiveInteger.default(1_000_000),
-  maxUploadsBytes: positiveInteger.default(5_000_000),
-  maxSources: positiveInteger.default(200),
-});
+export const managerSchema = lazy(() =>
+  z.strictObject({
+    history: objectWith<RedisChatMessageHistory>(historyMethods, "a RedisChatMessageHistory"),
+    maxInputTokens: positiveInteger,
+    tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
+    percentForUploadedContent: fraction.default(0.6),
+    safetyMargin: fraction.lt(1, "must be a number from 0 to below 1").default(0.1),
+    tools: toolListSchema(),
+    references: objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager").default(() => new ReferenceManager()),
+    onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
+    maxUploadBytes: positiveInteger.default(1_000_000),
+    maxUploadsBytes: positiveInteger.default(5_000_000),
+    maxSources: positiveInteger.default(200),
+  }),
+);
 
-const text = z.string("must be a string");
+const text = lazy(() => z.string("must be a string"));
 
 /** The form of {@link ModelCallRequest}. */
-export const modelCallSchema = z.strictObject({
-  originalUserMessage: text,
-  renderedUserMessage: text,
-  renderedSystemMessage: text,
-  removeFromText: removeFromTextSchema.optional(),
-});
+export const modelCallSchema = lazy(() =>
+  z.strictObject({
+    originalUserMessage: text(),
+    renderedUserMessage: text(),
+    renderedSystemMessage: text(),
+    removeFromText: removeFromTextSchema().optional(),
+  }),
+);
 
 /** The form of {@link UserVisibleOptions}. */
-export const userVisibleSchema = z.strictObject({ removeFromText: removeFromTextSchema.optional(), rounds: positiveInteger.default(50) });
+export const userVisibleSchema = lazy(() => z.strictObject({ removeFromText: removeFromTextSchema().optional(), rounds: positiveInteger.default(50) }));
 
 /** The form of what `commit` takes. */
-export const commitSchema = z.strictObject({
-  turnId: z.string("must be a non-empty string").min(1, "must be a non-empty string").optional(),
-});
+export const commitSchema = lazy(() =>
+  z.strictObject({
+    turnId: z.string("must be a non-empty string").min(1, "must be a non-empty string").optional(),
+  }),
+);
 

@@ -1,11 +1,10 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import type { z } from "zod";
 import { assertConversation } from "../conversation/structure/index.js";
 import { BudgetError, ConfigurationError } from "../errors.js";
 import { report } from "../events.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
-import { parseOptions } from "../options.js";
+import { parseOptions, type SchemaOutput } from "../options.js";
 import { tiktokenCounter } from "../tokens/tiktoken-counter.js";
 import { TextCleaner } from "./clean-text.js";
 import * as forms from "./history-manager-options.js";
@@ -41,7 +40,7 @@ import { userVisible } from "./user-visible.js";
 export class HistoryManager {
   /** The sources of the session by number; complete from the turn's first read on. */
   readonly references: ReferenceManager;
-  readonly #options: z.output<typeof forms.managerSchema>;
+  readonly #options: SchemaOutput<typeof forms.managerSchema>;
   readonly #session: ConversationSession;
   readonly #data: SessionData;
   readonly #numbering: SourceNumbering;
@@ -54,7 +53,7 @@ export class HistoryManager {
   #committing: Promise<void> | undefined;
 
   constructor(options: forms.HistoryManagerOptions) {
-    this.#options = parseOptions("HistoryManager", forms.managerSchema, options);
+    this.#options = parseOptions("HistoryManager", forms.managerSchema(), options);
     const { history, maxInputTokens, safetyMargin, percentForUploadedContent, tools, references, maxSources } = this.#options;
     this.references = references;
     this.#session = sessionOf(history);
@@ -68,7 +67,7 @@ export class HistoryManager {
 
   /** Adds an AI message without text that makes these calls. Results are expected by their ids. */
   appendToolCalls(toolCalls: readonly ToolCallRequest[]): void {
-    parseOptions("appendToolCalls", toolCallRequestsSchema, toolCalls);
+    parseOptions("appendToolCalls", toolCallRequestsSchema(), toolCalls);
     this.#openTurn().addCalls(toolCalls);
   }
 
@@ -84,7 +83,7 @@ export class HistoryManager {
    * @throws ConfigurationError for a result that no call of the turn waits for. After a StoreError the results are there; the next call goes on from there.
    */
   async addToolCallResults(responses: readonly ToolCallResponse[]): Promise<void> {
-    this.#openTurn().addResults(parseOptions("addToolCallResults", toolCallResponsesSchema, responses));
+    this.#openTurn().addResults(parseOptions("addToolCallResults", toolCallResponsesSchema(), responses));
     await this.#number();
   }
 
@@ -94,7 +93,7 @@ export class HistoryManager {
    * @throws BudgetError (in bytes) where an upload or all of the session's uploads together would be too large.
    */
   async addUploadedContent(contents: readonly UploadedContent[]): Promise<void> {
-    parseOptions("addUploadedContent", uploadedContentsSchema, contents);
+    parseOptions("addUploadedContent", uploadedContentsSchema(), contents);
     const turn = this.#openTurn();
     turn.addUploads(contents, { stored: (await this.#read()).uploads, limits: this.#options });
   }
@@ -115,7 +114,7 @@ export class HistoryManager {
   async getHistoryForModelCall(request: forms.ModelCallRequest): Promise<FittedWindow> {
     const { originalUserMessage, renderedUserMessage, renderedSystemMessage, removeFromText } = parseOptions(
       "getHistoryForModelCall",
-      forms.modelCallSchema,
+      forms.modelCallSchema(),
       request,
     );
     const turn = this.#openTurn();
@@ -149,7 +148,7 @@ export class HistoryManager {
    * @throws StructureError while a call waits for its result; ConflictError where a turn of this id is stored with other content; StoreError.
    */
   async commit(options: { readonly turnId?: string } = {}): Promise<void> {
-    const { turnId = this.#turn.id } = parseOptions("commit", forms.commitSchema, options);
+    const { turnId = this.#turn.id } = parseOptions("commit", forms.commitSchema(), options);
     this.#committing ??= this.#store(turnId).finally(() => {
       this.#committing = undefined;
     });
@@ -166,7 +165,7 @@ export class HistoryManager {
    * What a user may see: what either side said in the last stored rounds, whether the model still sees them or not, and in the current turn. One round trip.
    */
   async getUserVisibleHistory(options: forms.UserVisibleOptions = {}): Promise<BaseMessage[]> {
-    const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema, options);
+    const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema(), options);
     const { originalUserMessage, steps } = this.#turn;
     const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
     const isStored = readStoredHistory(stored, originalUserMessage).current !== undefined;

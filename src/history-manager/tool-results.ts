@@ -1,5 +1,6 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { lazy } from "../options.js";
 import { cutText } from "./cut-text.js";
 import type { Chunk, SourceReference } from "./reference-manager.js";
 
@@ -29,21 +30,23 @@ export interface ToolResult {
   readonly images: readonly string[];
 }
 
-const text = z.string("must be a string");
-const named = z.string("must be a non-empty string").min(1, "must be a non-empty string");
+const text = lazy(() => z.string("must be a string"));
+const named = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
 
 /** The form of a list of {@link ToolCallResponse}. */
-export const toolCallResponsesSchema = z.array(
-  z.strictObject({
-    id: named,
-    name: named,
-    content: text.optional(),
-    chunks: z.array(z.strictObject({ id: text, chunkId: text, text })).optional(),
-    errorMessage: text.optional(),
-    systemReminder: text.optional(),
-    imageDataUrls: z.array(named).optional(),
-  }),
-  "must be an array of tool call responses",
+export const toolCallResponsesSchema = lazy(() =>
+  z.array(
+    z.strictObject({
+      id: named(),
+      name: named(),
+      content: text().optional(),
+      chunks: z.array(z.strictObject({ id: text(), chunkId: text(), text: text() })).optional(),
+      errorMessage: text().optional(),
+      systemReminder: text().optional(),
+      imageDataUrls: z.array(named()).optional(),
+    }),
+    "must be an array of tool call responses",
+  ),
 );
 
 const noSources = "No relevant sources found.";

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { roleOf } from "../conversation/roles.js";
 import { textOf } from "../conversation/text.js";
 import { ConfigurationError } from "../errors.js";
+import { lazy } from "../options.js";
 import type { SourceReference } from "./reference-manager.js";
 import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";
 import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type UploadLimits } from "./uploads.js";
@@ -21,12 +22,14 @@ export interface LoopStep {
   readonly results: (ToolResult | undefined)[];
 }
 
-const named = z.string("must be a non-empty string").min(1, "must be a non-empty string");
+const named = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
 
 /** The form of a list of {@link ToolCallRequest}; what LangChain adds to a call is let through. */
-export const toolCallRequestsSchema = z
-  .array(z.object({ id: named, name: named, args: z.record(z.string(), z.unknown(), "must be an object") }), "must be an array of tool calls")
-  .min(1, "must hold a call");
+export const toolCallRequestsSchema = lazy(() =>
+  z
+    .array(z.object({ id: named(), name: named(), args: z.record(z.string(), z.unknown(), "must be an object") }), "must be an array of tool calls")
+    .min(1, "must hold a call"),
+);
 
 /** What one run has added so far; nothing of it is stored before the commit. */
 export class Turn {

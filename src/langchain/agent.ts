@@ -3,7 +3,7 @@ import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
 import { repairConversation } from "../conversation/structure/index.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import { objectWith, parseOptions } from "../options.js";
+import { lazy, objectWith, parseOptions } from "../options.js";
 import { sessionIdOf, sessionIdSchema, type SessionIdOption } from "./session-id.js";
 
 /** LangGraph's id for "all messages"; written out so that this entry does not import LangGraph itself. */
@@ -30,14 +30,16 @@ export interface RedisMemoryMiddlewareOptions {
   readonly persist?: "turn" | "step";
 }
 
-const optionsSchema = z.strictObject({
-  memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
-  sessionId: sessionIdSchema<AgentRuntime>("runtime"),
-  persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("turn"),
-});
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
+    sessionId: sessionIdSchema<AgentRuntime>("runtime"),
+    persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("turn"),
+  }),
+);
 
 /** Ids of what the run began with; underscored, so that it is neither input nor output of the agent. */
-const stateSchema = z.object({ _memoryIds: z.array(z.string()).default([]) });
+const stateSchema = lazy(() => z.object({ _memoryIds: z.array(z.string()).default([]) }));
 
 interface AgentState {
   readonly messages: BaseMessage[];
@@ -56,7 +58,7 @@ interface AgentState {
  * await agent.invoke({ messages: [new HumanMessage("Hi")] }, { configurable: { sessionId: "ann-1" } });
  */
 export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): AgentMiddleware {
-  const { memory, persist, sessionId } = parseOptions("redisMemoryMiddleware", optionsSchema, options);
+  const { memory, persist, sessionId } = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
   const historyOf = (runtime: AgentRuntime) => {
     const { configurable = {} } = runtime;
     const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
@@ -68,7 +70,7 @@ export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): Ag
   };
   return createMiddleware({
     name: "RedisMemory",
-    stateSchema,
+    stateSchema: stateSchema(),
     beforeAgent: async (state, runtime) => {
       const view = await historyOf(runtime as AgentRuntime).getMessages();
       const brought = withoutKnown(state.messages, view);

@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { patchConfig, Runnable, RunnableLambda, type RunnableConfig, type RunnableLike } from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
 import { z } from "zod";
-import { objectWith, parseOptions } from "../options.js";
+import { lazy, objectWith, parseOptions } from "../options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { inputMessages, newMessages, outputMessages, type ChainInput } from "./chain-messages.js";
@@ -25,14 +25,16 @@ export interface WithRedisMemoryOptions {
   readonly sessionId?: SessionIdOption<RunnableConfig>;
 }
 
-const key = z.string("must be a non-empty string").min(1, "must be a non-empty string").optional();
-const optionsSchema = z.strictObject({
-  memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
-  inputMessagesKey: key,
-  outputMessagesKey: key,
-  historyMessagesKey: key,
-  sessionId: sessionIdSchema<RunnableConfig>("config"),
-});
+const key = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string").optional());
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
+    inputMessagesKey: key(),
+    outputMessagesKey: key(),
+    historyMessagesKey: key(),
+    sessionId: sessionIdSchema<RunnableConfig>("config"),
+  }),
+);
 
 const sessionHint = 'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
 
@@ -81,7 +83,7 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
 
   constructor(runnable: RunnableLike<never, Output>, options: WithRedisMemoryOptions) {
     super();
-    this.options = parseOptions("withRedisMemory", optionsSchema, options);
+    this.options = parseOptions("withRedisMemory", optionsSchema(), options);
     this.bound = coerceToRunnable(runnable);
   }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { keepLastCharacters } from "../conversation/graphemes.js";
 import type { Round } from "../conversation/rounds.js";
 import { ConfigurationError } from "../errors.js";
-import { objectWith, parseOptions, positiveInteger } from "../options.js";
+import { lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
 
@@ -46,21 +46,23 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
 /** What a retrieval gives in each format. */
 export type Retrieved<F extends RoundFormat> = F extends "messages" ? BaseMessage[] : string;
 
-const text = z.string("must be a string").optional();
-const retrieveFields = {
+const text = lazy(() => z.string("must be a string").optional());
+const retrieveFields = lazy(() => ({
   nRounds: positiveInteger.optional(),
   maxContext: positiveInteger.optional(),
   format: z.enum(["text", "json", "messages"], 'must be "text", "json" or "messages"').optional(),
-  truncationNotice: text,
-  noHistoryMessage: text,
+  truncationNotice: text(),
+  noHistoryMessage: text(),
   includeTools: z.boolean("must be true or false").optional(),
-};
-const retrieveSchema = z.strictObject({ ...retrieveFields, sessionId: text });
-const moduleSchema = z.strictObject({
-  ...retrieveFields,
-  history: objectWith<RoundSource>(["getRounds"], "a history with getRounds(), such as RedisChatMessageHistory").optional(),
-  memory: objectWith<{ history(sessionId: string): RoundSource }>(["history"], "a RedisChatMemory").optional(),
-});
+}));
+const retrieveSchema = lazy(() => z.strictObject({ ...retrieveFields(), sessionId: text() }));
+const moduleSchema = lazy(() =>
+  z.strictObject({
+    ...retrieveFields(),
+    history: objectWith<RoundSource>(["getRounds"], "a history with getRounds(), such as RedisChatMessageHistory").optional(),
+    memory: objectWith<{ history(sessionId: string): RoundSource }>(["history"], "a RedisChatMemory").optional(),
+  }),
+);
 
 const defaults = {
   nRounds: 3,
@@ -92,7 +94,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<R
 
   constructor(options: ChatMemoryModuleOptions & { readonly format?: F }) {
     super();
-    this.options = parseOptions("ChatMemoryModule", moduleSchema, options);
+    this.options = parseOptions("ChatMemoryModule", moduleSchema(), options);
     refuseShortJson(this.options);
     if ((this.options.history === undefined) === (this.options.memory === undefined)) {
       throw new ConfigurationError("history", 'ChatMemoryModule: give one of "history" and "memory".');
@@ -105,7 +107,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<R
    * @throws ConfigurationError naming the parameter; StoreError.
    */
   async retrieve<G extends RoundFormat = F>(options: RetrieveOptions<G> = {}): Promise<Retrieved<G>> {
-    const given = parseOptions("retrieve", retrieveSchema, options);
+    const given = parseOptions("retrieve", retrieveSchema(), options);
     const settings = { ...defaults, ...withoutUndefined(this.options), ...withoutUndefined(given) };
     refuseShortJson(settings);
     const rounds = await this.source(given.sessionId).getRounds(settings.nRounds);

@@ -4,7 +4,7 @@ import { encodeMessage, identifyRecord, messageIdOf } from "../codec/index.js";
 import { splitRounds, type Round } from "../conversation/rounds.js";
 import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
 import { report } from "../events.js";
-import { nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
 import type { AppendResult, NewRecord, SideChanges } from "../store/session-store.js";
 import { countOf } from "../tokens/counted-messages.js";
@@ -28,11 +28,13 @@ export interface AppendOutcome {
   readonly next: number;
 }
 
-const pageSchema = z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() });
-const appendSchema = z.strictObject({
-  turnId: z.string("must be a non-empty string").min(1, "must be a non-empty string").optional(),
-  side: z.custom<SideChanges>().optional(),
-});
+const pageSchema = lazy(() => z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() }));
+const appendSchema = lazy(() =>
+  z.strictObject({
+    turnId: z.string("must be a non-empty string").min(1, "must be a non-empty string").optional(),
+    side: z.custom<SideChanges>().optional(),
+  }),
+);
 
 /** One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but its id. */
 export class ConversationSession {
@@ -54,7 +56,7 @@ export class ConversationSession {
 
   /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
   async append(messages: readonly BaseMessage[], options: AppendOptions = {}): Promise<AppendOutcome> {
-    const { turnId, side } = parseOptions("append", appendSchema, options);
+    const { turnId, side } = parseOptions("append", appendSchema(), options);
     const records = await this.encode(messages, turnId);
     const result = await this.write(records, side);
     for (const index of result.conflicts) {
@@ -70,7 +72,7 @@ export class ConversationSession {
 
   /** The whole log, or a page of it, oldest first. One round trip. */
   async transcript(options: { readonly from?: number; readonly limit?: number } = {}): Promise<BaseMessage[]> {
-    const page = await this.context.store.readLog(this.sessionId, parseOptions("getTranscript", pageSchema, options));
+    const page = await this.context.store.readLog(this.sessionId, parseOptions("getTranscript", pageSchema(), options));
     this.reportDamage(page.damaged, "getTranscript");
     return decodeEntries(page.records, this.decodeOptions(), page.from).map(({ message }) => message);
   }

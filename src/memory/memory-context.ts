@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
 import { type MemoryEventHandler } from "../events.js";
-import { anyFunction, objectWith, parseOptions, positiveInteger } from "../options.js";
+import { anyFunction, lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis-session-store.js";
@@ -55,7 +55,7 @@ export interface MemoryContext {
 
 const storeMethods = ["append", "readView", "readRounds", "readLog", "commitReduction", "rewind", "clear", "rebuild"];
 
-const memoryFields = {
+const memoryFields = lazy(() => ({
   store: objectWith<SessionStore>(storeMethods, "a SessionStore").optional(),
   sessionTTL: positiveInteger.optional(),
   reducer: z
@@ -71,10 +71,9 @@ const memoryFields = {
   onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
   strict: z.boolean("must be true or false").default(false),
   onEvent: anyFunction<MemoryEventHandler>().optional(),
-};
+}));
 
-const memorySchema = z.object(memoryFields);
-const memoryOptionNames = new Set(Object.keys(memoryFields));
+const memorySchema = lazy(() => z.object(memoryFields()));
 
 /**
  * Checks the options and makes the store where none is given.
@@ -85,9 +84,9 @@ export function createMemoryContext(owner: string, options: RedisChatMemoryOptio
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError("options", `${owner}: options must be an object with one of client, url, config and store.`);
   }
-  const { sessionTTL, reducer, store: given, ...checked } = parseOptions(owner, memorySchema, options);
+  const { sessionTTL, reducer, store: given, ...checked } = parseOptions(owner, memorySchema(), options);
   const connection = Object.fromEntries(
-    Object.entries(options).filter(([name, value]) => !memoryOptionNames.has(name) && value !== undefined),
+    Object.entries(options).filter(([name, value]) => !Object.hasOwn(memoryFields(), name) && value !== undefined),
   );
   const surplus = Object.keys(connection)[0];
   if (given !== undefined && surplus !== undefined) {

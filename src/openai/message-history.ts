@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
-import { anyFunction, nonNegativeInteger, parseOptions } from "../options.js";
+import { anyFunction, lazy, nonNegativeInteger, parseOptions } from "../options.js";
 import { copyJson, parseJson } from "./json-value.js";
 import { fromLangChain, toLangChain } from "./langchain-conversion.js";
 import { newCallsSchema, nonEmpty, noteFields, parseMessage, parseMessages, requestMessage, roleSchema } from "./message-schema.js";
@@ -20,15 +20,15 @@ export interface MessageHistoryOptions {
 
 const owner = "MessageHistory";
 
-const notesSchema = z.strictObject(noteFields);
-const callNotesSchema = notesSchema.omit({ name: true });
+const notesSchema = lazy(() => z.strictObject(noteFields()));
+const callNotesSchema = lazy(() => notesSchema().omit({ name: true }));
 const argumentSchemas = {
-  options: z.strictObject({ clock: anyFunction<Clock>().optional() }),
-  messages: z.object({ messages: z.array(z.unknown(), "must be an array of messages") }),
-  prompt: z.object({ prompt: z.string("must be a string") }),
-  toolCalls: z.object({ toolCalls: newCallsSchema }),
-  toolCallId: z.object({ toolCallId: nonEmpty }),
-  role: z.object({ role: roleSchema }),
+  options: lazy(() => z.strictObject({ clock: anyFunction<Clock>().optional() })),
+  messages: lazy(() => z.object({ messages: z.array(z.unknown(), "must be an array of messages") })),
+  prompt: lazy(() => z.object({ prompt: z.string("must be a string") })),
+  toolCalls: lazy(() => z.object({ toolCalls: newCallsSchema() })),
+  toolCallId: lazy(() => z.object({ toolCallId: nonEmpty() })),
+  role: lazy(() => z.object({ role: roleSchema() })),
 };
 
 /**
@@ -54,7 +54,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /** @throws ConfigurationError naming the place of what is wrong, such as `messages.2.content.0.type`. */
   constructor(messages: readonly OpenAIMessage[] = [], options: MessageHistoryOptions = {}) {
-    this.#clock = parseOptions(owner, argumentSchemas.options, options).clock ?? systemClock;
+    this.#clock = parseOptions(owner, argumentSchemas.options(), options).clock ?? systemClock;
     this.#messages = parseMessages(owner, messages);
   }
 
@@ -64,7 +64,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * @throws RecordError `unsupported_message` for a type without a role in the format, with its position.
    */
   static fromMessages(messages: readonly BaseMessage[], options?: MessageHistoryOptions): MessageHistory {
-    parseOptions(`${owner}.fromMessages`, argumentSchemas.messages, { messages });
+    parseOptions(`${owner}.fromMessages`, argumentSchemas.messages(), { messages });
     return new MessageHistory(messages.map(fromLangChain), options);
   }
 
@@ -78,7 +78,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * after one a user message, other elements stay text. A prompt without messages, or that is not XML, is one user message.
    */
   static fromPrompt(prompt: string, options?: MessageHistoryOptions): MessageHistory {
-    parseOptions(`${owner}.fromPrompt`, argumentSchemas.prompt, { prompt });
+    parseOptions(`${owner}.fromPrompt`, argumentSchemas.prompt(), { prompt });
     return new MessageHistory(readPrompt(prompt) as unknown as OpenAIMessage[], options);
   }
 
@@ -108,15 +108,15 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     if ((role as MessageRole) === "tool") {
       throw new ConfigurationError("role", `${owner}.addMessage: use addToolResponse for the role "tool"; it takes the id of the call.`);
     }
-    this.#add("addMessage", { role, content } as OpenAIMessage, notes, notesSchema);
+    this.#add("addMessage", { role, content } as OpenAIMessage, notes, notesSchema());
   }
 
   /** Adds an assistant message with tool calls: at least one, with ids that differ. Without `content` it has no such key. */
   addToolCall(toolCalls: readonly MessageToolCall[], notes: Omit<MessageNotes, "name"> & { readonly content?: string } = {}): void {
-    parseOptions(`${owner}.addToolCall`, argumentSchemas.toolCalls, { toolCalls });
+    parseOptions(`${owner}.addToolCall`, argumentSchemas.toolCalls(), { toolCalls });
     const { content, ...others } = notes;
     const message = { role: "assistant", content, tool_calls: toolCalls } as OpenAIMessage;
-    this.#add("addToolCall", message, others, callNotesSchema);
+    this.#add("addToolCall", message, others, callNotesSchema());
   }
 
   /**
@@ -126,8 +126,8 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * call is nowhere is what `validateConversation` finds.
    */
   addToolResponse(toolCallId: string, content: string | readonly ContentPart[], notes: MessageNotes = {}): void {
-    parseOptions(`${owner}.addToolResponse`, argumentSchemas.toolCallId, { toolCallId });
-    this.#add("addToolResponse", { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage, notes, notesSchema);
+    parseOptions(`${owner}.addToolResponse`, argumentSchemas.toolCallId(), { toolCallId });
+    this.#add("addToolResponse", { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage, notes, notesSchema());
   }
 
   /**
@@ -146,7 +146,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /** The messages of one role. */
   filterByRole(role: MessageRole): OpenAIMessage[] {
-    parseOptions(`${owner}.filterByRole`, argumentSchemas.role, { role });
+    parseOptions(`${owner}.filterByRole`, argumentSchemas.role(), { role });
     return this.#messages.filter((message) => message.role === role).map(copyMessage);
   }
 

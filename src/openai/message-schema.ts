@@ -1,108 +1,120 @@
 import { z } from "zod";
-import { parseOptions } from "../options.js";
+import { lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import type { OpenAIMessage, OpenAIRequestMessage } from "./openai-message.js";
 import { timestampSchema, toUtc } from "./timestamp.js";
 
-const text = z.string("must be a string");
+const text = lazy(() => z.string("must be a string"));
 /** Text that says something. */
-export const nonEmpty = text.min(1, "must not be empty");
-const detail = text.optional();
-const plainObject = z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object");
+export const nonEmpty = lazy(() => text().min(1, "must not be empty"));
+const detail = lazy(() => text().optional());
+const plainObject = lazy(() => z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object"));
 
-const filePart = z
-  .looseObject({ file_id: nonEmpty.optional(), file_data: nonEmpty.optional(), filename: text.optional() })
-  .refine(({ file_id, file_data }) => file_id !== undefined || file_data !== undefined, "must have a file_id or file_data");
-
-const partSchema = z.discriminatedUnion(
-  "type",
-  [
-    z.looseObject({ type: z.literal("text"), text }),
-    z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: nonEmpty, detail }) }),
-    z.looseObject({ type: z.literal("image_file"), image_file: z.looseObject({ file_id: nonEmpty, detail }) }),
-    z.looseObject({ type: z.literal("file"), file: filePart }),
-    z.looseObject({ type: z.literal("input_audio"), input_audio: z.looseObject({ data: nonEmpty, format: nonEmpty }) }),
-    z.looseObject({ type: z.literal("refusal"), refusal: text }),
-  ],
-  { error: "must be one of text, image_url, image_file, file, input_audio, refusal" },
+const filePart = lazy(() =>
+  z
+    .looseObject({ file_id: nonEmpty().optional(), file_data: nonEmpty().optional(), filename: text().optional() })
+    .refine(({ file_id, file_data }) => file_id !== undefined || file_data !== undefined, "must have a file_id or file_data"),
 );
 
-const partsSchema = z.array(partSchema, "must be a string or an array of content parts");
+const partSchema = lazy(() =>
+  z.discriminatedUnion(
+    "type",
+    [
+      z.looseObject({ type: z.literal("text"), text: text() }),
+      z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: nonEmpty(), detail: detail() }) }),
+      z.looseObject({ type: z.literal("image_file"), image_file: z.looseObject({ file_id: nonEmpty(), detail: detail() }) }),
+      z.looseObject({ type: z.literal("file"), file: filePart() }),
+      z.looseObject({ type: z.literal("input_audio"), input_audio: z.looseObject({ data: nonEmpty(), format: nonEmpty() }) }),
+      z.looseObject({ type: z.literal("refusal"), refusal: text() }),
+    ],
+    { error: "must be one of text, image_url, image_file, file, input_audio, refusal" },
+  ),
+);
+
+const partsSchema = lazy(() => z.array(partSchema(), "must be a string or an array of content parts"));
 
 /** Text or parts; the errors are those of the one that was meant. */
-const bodySchema = z.unknown().check((context) => {
-  if (typeof context.value === "string") {
-    return;
-  }
-  const result = partsSchema.safeParse(context.value);
-  for (const { message, path } of result.error?.issues ?? []) {
-    context.issues.push({ code: "custom", message, path: [...path], input: context.value });
-  }
-});
+const bodySchema = lazy(() =>
+  z.unknown().check((context) => {
+    if (typeof context.value === "string") {
+      return;
+    }
+    const result = partsSchema().safeParse(context.value);
+    for (const { message, path } of result.error?.issues ?? []) {
+      context.issues.push({ code: "custom", message, path: [...path], input: context.value });
+    }
+  }),
+);
 
 /** Calls as they come from models: a provider without ids gives empty ones. */
-const callSchema = z.discriminatedUnion(
-  "type",
-  [
-    z.looseObject({ id: text, type: z.literal("function"), function: z.looseObject({ name: text, arguments: text }) }),
-    z.looseObject({ id: text, type: z.literal("custom"), custom: z.looseObject({ name: text, input: text }) }),
-  ],
-  { error: 'must be "function" or "custom"' },
+const callSchema = lazy(() =>
+  z.discriminatedUnion(
+    "type",
+    [
+      z.looseObject({ id: text(), type: z.literal("function"), function: z.looseObject({ name: text(), arguments: text() }) }),
+      z.looseObject({ id: text(), type: z.literal("custom"), custom: z.looseObject({ name: text(), input: text() }) }),
+    ],
+    { error: 'must be "function" or "custom"' },
+  ),
 );
 
 /** Calls that are made by hand: at least one, with ids that differ. */
-export const newCallsSchema = z
-  .array(callSchema, "must be an array of tool calls")
-  .min(1, "must hold at least one tool call")
-  .check((context) => {
-    const seen = new Set<string>();
-    context.value.forEach(({ id }, index) => {
-      if (id === "" || seen.has(id)) {
-        context.issues.push({ code: "custom", message: id === "" ? "must not be empty" : "must differ from the ids before it", path: [index, "id"], input: id });
-      }
-      seen.add(id);
-    });
-  });
-
-/** What every message may have beside its content. */
-export const noteFields = {
-  name: text.optional(),
-  metadata: plainObject.optional(),
-  timestamp: timestampSchema.optional(),
-};
-
-const anyRole = { ...noteFields, langchain: plainObject.optional() };
-const assistantFields = {
-  tool_calls: z.array(callSchema, "must be an array of tool calls").optional(),
-  refusal: text.nullish(),
-  audio: z.looseObject({ id: text }, "must be an object with an id").nullish(),
-  function_call: z.looseObject({ name: text, arguments: text }, "must be an object with name and arguments").nullish(),
-  reasoning_content: text.nullish(),
-  annotations: z.array(plainObject, "must be an array of objects").optional(),
-};
-
-const roleError = "must be one of system, developer, user, assistant, tool";
-const messageSchema = z.discriminatedUnion(
-  "role",
-  [
-    z.looseObject({ role: z.literal("system"), content: bodySchema, ...anyRole }),
-    z.looseObject({ role: z.literal("developer"), content: bodySchema, ...anyRole }),
-    z.looseObject({ role: z.literal("user"), content: bodySchema, ...anyRole }),
-    z
-      .looseObject({ role: z.literal("assistant"), content: bodySchema.nullish(), ...assistantFields, ...anyRole })
-      .refine((message) => (message.content ?? undefined) !== undefined || saysOtherwise(message), {
-        message: "must be given where an assistant message has no tool_calls, refusal, audio, function_call or reasoning_content",
-        path: ["content"],
-      }),
-    z.looseObject({ role: z.literal("tool"), content: bodySchema, tool_call_id: text, ...anyRole }),
-  ],
-  { error: roleError },
+export const newCallsSchema = lazy(() =>
+  z
+    .array(callSchema(), "must be an array of tool calls")
+    .min(1, "must hold at least one tool call")
+    .check((context) => {
+      const seen = new Set<string>();
+      context.value.forEach(({ id }, index) => {
+        if (id === "" || seen.has(id)) {
+          context.issues.push({ code: "custom", message: id === "" ? "must not be empty" : "must differ from the ids before it", path: [index, "id"], input: id });
+        }
+        seen.add(id);
+      });
+    }),
 );
 
-const messagesSchema = z.object({ messages: z.array(messageSchema, "must be an array of messages") });
+/** What every message may have beside its content. */
+export const noteFields = lazy(() => ({
+  name: text().optional(),
+  metadata: plainObject().optional(),
+  timestamp: timestampSchema().optional(),
+}));
+
+const anyRole = lazy(() => ({ ...noteFields(), langchain: plainObject().optional() }));
+const assistantFields = lazy(() => ({
+  tool_calls: z.array(callSchema(), "must be an array of tool calls").optional(),
+  refusal: text().nullish(),
+  audio: z.looseObject({ id: text() }, "must be an object with an id").nullish(),
+  function_call: z.looseObject({ name: text(), arguments: text() }, "must be an object with name and arguments").nullish(),
+  reasoning_content: text().nullish(),
+  annotations: z.array(plainObject(), "must be an array of objects").optional(),
+}));
+
+const roleError = "must be one of system, developer, user, assistant, tool";
+const messageSchema = lazy(() =>
+  z.discriminatedUnion(
+    "role",
+    [
+      z.looseObject({ role: z.literal("system"), content: bodySchema(), ...anyRole() }),
+      z.looseObject({ role: z.literal("developer"), content: bodySchema(), ...anyRole() }),
+      z.looseObject({ role: z.literal("user"), content: bodySchema(), ...anyRole() }),
+      z
+        .looseObject({ role: z.literal("assistant"), content: bodySchema().nullish(), ...assistantFields(), ...anyRole() })
+        .refine((message) => (message.content ?? undefined) !== undefined || saysOtherwise(message), {
+          message: "must be given where an assistant message has no tool_calls, refusal, audio, function_call or reasoning_content",
+          path: ["content"],
+        }),
+      z.looseObject({ role: z.literal("tool"), content: bodySchema(), tool_call_id: text(), ...anyRole() }),
+    ],
+    { error: roleError },
+  ),
+);
+
+const messagesSchema = lazy(() => z.object({ messages: z.array(messageSchema(), "must be an array of messages") }));
 
 /** The role of a message. */
-export const roleSchema = z.enum(["system", "developer", "user", "assistant", "tool"], roleError);
+export const roleSchema = lazy(() => z.enum(["system", "developer", "user", "assistant", "tool"], roleError));
 
 /** True where the model said something beside content. */
 export function saysOtherwise(message: Partial<Record<keyof OpenAIMessage, unknown>>): boolean {
@@ -116,24 +128,24 @@ export function saysOtherwise(message: Partial<Record<keyof OpenAIMessage, unkno
  * @throws ConfigurationError naming the place, such as `messages.2.content.0.type`.
  */
 export function parseMessages(owner: string, messages: unknown): OpenAIMessage[] {
-  parseOptions(owner, messagesSchema, { messages });
+  parseOptions(owner, messagesSchema(), { messages });
   return (messages as OpenAIMessage[]).map((message, index) => normalize(copyJson(message, `messages.${index}`)));
 }
 
 /** The same for one message; places are named from the message on, such as `content.0.type`. */
 export function parseMessage(owner: string, message: unknown): OpenAIMessage {
-  parseOptions(owner, messageSchema, message);
+  parseOptions(owner, messageSchema(), message);
   return normalize(copyJson(message as OpenAIMessage));
 }
 
 /** True for what {@link parseMessages} takes. */
 export function isMessage(value: unknown): boolean {
-  return messageSchema.safeParse(value).success;
+  return messageSchema().safeParse(value).success;
 }
 
 /** True for a content part that OpenAI's format knows. */
 export function isContentPart(value: unknown): boolean {
-  return partSchema.safeParse(value).success;
+  return partSchema().safeParse(value).success;
 }
 
 const requestKeys = [

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ConfigurationError, RecordError } from "../errors.js";
 import { report, type MemoryEventHandler } from "../events.js";
-import { anyFunction, objectWith, parseOptions, positiveInteger } from "../options.js";
+import { anyFunction, lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
 import { checkSessionId } from "../store/keys.js";
 import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis-session-store.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -36,7 +36,7 @@ export interface RedisToolInvocationHistoryOptions extends RedisSessionStoreOpti
 const owner = "RedisToolInvocationHistory";
 const prefix = "tool:";
 
-const ownFields = {
+const ownFields = lazy(() => ({
   sessionId: z.unknown(),
   store: objectWith<SessionStore>(["readSide", "writeSide"], "a SessionStore").optional(),
   sessionTTL: positiveInteger.optional(),
@@ -44,7 +44,7 @@ const ownFields = {
   maxCharacters: positiveInteger.default(20_000),
   clock: anyFunction<Clock>().optional(),
   onEvent: anyFunction<MemoryEventHandler>().optional(),
-};
+}));
 
 /**
  * A log of a session's tool runs that lives with the session in Redis: in the same hash slot, with the same expiry, gone when the session is cleared.
@@ -70,7 +70,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: RedisToolInvocationHistoryOptions) {
-    const { sessionId, store, sessionTTL, limit, maxCharacters, clock, onEvent } = parseOptions(owner, z.object(ownFields), options);
+    const { sessionId, store, sessionTTL, limit, maxCharacters, clock, onEvent } = parseOptions(owner, z.object(ownFields()), options);
     checkSessionId(sessionId);
     this.sessionId = sessionId;
     this.#ttlMs = sessionTTL === undefined ? undefined : sessionTTL * 1000;
@@ -144,7 +144,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 }
 
 function connectionOf(options: RedisToolInvocationHistoryOptions, onEvent: MemoryEventHandler | undefined): RedisSessionStoreOptions {
-  const entries = Object.entries(options).filter(([name, value]) => !Object.hasOwn(ownFields, name) && value !== undefined);
+  const entries = Object.entries(options).filter(([name, value]) => !Object.hasOwn(ownFields(), name) && value !== undefined);
   return { ...Object.fromEntries(entries), ...(onEvent && { onEvent }) };
 }
 

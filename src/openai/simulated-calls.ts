@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
-import { parseOptions } from "../options.js";
+import { lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import { nonEmpty } from "./message-schema.js";
 import type { OpenAIMessage } from "./openai-message.js";
@@ -20,22 +20,24 @@ export interface SimulatedCall {
 
 const owner = "MessageHistory.addSimulatedCalls";
 
-const callsSchema = z.object({
-  calls: z
-    .array(
-      z.strictObject({
-        id: nonEmpty,
-        name: nonEmpty,
-        arguments: z.custom(
-          (value) => isPlainObject(value) || (typeof value === "string" && parseArguments(value) !== undefined),
-          "must be an object or the JSON text of an object",
-        ),
-        result: z.unknown().refine((value) => value !== undefined, "must be given; use null or an empty string for no result"),
-      }),
-      "must be an array of calls with id, name, arguments and result",
-    )
-    .min(1, "must hold at least one call"),
-});
+const callsSchema = lazy(() =>
+  z.object({
+    calls: z
+      .array(
+        z.strictObject({
+          id: nonEmpty(),
+          name: nonEmpty(),
+          arguments: z.custom(
+            (value) => isPlainObject(value) || (typeof value === "string" && parseArguments(value) !== undefined),
+            "must be an object or the JSON text of an object",
+          ),
+          result: z.unknown().refine((value) => value !== undefined, "must be given; use null or an empty string for no result"),
+        }),
+        "must be an array of calls with id, name, arguments and result",
+      )
+      .min(1, "must hold at least one call"),
+  }),
+);
 
 /**
  * The messages of simulated calls: an assistant message with all of them, then a tool message for each result, in their order.
@@ -43,7 +45,7 @@ const callsSchema = z.object({
  * @throws ConfigurationError for a call that is not whole, and for an id that is in `usedIds` or comes twice.
  */
 export function simulatedMessages(calls: readonly SimulatedCall[], usedIds: ReadonlySet<string>): OpenAIMessage[] {
-  parseOptions(owner, callsSchema, { calls });
+  parseOptions(owner, callsSchema(), { calls });
   const seen = new Set(usedIds);
   for (const [index, { id }] of calls.entries()) {
     if (seen.has(id)) {

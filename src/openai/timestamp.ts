@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { lazy } from "../options.js";
 
 /** Gives the time at which something happens; injected where time must be known, as in tests. */
 export type Clock = () => Date;
@@ -7,10 +8,12 @@ export type Clock = () => Date;
 export const systemClock: Clock = () => new Date();
 
 /** ISO 8601 with seconds and a zone. Without a zone nobody could say which moment is meant. */
-export const timestampSchema = z.iso.datetime({
-  offset: true,
-  error: "must be an ISO 8601 date-time with its zone, such as 2026-01-31T12:00:00Z",
-});
+export const timestampSchema = lazy(() =>
+  z.iso.datetime({
+    offset: true,
+    error: "must be an ISO 8601 date-time with its zone, such as 2026-01-31T12:00:00Z",
+  }),
+);
 
 /** The same moment in UTC, with `Z` at the end; digits after the second are kept. */
 export function toUtc(timestamp: string): string {

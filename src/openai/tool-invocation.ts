@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { graphemeBoundary } from "../conversation/graphemes.js";
-import { parseOptions } from "../options.js";
+import { lazy, parseOptions, type SchemaOutput } from "../options.js";
 import { copyJson, isPlainObject, jsonSnapshot } from "./json-value.js";
 import { nonEmpty } from "./message-schema.js";
 import { timeOrderedId } from "./time-ordered-id.js";
@@ -43,36 +43,38 @@ export interface ToolInvocationFilter {
   readonly since?: string;
 }
 
-const text = z.string("must be a string");
-const newFields = {
-  name: text.optional(),
+const text = lazy(() => z.string("must be a string"));
+const newFields = lazy(() => ({
+  name: text().optional(),
   inputs: z.unknown().optional(),
   outputs: z.unknown().optional(),
-  status: nonEmpty,
-  toolCallId: text.optional(),
-  timestamp: timestampSchema.optional(),
+  status: nonEmpty(),
+  toolCallId: text().optional(),
+  timestamp: timestampSchema().optional(),
   durationMs: z.number("must be a number").min(0, "must be 0 or more").optional(),
   meta: z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object").optional(),
-};
-const newSchema = z.strictObject(newFields);
-const recordSchema = z.strictObject({ ...newFields, id: nonEmpty.optional() });
-const recordsSchema = z.object({ records: z.array(recordSchema, "must be an array of records") });
-const filterSchema = z.strictObject({ name: text.optional(), status: text.optional(), toolCallId: text.optional(), since: timestampSchema.optional() });
+}));
+const newSchema = lazy(() => z.strictObject(newFields()));
+const recordSchema = lazy(() => z.strictObject({ ...newFields(), id: nonEmpty().optional() }));
+const recordsSchema = lazy(() => z.object({ records: z.array(recordSchema(), "must be an array of records") }));
+const filterSchema = lazy(() =>
+  z.strictObject({ name: text().optional(), status: text().optional(), toolCallId: text().optional(), since: timestampSchema().optional() }),
+);
 
 /** The record of a run, with an id that orders by time. @throws ConfigurationError naming the field. */
 export function newInvocation(owner: string, invocation: NewToolInvocation, clock: Clock): ToolInvocation {
-  return complete(parseOptions(owner, newSchema, invocation), clock);
+  return complete(parseOptions(owner, newSchema(), invocation), clock);
 }
 
 /** Copies of records that exist already; what they lack (id, timestamp, meta) is added. @throws ConfigurationError naming the place. */
 export function parseInvocations(owner: string, records: unknown, clock: Clock): ToolInvocation[] {
-  const parsed = parseOptions(owner, recordsSchema, { records });
+  const parsed = parseOptions(owner, recordsSchema(), { records });
   return parsed.records.map((record) => complete(record, clock));
 }
 
 /** The records that pass, in their order. @throws ConfigurationError naming the field of the filter. */
 export function filterInvocations(owner: string, records: readonly ToolInvocation[], filter: ToolInvocationFilter): ToolInvocation[] {
-  const { since, ...equal } = parseOptions(owner, filterSchema, filter);
+  const { since, ...equal } = parseOptions(owner, filterSchema(), filter);
   const wanted = Object.entries(equal).filter(([, value]) => value !== undefined);
   const earliest = since === undefined ? undefined : comparableTimestamp(toUtc(since));
   return records.filter(
@@ -107,7 +109,7 @@ function clip(value: unknown, maxCharacters: number): { text: string; length: nu
   return whole.length <= maxCharacters ? undefined : { text: whole.slice(0, graphemeBoundary(whole, maxCharacters)), length: whole.length };
 }
 
-function complete(record: z.output<typeof recordSchema>, clock: Clock): ToolInvocation {
+function complete(record: SchemaOutput<typeof recordSchema>, clock: Clock): ToolInvocation {
   const { id, name, inputs, outputs, status, toolCallId, timestamp, durationMs, meta } = record;
   const now = clock();
   return {

@@ -10,7 +10,7 @@ import {
   type StructureIssue,
   type StructureRepair,
 } from "../conversation/structure/index.js";
-import { anyFunction, parseOptions } from "../options.js";
+import { anyFunction, lazy, parseOptions } from "../options.js";
 import { messagesOf, type ReducerInput } from "./reducer-input.js";
 
 /** What a {@link conversationGuard} does with messages that break rules. */
@@ -26,24 +26,26 @@ export interface ConversationGuardOptions extends RepairOptions {
   readonly onRepairs?: (repairs: readonly StructureRepair[]) => void;
 }
 
-const anything = z.unknown().optional();
+const anything = lazy(() => z.unknown().optional());
 
-const guardOptions = z.strictObject({
-  mode: z.enum(["throw", "repair", "report"], "must be throw, repair or report"),
-  onIssues: anyFunction<(issues: readonly StructureIssue[]) => void>().optional(),
-  onRepairs: anyFunction<(repairs: readonly StructureRepair[]) => void>().optional(),
-  profile: anything,
-  purpose: anything,
-  hasTools: anything,
-  storesReasoning: anything,
-  missingResults: anything,
-  missingResultText: anything,
-  emptyMessages: anything,
-  systemMessages: anything,
-  leadingMessages: anything,
-  trailingMessages: anything,
-  unknownRoles: anything,
-});
+const guardOptions = lazy(() =>
+  z.strictObject({
+    mode: z.enum(["throw", "repair", "report"], "must be throw, repair or report"),
+    onIssues: anyFunction<(issues: readonly StructureIssue[]) => void>().optional(),
+    onRepairs: anyFunction<(repairs: readonly StructureRepair[]) => void>().optional(),
+    profile: anything(),
+    purpose: anything(),
+    hasTools: anything(),
+    storesReasoning: anything(),
+    missingResults: anything(),
+    missingResultText: anything(),
+    emptyMessages: anything(),
+    systemMessages: anything(),
+    leadingMessages: anything(),
+    trailingMessages: anything(),
+    unknownRoles: anything(),
+  }),
+);
 
 /**
  * A Runnable that stands before a model and sees to it that the messages have the structure that providers accept. The messages themselves
@@ -54,7 +56,7 @@ const guardOptions = z.strictObject({
  * const chain = prompt.pipe(reducer).pipe(conversationGuard({ mode: "repair", purpose: "model-input" })).pipe(model);
  */
 export function conversationGuard(options: ConversationGuardOptions): Runnable<ReducerInput, BaseMessage[]> {
-  parseOptions("conversationGuard", guardOptions, options);
+  parseOptions("conversationGuard", guardOptions(), options);
   resolveRepairOptions(options);
   return new ConversationGuard(options);
 }

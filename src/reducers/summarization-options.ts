@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SystemMessages } from "../conversation/sections.js";
 import { ConfigurationError } from "../errors.js";
-import { nonNegativeInteger, objectWith, parseOptions, positiveInteger } from "../options.js";
+import { lazy, nonNegativeInteger, objectWith, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { sectionFields } from "./section-options.js";
 import type { SummaryModel } from "./summarizer.js";
@@ -48,29 +48,31 @@ export interface ChatHistorySummarizationReducerOptions {
 
 const minimumInputTokens = 1_000;
 
-const schema = z.strictObject({
-  model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
-  targetCount: positiveInteger.optional(),
-  thresholdCount: nonNegativeInteger.optional(),
-  ...budgetFields,
-  maxTokens: positiveInteger.optional(),
-  systemMessages: sectionFields.systemMessages,
-  summarizationInstructions: z.string("must be a text").min(1, "must not be empty").default(defaultInstructions),
-  useSingleSummary: z.boolean("must be true or false").default(true),
-  maxSummaries: z.int("must be an integer of 2 or more").min(2, "must be an integer of 2 or more").default(6),
-  failOnError: z.boolean("must be true or false").default(true),
-  includeFunctionContentInSummary: z.boolean("must be true or false").default(true),
-  maxToolCharacters: positiveInteger.default(2_000),
-  summaryRole: z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"').default("human"),
-  timeout: positiveInteger.default(60_000),
-  maxInputTokens: z
-    .int(`must be an integer of ${minimumInputTokens} or more`)
-    .min(minimumInputTokens, `must be an integer of ${minimumInputTokens} or more`)
-    .default(32_000),
-});
+const schema = lazy(() =>
+  z.strictObject({
+    model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
+    targetCount: positiveInteger.optional(),
+    thresholdCount: nonNegativeInteger.optional(),
+    ...budgetFields(),
+    maxTokens: positiveInteger.optional(),
+    systemMessages: sectionFields().systemMessages,
+    summarizationInstructions: z.string("must be a text").min(1, "must not be empty").default(defaultInstructions),
+    useSingleSummary: z.boolean("must be true or false").default(true),
+    maxSummaries: z.int("must be an integer of 2 or more").min(2, "must be an integer of 2 or more").default(6),
+    failOnError: z.boolean("must be true or false").default(true),
+    includeFunctionContentInSummary: z.boolean("must be true or false").default(true),
+    maxToolCharacters: positiveInteger.default(2_000),
+    summaryRole: z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"').default("human"),
+    timeout: positiveInteger.default(60_000),
+    maxInputTokens: z
+      .int(`must be an integer of ${minimumInputTokens} or more`)
+      .min(minimumInputTokens, `must be an integer of ${minimumInputTokens} or more`)
+      .default(32_000),
+  }),
+);
 
 /** The options, checked and with their defaults. */
-export type SummarizationSettings = z.output<typeof schema> & { readonly measure: SummaryMeasure };
+export type SummarizationSettings = SchemaOutput<typeof schema> & { readonly measure: SummaryMeasure };
 
 const owner = "ChatHistorySummarizationReducer";
 
@@ -80,11 +82,11 @@ const owner = "ChatHistorySummarizationReducer";
  * @throws ConfigurationError naming the option.
  */
 export function summarizationSettings(options: ChatHistorySummarizationReducerOptions): SummarizationSettings {
-  const settings = parseOptions(owner, schema, options);
+  const settings = parseOptions(owner, schema(), options);
   return { ...settings, measure: measureOf(settings) };
 }
 
-function measureOf(settings: z.output<typeof schema>): SummaryMeasure {
+function measureOf(settings: SchemaOutput<typeof schema>): SummaryMeasure {
   const { targetCount, thresholdCount, maxTokens, targetTokens, tokenCounter } = settings;
   if ((targetCount === undefined) === (maxTokens === undefined)) {
     throw new ConfigurationError("targetCount", `${owner}: give either "targetCount" (messages) or "maxTokens" (tokens).`);

@@ -5,7 +5,7 @@ import { roleOf } from "../conversation/roles.js";
 import type { Sections } from "../conversation/sections.js";
 import { findBoundaries } from "../conversation/steps.js";
 import { ConfigurationError } from "../errors.js";
-import { objectWith, positiveInteger } from "../options.js";
+import { lazy, objectWith, positiveInteger } from "../options.js";
 import { countEach } from "../tokens/counted-messages.js";
 import { tiktokenCounter } from "../tokens/tiktoken-counter.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
@@ -32,13 +32,13 @@ export interface TokenBudget {
 }
 
 /** Schema fields of {@link TokenBudgetOptions}. */
-export const budgetFields = {
+export const budgetFields = lazy(() => ({
   maxTokens: positiveInteger,
   targetTokens: positiveInteger.optional(),
   tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")
     .refine(({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity, 'must have an "id" and a "perRequest" of 0 or more')
     .optional(),
-};
+}));
 
 /**
  * The budget that the options mean.

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { sectionsOf, type SectionOptions } from "../conversation/sections.js";
 import { BudgetError } from "../errors.js";
-import { parseOptions } from "../options.js";
+import { lazy, parseOptions, type SchemaOutput } from "../options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
@@ -17,12 +17,14 @@ export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, Sect
   readonly onOverBudget?: "report" | "throw";
 }
 
-const schema = z.strictObject({
-  ...budgetFields,
-  ...sectionFields,
-  clipToolResults: z.boolean("must be true or false").default(true),
-  onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
-});
+const schema = lazy(() =>
+  z.strictObject({
+    ...budgetFields(),
+    ...sectionFields(),
+    clipToolResults: z.boolean("must be true or false").default(true),
+    onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
+  }),
+);
 
 interface Reduction {
   readonly messages: BaseMessage[];
@@ -43,14 +45,14 @@ interface Reduction {
  * const chain = prompt.pipe(reducer).pipe(model);
  */
 export class ChatHistoryTokenReducer extends OutcomeReducer {
-  readonly #options: z.output<typeof schema>;
+  readonly #options: SchemaOutput<typeof schema>;
   readonly #budget: TokenBudget;
   override readonly tokenCounter: TokenCounter;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryTokenReducerOptions) {
     super();
-    this.#options = parseOptions("ChatHistoryTokenReducer", schema, options);
+    this.#options = parseOptions("ChatHistoryTokenReducer", schema(), options);
     this.#budget = budgetOf("ChatHistoryTokenReducer", options);
     this.tokenCounter = this.#budget.counter;
   }

@@ -5,7 +5,7 @@ import { jsonText } from "../conversation/json-text.js";
 import { roleOf } from "../conversation/roles.js";
 import { stepsOf } from "../conversation/steps.js";
 import { partsInWords } from "../conversation/text.js";
-import { nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { withContent } from "./tool-message.js";
@@ -18,7 +18,7 @@ export interface ChatHistoryToolResultReducerOptions {
   readonly maxCharacters?: number;
 }
 
-const schema = z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: positiveInteger.default(200) });
+const schema = lazy(() => z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: positiveInteger.default(200) }));
 
 /** Ends a line that was cut. */
 const ellipsis = " […]";
@@ -37,7 +37,7 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryToolResultReducerOptions) {
     super();
-    const { keepLast, maxCharacters } = parseOptions("ChatHistoryToolResultReducer", schema, options);
+    const { keepLast, maxCharacters } = parseOptions("ChatHistoryToolResultReducer", schema(), options);
     this.#keepLast = keepLast;
     this.#maxCharacters = maxCharacters;
   }

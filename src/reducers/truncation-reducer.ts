@@ -3,7 +3,7 @@ import { z } from "zod";
 import { cutByCount } from "../conversation/cut-by-count.js";
 import { sectionsOf } from "../conversation/sections.js";
 import type { SectionOptions } from "../conversation/sections.js";
-import { nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./section-options.js";
@@ -19,7 +19,7 @@ export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
   readonly thresholdCount?: number;
 }
 
-const schema = z.strictObject({ targetCount: positiveInteger, thresholdCount: nonNegativeInteger.default(0), ...sectionFields });
+const schema = lazy(() => z.strictObject({ targetCount: positiveInteger, thresholdCount: nonNegativeInteger.default(0), ...sectionFields() }));
 
 /**
  * Keeps the newest messages, with all system messages and summaries.
@@ -32,12 +32,12 @@ const schema = z.strictObject({ targetCount: positiveInteger, thresholdCount: no
  * const chain = prompt.pipe(reducer).pipe(model);
  */
 export class ChatHistoryTruncationReducer extends OutcomeReducer {
-  readonly #options: z.output<typeof schema>;
+  readonly #options: SchemaOutput<typeof schema>;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryTruncationReducerOptions) {
     super();
-    this.#options = parseOptions("ChatHistoryTruncationReducer", schema, options);
+    this.#options = parseOptions("ChatHistoryTruncationReducer", schema(), options);
   }
 
   static override lc_name(): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { MemoryEventHandler } from "../events.js";
-import { anyFunction, parseOptions, positiveInteger } from "../options.js";
+import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
 import { appendArguments, appendResult, sideArguments } from "./append-call.js";
 import { openConnection, type Connection } from "./connection.js";
 import { idHash } from "./id-hash.js";
@@ -57,25 +57,27 @@ export interface RedisSessionStoreOptions {
   readonly onEvent?: MemoryEventHandler;
 }
 
-const optionsSchema = z.strictObject({
-  client: z.unknown().optional(),
-  url: z.unknown().optional(),
-  config: z.unknown().optional(),
-  keyPrefix: z
-    .string("must be a string")
-    .superRefine((value, context) => {
-      const message = keyPrefixIssue(value);
-      if (message !== undefined) {
-        context.addIssue({ code: "custom", message });
-      }
-    })
-    .default(defaultKeyPrefix),
-  commandTimeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(5_000),
-  maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
-  maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
-  waitReplicas: positiveInteger.optional(),
-  onEvent: anyFunction<MemoryEventHandler>().optional(),
-});
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    client: z.unknown().optional(),
+    url: z.unknown().optional(),
+    config: z.unknown().optional(),
+    keyPrefix: z
+      .string("must be a string")
+      .superRefine((value, context) => {
+        const message = keyPrefixIssue(value);
+        if (message !== undefined) {
+          context.addIssue({ code: "custom", message });
+        }
+      })
+      .default(defaultKeyPrefix),
+    commandTimeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(5_000),
+    maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
+    maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
+    waitReplicas: positiveInteger.optional(),
+    onEvent: anyFunction<MemoryEventHandler>().optional(),
+  }),
+);
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -84,13 +86,13 @@ const optionsSchema = z.strictObject({
  * log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
  */
 export class RedisSessionStore implements contract.SessionStore {
-  readonly #options: z.output<typeof optionsSchema>;
+  readonly #options: SchemaOutput<typeof optionsSchema>;
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
 
   constructor(options: RedisSessionStoreOptions) {
-    this.#options = parseOptions("RedisSessionStore", optionsSchema, options);
+    this.#options = parseOptions("RedisSessionStore", optionsSchema(), options);
     const { client, url, config } = options;
     this.#connection = openConnection("RedisSessionStore", { client, url, config });
     const { commandTimeout, waitReplicas, onEvent } = this.#options;

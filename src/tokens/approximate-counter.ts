@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { parseOptions } from "../options.js";
+import { lazy, parseOptions } from "../options.js";
 import type { Cost } from "./cost.js";
 import { estimateTokens } from "./estimate-tokens.js";
 import { messageCost, replyTokens } from "./message-cost.js";
@@ -13,7 +13,7 @@ export interface ApproximateCounterOptions {
   readonly tools?: readonly ToolDefinitionLike[];
 }
 
-const optionsSchema = z.strictObject({ tools: toolListSchema });
+const optionsSchema = lazy(() => z.strictObject({ tools: toolListSchema() }));
 
 /**
  * A counter without an encoding: numbers at once, nothing to load, some five million characters a second.
@@ -25,7 +25,7 @@ const optionsSchema = z.strictObject({ tools: toolListSchema });
  * @throws ConfigurationError for a tool that is not an object.
  */
 export function approximateCounter(options: ApproximateCounterOptions = {}): TokenCounter {
-  const { tools } = parseOptions("approximateCounter", optionsSchema, options);
+  const { tools } = parseOptions("approximateCounter", optionsSchema(), options);
   return {
     id: "approximate:1",
     perRequest: replyTokens + estimateCost(toolsCost(tools, 7)),

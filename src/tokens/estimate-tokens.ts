@@ -35,8 +35,7 @@ const scriptWeights: readonly (readonly [number, number])[] = [
   [0xd7b0, 0.9],
 ];
 const perRareLetter = 2.5;
-const weights = new Float64Array(0x1000);
-scriptWeights.forEach(([first, perLetter]) => weights.fill(perLetter, first >> 4));
+const weights = weightTable();
 /** Symbols: some in a row are one token, a row of the same one is one for long, emoji and other signs beyond ASCII are not. */
 const commonSymbols = 3;
 const perSymbol = 0.3;
@@ -128,4 +127,11 @@ function symbolWeight(codePoint: number): number {
 
 function scriptWeight(codePoint: number): number {
   return codePoint < 0x10000 ? weights[codePoint >> 4]! : perRareLetter;
+}
+
+/** The weight of each row of sixteen code units. */
+function weightTable(): Float64Array {
+  const table = new Float64Array(0x1000);
+  scriptWeights.forEach(([first, perLetter]) => table.fill(perLetter, first >> 4));
+  return table;
 }

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { objectWith, parseOptions } from "../options.js";
+import { lazy, objectWith, parseOptions } from "../options.js";
 import type { Cost } from "./cost.js";
 import { messageCost, replyTokens } from "./message-cost.js";
 import type { TokenCounter } from "./token-counter.js";
@@ -15,7 +15,7 @@ export interface CountingModel {
   readonly modelName?: string;
 }
 
-const optionsSchema = z.strictObject({ model: objectWith<CountingModel>(["getNumTokens"], "a model with a getNumTokens method") });
+const optionsSchema = lazy(() => z.strictObject({ model: objectWith<CountingModel>(["getNumTokens"], "a model with a getNumTokens method") }));
 
 /**
  * A counter that asks the model (`getNumTokens`), once per message with all its texts in one call, a line each.
@@ -27,7 +27,7 @@ const optionsSchema = z.strictObject({ model: objectWith<CountingModel>(["getNum
  * @throws ConfigurationError if the model has no `getNumTokens`.
  */
 export function modelCounter(model: CountingModel): TokenCounter {
-  parseOptions("modelCounter", optionsSchema, { model });
+  parseOptions("modelCounter", optionsSchema(), { model });
   const count = async ({ texts, tokens }: Cost) => tokens + (texts.length === 0 ? 0 : await model.getNumTokens(texts.join("\n")));
   return {
     id: `model:${[model.getName?.(), model.model ?? model.modelName].filter(Boolean).join(":") || "unnamed"}:1`,

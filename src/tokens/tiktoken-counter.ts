@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { parseOptions } from "../options.js";
+import { lazy, parseOptions } from "../options.js";
 import { estimateCost } from "./approximate-counter.js";
 import type { Cost } from "./cost.js";
 import { encodings, loadTally, loadedTally, type EncodingName } from "./encodings.js";
@@ -28,10 +28,12 @@ export interface TiktokenCounter extends TokenCounter {
   ready(): Promise<void>;
 }
 
-const optionsSchema = z.strictObject({
-  encoding: z.enum(["o200k_base", "cl100k_base"], 'must be "o200k_base" or "cl100k_base"').default("o200k_base"),
-  tools: toolListSchema,
-});
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    encoding: z.enum(["o200k_base", "cl100k_base"], 'must be "o200k_base" or "cl100k_base"').default("o200k_base"),
+    tools: toolListSchema(),
+  }),
+);
 
 /**
  * A counter with OpenAI's own tokens: text as tiktoken counts it, messages, tool calls, tool definitions and images by OpenAI's formulas.
@@ -47,7 +49,7 @@ const optionsSchema = z.strictObject({
  * const tokens = await counter.countText("How long is this?");
  */
 export function tiktokenCounter(options: TiktokenCounterOptions = {}): TiktokenCounter {
-  const { encoding, tools } = parseOptions("tiktokenCounter", optionsSchema, options);
+  const { encoding, tools } = parseOptions("tiktokenCounter", optionsSchema(), options);
   return new EncodingCounter(encoding, toolsCost(tools, encodings[encoding].perFunction));
 }
 

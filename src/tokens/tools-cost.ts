@@ -1,5 +1,6 @@
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod";
+import { lazy } from "../options.js";
 import { CostSum, type Cost } from "./cost.js";
 import { fieldsOf, type Fields } from "./fields.js";
 
@@ -7,9 +8,11 @@ import { fieldsOf, type Fields } from "./fields.js";
 export type ToolDefinitionLike = Parameters<typeof convertToOpenAITool>[0];
 
 /** A list of tools in options; none by default. */
-export const toolListSchema = z
-  .array(z.custom<ToolDefinitionLike>((tool) => typeof tool === "object" && tool !== null, "must be a tool"), "must be an array of tools")
-  .default([]);
+export const toolListSchema = lazy(() =>
+  z
+    .array(z.custom<ToolDefinitionLike>((tool) => typeof tool === "object" && tool !== null, "must be a tool"), "must be an array of tools")
+    .default([]),
+);
 
 /**
  * What tool definitions cost in a request, by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): per function

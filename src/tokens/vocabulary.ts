@@ -126,9 +126,15 @@ export class Vocabulary {
   }
 }
 
-const base64Values = new Int8Array(128).fill(-1);
-for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
-  base64Values[character.charCodeAt(0)] = value;
+const base64Values = valuesOfBase64();
+
+/** The six bits of each character; -1 where it is none of base64. */
+function valuesOfBase64(): Int8Array {
+  const values = new Int8Array(128).fill(-1);
+  for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
+    values[character.charCodeAt(0)] = value;
+  }
+  return values;
 }
 
 /** FNV-1a, with the high bits folded in because the table uses the low ones. */

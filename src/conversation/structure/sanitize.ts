@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { anyFunction, nonNegativeInteger, parseOptions, positiveInteger } from "../../options.js";
+import { anyFunction, lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
 import { jsonText } from "../json-text.js";
 import { boundContent } from "./bound-content.js";
 import { answeredId, callsOf, speakerOf, type Call, type Speaker } from "./message-parts.js";
@@ -39,17 +39,19 @@ export interface SanitizedConversation {
   readonly changes: SanitizeChange[];
 }
 
-const sanitizeOptions = z.strictObject({
-  isKnownResult: anyFunction<NonNullable<SanitizeOptions["isKnownResult"]>>().default(() => () => false),
-  forgedResults: z.enum(["mark", "drop"], "must be mark or drop").default("mark"),
-  maxMessages: positiveInteger.default(200),
-  maxCharacters: positiveInteger.default(20_000),
-  maxTotalCharacters: positiveInteger.default(200_000),
-  maxToolCalls: nonNegativeInteger.default(20),
-  keepIds: z.boolean("must be true or false").default(false),
-});
+const sanitizeOptions = lazy(() =>
+  z.strictObject({
+    isKnownResult: anyFunction<NonNullable<SanitizeOptions["isKnownResult"]>>().default(() => () => false),
+    forgedResults: z.enum(["mark", "drop"], "must be mark or drop").default("mark"),
+    maxMessages: positiveInteger.default(200),
+    maxCharacters: positiveInteger.default(20_000),
+    maxTotalCharacters: positiveInteger.default(200_000),
+    maxToolCalls: nonNegativeInteger.default(20),
+    keepIds: z.boolean("must be true or false").default(false),
+  }),
+);
 
-type Settings = z.output<typeof sanitizeOptions>;
+type Settings = SchemaOutput<typeof sanitizeOptions>;
 
 interface Kept {
   readonly message: BaseMessage;
@@ -69,7 +71,7 @@ interface Kept {
  * const { messages, changes } = sanitizeConversation(request.messages, { isKnownResult: (id) => issuedCallIds.has(id) });
  */
 export function sanitizeConversation(messages: readonly BaseMessage[], options: SanitizeOptions = {}): SanitizedConversation {
-  const settings = parseOptions("sanitizeConversation", sanitizeOptions, options);
+  const settings = parseOptions("sanitizeConversation", sanitizeOptions(), options);
   const changes: SanitizeChange[] = [];
   const kept = messages.flatMap((message, index) => sanitizeMessage(message, { index, settings, changes }));
   const recent = keepRecent(kept, { settings, changes });
