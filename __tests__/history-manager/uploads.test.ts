@@ -143,6 +143,18 @@ describe("uploaded content", () => {
   });
 
   it.each([
+    "no JSON",
+    "null",
+    '{"id":"note","name":"note.txt","sequence":1}',
+    '{"id":"note","name":"note.txt","mimeType":"text/plain","sequence":1,"text":7}',
+    '{"id":"note","name":"note.txt","mimeType":"image/png","sequence":1,"url":{}}',
+  ])("is left out where its stored form is damaged: %s", async (stored) => {
+    const session = newSession();
+    await session.store.writeSide("s", { set: { "history:upload:note": stored } });
+    expect((await session.instance().getHistoryForModelCall(asking("hi"))).messages.map(textOf)).toEqual(["Be kind.", "hi"]);
+  });
+
+  it.each([
     [{ id: "a", name: "a", mimeType: "text/plain" }],
     [{ id: "a", name: "a", mimeType: "text/plain", text: "x", url: "y" }],
     [{ id: "", name: "a", mimeType: "text/plain", text: "x" }],

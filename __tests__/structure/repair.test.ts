@@ -14,6 +14,11 @@ describe("repairConversation", () => {
     ]);
   });
 
+  it("takes a message with very many calls like any other", () => {
+    const ids = Array.from({ length: 130_000 }, (_, index) => `c${index}`);
+    expect(repairConversation([human("q"), ai("", { calls: ids }), ...ids.map((id) => tool(id, "x"))], { profile: "strict-template" }).messages).toHaveLength(130_002);
+  }, 60_000);
+
   it("never shows message text in a report", () => {
     const messages = [ai("secret"), tool("a", "secret"), ai("secret", { calls: ["a", "a"] }), system("secret"), human(" "), human("secret")];
     const { repairs } = repairConversation(messages, { profile: "bedrock" });

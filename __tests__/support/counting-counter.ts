@@ -1,5 +1,5 @@
-import type { BaseMessage } from "@langchain/core/messages";
-import { toolCallIds } from "../../src/conversation/roles.js";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { callIdsOf } from "../../src/conversation/roles.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 
 let made = 0;
@@ -17,7 +17,7 @@ export class CountingCounter implements TokenCounter {
 
   countMessage(message: BaseMessage): number {
     this.asked.push(message);
-    return 4 + 4 * toolCallIds(message).length + tokensOf(message.text);
+    return sizeOf(message);
   }
 
   countText(text: string): number {
@@ -27,8 +27,12 @@ export class CountingCounter implements TokenCounter {
 
   /** Tokens of a request with these messages, by a count of its own. */
   totalOf(messages: readonly BaseMessage[]): number {
-    return messages.reduce((total, message) => total + 4 + 4 * toolCallIds(message).length + tokensOf(message.text), this.perRequest);
+    return messages.reduce((total, message) => total + sizeOf(message), this.perRequest);
   }
+}
+
+function sizeOf(message: BaseMessage): number {
+  return 4 + 4 * callIdsOf(message as AIMessage).length + tokensOf(message.text);
 }
 
 function tokensOf(text: string): number {

@@ -48,12 +48,7 @@ export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
   return typeof mark === "object" && mark !== null ? (mark as SummaryMark) : undefined;
 }
 
-/** Ids of the tool calls that a message makes, in order, those with unreadable arguments included; empty for all but AI messages. */
-export function toolCallIds(message: BaseMessage): string[] {
-  return roleOf(message) === "ai" ? callIdsOf(message as AIMessage) : [];
-}
-
-/** The same of a message that is known to be an AI message. */
+/** Ids of the tool calls that an AI message makes, in order, those with unreadable arguments included. */
 export function callIdsOf({ tool_calls: calls, invalid_tool_calls: invalid }: AIMessage): string[] {
   const ids: string[] = [];
   for (const list of [calls, invalid]) {

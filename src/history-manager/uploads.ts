@@ -79,7 +79,9 @@ export function writeUpload(upload: Upload): string {
 export function readUpload(stored: string): Upload | undefined {
   try {
     const upload = JSON.parse(stored) as Upload;
-    return typeof upload.id === "string" && typeof upload.name === "string" && typeof upload.sequence === "number" ? upload : undefined;
+    const { id, name, mimeType, sequence, text = "", url = "", messageId = "" } = upload;
+    const isWhole = [id, name, mimeType, text, url, messageId].every((field: unknown) => typeof field === "string") && typeof sequence === "number";
+    return isWhole ? upload : undefined;
   } catch {
     return undefined;
   }

@@ -50,7 +50,9 @@ export function mergeRuns(entries: readonly Entry[], session: RepairSession): re
   const merged: Entry[] = [];
   let run: Entry[] = [];
   const finishRun = () => {
-    merged.push(...mergeRun(run, session));
+    for (const entry of mergeRun(run, session)) {
+      merged.push(entry);
+    }
     run = [];
   };
   for (const entry of entries) {
