@@ -170,7 +170,7 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
       expect(await store.readSide("s", "")).toEqual({ field: "x" });
       expect(await client.pttl(sessionKeys(keyPrefix, "s").log)).toBe(-1);
       expect(await client.exists(sessionKeys(keyPrefix, "new").state)).toBe(0);
-      expect(await client.hlen(keys.ids)).toBe(1);
+      expect(await client.hlen(keys.ids)).toBe(2);
       expect(await store.rewind("s", { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("rewound");
       expect((await store.readView("s")).next).toBe(2);
       await store.clear("s");

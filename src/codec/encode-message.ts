@@ -35,17 +35,17 @@ export const recordVersion = 1;
  * names the value's path.
  */
 export function encodeMessage(message: BaseMessage, { id, tokens }: EncodeOptions): EncodedRecord {
-  const { type, data, sorted } = messageData(message);
-  const body = JSON.stringify(data);
+  const { type, json, canonical } = messageJson(message);
   const extras = extrasOf(message);
-  const rest = `${extras === undefined ? "" : `,${extras.slice(1, -1)}`},"id":${JSON.stringify(id)}}`;
-  const meta = tokens === undefined ? `{"v":${recordVersion}}` : `{"v":${recordVersion},"tokens":${JSON.stringify(tokens)}}`;
+  const meta = tokens === undefined ? plainMeta : `{"v":${recordVersion},"tokens":${JSON.stringify(tokens)}}`;
   return {
     id,
-    digest: digestOf(type, sorted ? body : JSON.stringify(sortedFields(data))),
-    record: `{"type":"${type}","data":${body.slice(0, -1)}${rest},"meta":${meta}}`,
+    digest: digestOf(type, canonical),
+    record: `{"type":"${type}","data":{${json}${extras},"id":${JSON.stringify(id)}},"meta":${meta}}`,
   };
 }
+
+const plainMeta = `{"v":${recordVersion}}`;
 
 /**
  * A digest of what a message says (8 characters of base64url): equal for messages that are equal but for their id and the order of keys,
@@ -54,46 +54,55 @@ export function encodeMessage(message: BaseMessage, { id, tokens }: EncodeOption
  * @throws RecordError `unsupported_message` as {@link encodeMessage} does.
  */
 export function digestMessage(message: BaseMessage): string {
-  const { type, data, sorted } = messageData(message);
-  return digestOf(type, JSON.stringify(sorted ? data : sortedFields(data)));
+  const { type, canonical } = messageJson(message);
+  return digestOf(type, canonical);
 }
 
 function digestOf(type: string, canonical: string): string {
-  return shortHash(type + canonical, 8);
+  return shortHash(`${type}{${canonical}}`, 8);
 }
 
-/** Fields come in a fixed order already; only what is in them needs sorting. */
-function sortedFields(data: Record<string, unknown>): Record<string, unknown> {
-  const sorted: Record<string, unknown> = {};
-  for (const field of Object.keys(data)) {
-    sorted[field] = sortKeys(data[field]);
-  }
-  return sorted;
+/** The message's fields as the inside of a JSON object, and the same with the keys of all values in ascending order. */
+interface MessageJson {
+  readonly type: string;
+  readonly json: string;
+  readonly canonical: string;
 }
 
-function messageData(message: BaseMessage): { type: string; data: Record<string, unknown>; sorted: boolean } {
+/** Field by field: few of them have keys that need sorting, and the long ones never. */
+function messageJson(message: BaseMessage): MessageJson {
   const type = typeOf(message);
   const walk = startWalk();
-  const data: Record<string, unknown> = {};
-  for (const [field, shape] of fieldsByType.get(type)!) {
-    const value = tagField(field, readField(message, field), walk);
+  let json = "";
+  let canonical = "";
+  for (const { field, shape, required } of fieldsOf.get(type)!) {
+    const value = readField(message, field);
     if (value === undefined) {
+      if (required) {
+        throw unsupportedMessage(`a message of type "${type}" must have a ${field}`);
+      }
       continue;
     }
-    const problem = shapeProblem(shape, value);
+    const stored = typeof value === "string" ? value : tagField(field, value, walk);
+    const problem = shapeProblem(shape, stored);
     if (problem !== undefined) {
       throw unsupportedMessage(`${field} of a message of type "${type}" ${problem}`);
     }
-    if (!isEmpty(field, value, message)) {
-      data[field] = value;
+    if (isEmpty(field, stored, message)) {
+      continue;
     }
+    const start = json === "" ? `"${field}":` : `,"${field}":`;
+    const text = JSON.stringify(stored);
+    json += start + text;
+    canonical += start + (walk.sorted ? text : JSON.stringify(sortKeys(stored)));
+    walk.sorted = true;
   }
-  const required = requiredField.get(type);
-  if (required !== undefined && data[required] === undefined) {
-    throw unsupportedMessage(`a message of type "${type}" must have a ${required}`);
-  }
-  return { type, data, sorted: walk.sorted };
+  return { type, json, canonical };
 }
+
+const fieldsOf = new Map(
+  [...fieldsByType].map(([type, fields]) => [type, fields.map(([field, shape]) => ({ field, shape, required: requiredField.get(type) === field }))]),
+);
 
 function typeOf(message: BaseMessage): string {
   const type: unknown = typeof message?.getType === "function" ? message.getType() : undefined;
@@ -120,9 +129,6 @@ function readField(message: BaseMessage, field: string): unknown {
 }
 
 function tagField(field: string, value: unknown, walk: Walk): unknown {
-  if (value === undefined || typeof value === "string") {
-    return value;
-  }
   try {
     return tagValue(value, walk);
   } catch (error) {
@@ -154,11 +160,11 @@ function isEmptyRecord(value: Record<string, unknown>): boolean {
   return true;
 }
 
-/** Constructor arguments that are no field of the message, as JSON; undefined where there are none. */
-function extrasOf(message: BaseMessage): string | undefined {
+/** Constructor arguments that are no field of the message, as further members of a JSON object that has some; empty where there are none. */
+function extrasOf(message: BaseMessage): string {
   const given: unknown = message.lc_kwargs;
   if (!isRecord(given)) {
-    return undefined;
+    return "";
   }
   let extras: [string, unknown][] | undefined;
   for (const key of Object.keys(given)) {
@@ -167,7 +173,7 @@ function extrasOf(message: BaseMessage): string | undefined {
       (extras ??= []).push([key, tagField(key, value, startWalk())]);
     }
   }
-  return extras === undefined ? undefined : JSON.stringify(Object.fromEntries(extras));
+  return extras === undefined ? "" : `,${JSON.stringify(Object.fromEntries(extras)).slice(1, -1)}`;
 }
 
 const knownArguments: ReadonlySet<string> = new Set([

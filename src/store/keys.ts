@@ -32,6 +32,9 @@ export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
  */
 export function encodeSessionId(sessionId: string): string {
   checkSessionId(sessionId);
+  if (/^[\w.~-]+$/.test(sessionId)) {
+    return sessionId;
+  }
   return encodeURIComponent(sessionId).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -47,7 +50,7 @@ export function checkSessionId(sessionId: unknown): asserts sessionId is string 
   if (sessionId.length > maxSessionIdBytes || Buffer.byteLength(sessionId) > maxSessionIdBytes) {
     throw new ConfigurationError("sessionId", `The session id must not be longer than ${maxSessionIdBytes} bytes in UTF-8.`);
   }
-  if (/\p{Surrogate}/u.test(sessionId)) {
+  if (!sessionId.isWellFormed()) {
     throw new ConfigurationError("sessionId", "The session id must be well-formed Unicode; it holds half of a surrogate pair.");
   }
 }

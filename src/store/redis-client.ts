@@ -9,13 +9,20 @@ export interface CommandBatch {
  * The store adds no methods to it, never closes it and leaves its options alone.
  */
 export interface RedisClient {
+  readonly options?: unknown;
+  call(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
   pipeline(commands: unknown[][]): CommandBatch;
   multi(commands: unknown[][]): CommandBatch;
 }
 
 /** True for an ioredis client; the shape decides, because the application may hold another copy of ioredis. */
 export function isRedisClient(value: unknown): value is RedisClient {
-  return hasMethods(value, ["pipeline", "multi", "defineCommand"]);
+  return hasMethods(value, ["call", "pipeline", "multi", "defineCommand"]);
+}
+
+/** True where the client sends commands that were given to it at about the same time in one pipeline. */
+export function pipelinesByItself({ options }: RedisClient): boolean {
+  return (options as { readonly enableAutoPipelining?: unknown } | undefined)?.enableAutoPipelining === true;
 }
 
 /** True for a client of the package `redis` (node-redis), which names its methods in camel case. */

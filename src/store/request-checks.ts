@@ -112,7 +112,9 @@ function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): 
   if (typeof record !== "string") {
     throw new ConfigurationError(`records.${index}.record`, `Record ${index} must be a string; got ${received(record)}.`);
   }
-  checkOptional(`records.${index}.tokens`, tokens, checkAmount);
+  if (tokens !== undefined) {
+    checkAmount(`records.${index}.tokens`, tokens);
+  }
 }
 
 function checkSizes(sessionId: string, { records, side }: AppendRequest, { maxMessageBytes, maxAppendBytes }: SizeLimits): void {

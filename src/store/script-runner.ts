@@ -1,5 +1,5 @@
 import { report, type MemoryEventHandler } from "../events.js";
-import type { RedisClient } from "./redis-client.js";
+import { pipelinesByItself, type RedisClient } from "./redis-client.js";
 import { closed } from "./refusals.js";
 import type { Script } from "./scripts/script.js";
 import { isPassing, isRedirection, isUnknownScript, replicaError, timeoutError, toStoreError, type CallName } from "./store-errors.js";
@@ -7,7 +7,7 @@ import { isPassing, isRedirection, isUnknownScript, replicaError, timeoutError, 
 /** A command. Its arguments stay one list on their way, because a call with 100,000 arguments of its own overflows the stack. */
 export interface Command {
   readonly verb: string;
-  readonly args: readonly (string | Buffer | number)[];
+  readonly args: (string | Buffer | number)[];
 }
 
 /** A script with what it is called with. */
@@ -53,20 +53,20 @@ export class ScriptRunner {
   async run(name: CallName, call: ScriptCall): Promise<unknown> {
     const deadline = this.#deadline(name);
     const { sha, source } = call.script;
-    const rest = [call.keys.length, ...call.keys, ...call.args];
-    const asText = () => this.#attempt(deadline, this.#sender({ verb: "eval", args: [source, ...rest] }, call));
+    const send = (verb: "eval" | "evalsha", script: string) =>
+      this.#attempt(deadline, this.#sender({ verb, args: [script, call.keys.length, ...call.keys, ...call.args] }, call));
     if (!this.#sent.has(sha)) {
-      const reply = await asText();
+      const reply = await send("eval", source);
       this.#sent.add(sha);
       return reply;
     }
     try {
-      return await this.#attempt(deadline, this.#sender({ verb: "evalsha", args: [sha, ...rest] }, call));
+      return await send("evalsha", sha);
     } catch (error) {
       if (!isUnknownScript(error)) {
         throw error;
       }
-      return await asText();
+      return await send("eval", source);
     }
   }
 
@@ -119,12 +119,11 @@ export class ScriptRunner {
     }
     const began = performance.now();
     let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(timeoutError(name, this.#options.commandTimeout)), at - began);
-    });
     try {
-      const answer = this.#options.client().then((client) => send(client, deadline));
-      return await Promise.race([answer, timeout]);
+      return await new Promise<T>((resolve, reject) => {
+        timer = setTimeout(() => reject(timeoutError(name, this.#options.commandTimeout)), at - began);
+        this.#options.client().then((client) => send(client, deadline)).then(resolve, reject);
+      });
     } finally {
       clearTimeout(timer);
       report(this.#options.onEvent, { type: "command", operation: name.operation, sessionId: name.sessionId, milliseconds: performance.now() - began });
@@ -132,10 +131,10 @@ export class ScriptRunner {
   }
 }
 
-// A pipeline of one: automatic pipelines leave it alone, which in a cluster would send it along with commands for other nodes, and then
+// Automatic pipelines leave a pipeline of one alone. In a cluster they would send the command along with those for other nodes, and then
 // fail to follow redirections.
 async function sendAlone(client: RedisClient, command: Command): Promise<unknown> {
-  return results(await client.pipeline(batch([command])).exec())[0];
+  return pipelinesByItself(client) ? results(await client.pipeline(batch([command])).exec())[0] : client.call(command.verb, command.args);
 }
 
 interface WaitingCommand {
