@@ -2,6 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langc
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
+import { inspect } from "node:util";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import { RedisChatMemory, type RedisChatMemoryOptions } from "../../src/memory/index.js";
 import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
@@ -194,6 +195,36 @@ describe("withRedisMemory, when something goes wrong", () => {
     await expect(agent.invoke("one", session)).rejects.toThrow("no space");
     await expect(collect(agent.stream("one", session))).rejects.toThrow("no space");
     await expect(agent.batch(["one"], session)).rejects.toThrow("no space");
+  });
+
+  it.each([[{ role: "weird", content: "SECRET" }], [["tool", "SECRET"]], [[{ role: "user", content: "1" }, { role: "tool", content: "SECRET" }]]])(
+    "refuses %j as input or output with a typed error that shows no text",
+    async (odd) => {
+      const { memory } = newMemory();
+      const fromInput: unknown = await withRedisMemory(echoModel(), { memory }).invoke(odd as never, session).catch((reason: unknown) => reason);
+      const fromOutput: unknown = await withRedisMemory((() => odd) as never, { memory }).invoke("one", session).catch((reason: unknown) => reason);
+      expect(fromInput).toMatchObject({ name: "ConfigurationError", option: "inputMessagesKey" });
+      expect(fromOutput).toMatchObject({ name: "ConfigurationError", option: "outputMessagesKey" });
+      expect(inspect([fromInput, fromOutput], { depth: 5 })).not.toContain("SECRET");
+    },
+  );
+
+  it("wraps a map of runnables, and refuses what is no runnable", async () => {
+    const { memory, stored } = newMemory();
+    const answering = withRedisMemory({ answer: echoModel(), length: () => 3 } as never, { memory, outputMessagesKey: "answer" });
+    expect(await answering.invoke("one", session)).toMatchObject({ length: 3 });
+    expect(await stored()).toEqual(["one", "reply to one"]);
+    for (const odd of [undefined, null, 7, "text", []]) {
+      expect(() => withRedisMemory(odd as never, { memory })).toThrow(expect.objectContaining({ option: "runnable" }));
+    }
+  });
+
+  it("refuses a turnId that is no text, because a retry would store the turn twice", async () => {
+    const { memory } = newMemory();
+    for (const turnId of [7, "", null]) {
+      const run = withRedisMemory(echoModel(), { memory }).invoke("one", { configurable: { sessionId: "ann", turnId } });
+      await expect(run).rejects.toMatchObject({ option: "turnId" });
+    }
   });
 
   it("says what to do when no session is named", async () => {

@@ -2,6 +2,7 @@ import { type BaseMessage, HumanMessage, SystemMessage, trimMessages } from "@la
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { type Runnable, RunnableLambda, RunnableSequence } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { inspect } from "node:util";
 import { asReducer } from "../../src/reducers/as-reducer.js";
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
@@ -46,6 +47,17 @@ describe("a reducer as a Runnable", () => {
   it.each([undefined, null, 7, "text", {}, { messages: "text" }])("refuses %p as input with a typed error", async (input) => {
     await expect(reducer.invoke(input as never)).rejects.toMatchObject({ name: "ConfigurationError", option: "input" });
   });
+
+  it.each([[["weird", "SECRET"]], [{ role: "weird", content: "SECRET" }], [{ SECRET: 1 }], [["tool", "SECRET"]], [null]])(
+    "refuses an input with %j in it by its index, and shows no text",
+    async (odd) => {
+      for (const input of [["1", odd], { messages: ["1", odd] }]) {
+        const error: unknown = await reducer.invoke(input as never).catch((reason: unknown) => reason);
+        expect(error).toMatchObject({ name: "ConfigurationError", option: "input", message: expect.stringContaining("index 1") });
+        expect(inspect(error)).not.toContain("SECRET");
+      }
+    },
+  );
 
   it("gives the objects that it keeps as they are", async () => {
     const result = await reducer.invoke(conversation);
@@ -122,6 +134,12 @@ describe("asReducer", () => {
 
   it.each([undefined, null, 7, {}])("refuses %p", (like) => {
     expect(() => asReducer(like as never)).toThrow(expect.objectContaining({ option: "reducer" }));
+  });
+
+  it("refuses a result with something in it that is no message, and shows no text", async () => {
+    const error: unknown = await asReducer(() => [["weird", "SECRET"]]).reduce(conversation).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ option: "reducer", message: expect.stringContaining("index 0") });
+    expect(inspect(error)).not.toContain("SECRET");
   });
 
   it("refuses a result that is no list", async () => {

@@ -1,5 +1,6 @@
-import { AIMessage, coerceMessageLikeToMessage, HumanMessage, isBaseMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, isBaseMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
 import { digestMessage } from "../codec/index.js";
+import { toMessage } from "../conversation/message-like.js";
 import { ConfigurationError } from "../errors.js";
 
 /** What a chain with memory takes: text, a message, messages, or an object that holds one of these under a key. */
@@ -50,13 +51,14 @@ function messagesOf({ value, option, fromText }: { value: unknown; option: strin
   if (typeof value === "string") {
     return [fromText(value)];
   }
+  const made = (like: unknown, index: number) => toMessage(like, { option, what: "What withRedisMemory was given", index });
   if (isMessageLike(value)) {
-    return [coerceMessageLikeToMessage(value)];
+    return [made(value, 0)];
   }
   if (Array.isArray(value)) {
     const list: unknown[] = value.length === 1 && Array.isArray(value[0]) && !isMessageLike(value[0]) ? value[0] : value;
     if (list.every((element) => typeof element === "string" || isMessageLike(element))) {
-      return list.map((element) => coerceMessageLikeToMessage(element as BaseMessageLike));
+      return list.map(made);
     }
   }
   const found = value === undefined ? "nothing" : "something else";

@@ -1,8 +1,9 @@
 import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
 import type { BaseMessage } from "@langchain/core/messages";
-import { patchConfig, Runnable, RunnableLambda, type RunnableConfig, type RunnableLike } from "@langchain/core/runnables";
+import { patchConfig, Runnable, RunnableLambda, RunnableMap, type RunnableConfig, type RunnableLike } from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
 import { z } from "zod";
+import { ConfigurationError } from "../errors.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
@@ -47,7 +48,7 @@ const sessionHint = 'pass { configurable: { sessionId: "…" } } as the second a
  * came before it and adds nothing. What the runnable gets is repaired where
  * providers would refuse it (an interrupted tool call, for example) and reported to `onEvent`; what is stored stays as it was.
  *
- * @throws ConfigurationError when no session is named; StoreError and ConflictError from the write.
+ * @throws ConfigurationError when no session is named, or for input or output that holds no messages; StoreError and ConflictError from the write.
  * @example
  * const chain = withRedisMemory(prompt.pipe(model), { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
  * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
@@ -133,7 +134,7 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     const named: unknown = this.options.sessionId ?? config.configurable?.["sessionId"];
     const history = memory.history(sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint }));
     const brought = inputMessages(input, inputMessagesKey);
-    const turnId = textOrUndefined(config.configurable?.["turnId"]);
+    const turnId = turnIdOf(config);
     const { before, shown, fresh, isStored } = startTurn({ view: await history.getMessages(), brought, turnId });
     const view = guardedView({ history, view: before, brought: shown });
     const sent = [...view, ...shown];
@@ -160,8 +161,12 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
   }
 }
 
-function textOrUndefined(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+function turnIdOf({ configurable }: Partial<RunnableConfig>): string | undefined {
+  const turnId: unknown = configurable?.["turnId"];
+  if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
+    throw new ConfigurationError("turnId", "withRedisMemory: configurable.turnId must be a non-empty string; without one, leave it out.");
+  }
+  return turnId;
 }
 
 function childConfig(config: Partial<RunnableConfig> | undefined, runManager: CallbackManagerForChainRun | undefined): Partial<RunnableConfig> {
@@ -173,10 +178,16 @@ function isPlainInput(input: ChainInput): input is Readonly<Record<string, unkno
 }
 
 function coerceToRunnable<Output>(runnable: RunnableLike<never, Output>): Runnable<unknown, Output> {
-  if (typeof runnable === "object" && typeof (runnable as { invoke?: unknown }).invoke === "function") {
+  if (typeof (runnable as { invoke?: unknown } | undefined)?.invoke === "function") {
     return runnable as unknown as Runnable<unknown, Output>;
   }
-  return RunnableLambda.from(runnable as (input: unknown) => Output | Promise<Output>) as Runnable<unknown, Output>;
+  if (typeof runnable === "function") {
+    return RunnableLambda.from(runnable as (input: unknown) => Output | Promise<Output>) as Runnable<unknown, Output>;
+  }
+  if (typeof runnable === "object" && runnable !== null && !Array.isArray(runnable)) {
+    return RunnableMap.from(runnable as never) as unknown as Runnable<unknown, Output>;
+  }
+  throw new ConfigurationError("runnable", "withRedisMemory: the first argument must be a Runnable, a function, or an object of these.");
 }
 
 /** Chunks add up where they can; where they cannot (whole values in a row), the last one is the output. */

@@ -1,5 +1,6 @@
-import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { toMessage } from "../conversation/message-like.js";
 import { ConfigurationError } from "../errors.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 
@@ -63,17 +64,10 @@ class ForeignReducer extends ChatHistoryReducer {
     if (!Array.isArray(given)) {
       throw new ConfigurationError("reducer", "The reducer gave no array of messages; it must give messages, or null where there is nothing to do.");
     }
-    const result = withOwnObjects(given.map(coerceResult), messages);
+    // trimMessages gives [undefined] where its system message alone is over the budget.
+    const made = given.map((like, index) => toMessage(like, { option: "reducer", what: "The reducer's result", index }));
+    const result = withOwnObjects(made, messages);
     return result.length === messages.length && result.every((message, index) => message === messages[index]) ? null : result;
-  }
-}
-
-// trimMessages gives [undefined] where its system message alone is over the budget.
-function coerceResult(like: BaseMessageLike, index: number): BaseMessage {
-  try {
-    return coerceMessageLikeToMessage(like);
-  } catch (cause) {
-    throw new ConfigurationError("reducer", `The reducer's result holds something at index ${index} that is no message; nothing was reduced.`, cause);
   }
 }
 

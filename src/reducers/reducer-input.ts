@@ -1,5 +1,6 @@
-import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } from "@langchain/core/messages";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
+import { toMessage } from "../conversation/message-like.js";
 import { ConfigurationError } from "../errors.js";
 
 /** What a reducer can be invoked with: messages or what becomes messages, a prompt's value, or an object that holds messages. */
@@ -8,11 +9,11 @@ export type ReducerInput = BaseMessageLike[] | BasePromptValueInterface | { mess
 /**
  * The messages of an input, as a fresh array; those that are messages already keep their identity.
  *
- * @throws ConfigurationError if it holds none.
+ * @throws ConfigurationError if it holds none, or something that is no message.
  */
 export function messagesOf(input: ReducerInput): BaseMessage[] {
   if (Array.isArray(input)) {
-    return input.map((message) => coerceMessageLikeToMessage(message));
+    return input.map((like, index) => toMessage(like, { option: "input", what: "A reducer's input", index }));
   }
   if (typeof (input as Partial<BasePromptValueInterface> | undefined)?.toChatMessages === "function") {
     return [...(input as BasePromptValueInterface).toChatMessages()];
