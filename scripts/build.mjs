@@ -1,14 +1,52 @@
-// Two compiler runs, one per module system: the same sources, nothing bundled, so that stack traces and types point at real files.
+// Types file by file, by the compiler; code in a few files per module system, because to import two hundred small ones takes long.
 import { execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { rollup } from "@rollup/wasm-node";
+import { markPure } from "./mark-pure.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const dist = join(root, "dist");
+const compiled = join(dist, "esm");
 const compile = (project) =>
   execFileSync("npx", ["--no-install", "tsc", "--project", project], { cwd: root, stdio: "inherit" });
 
-rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });
+rmSync(dist, { recursive: true, force: true });
 compile("tsconfig.build.json");
 compile("tsconfig.build.cjs.json");
+
+// All entries in one run: what two of them need is in one chunk, so its state (caches, WeakMaps) is shared.
+const bundle = await rollup({
+  input: ["index", "langchain/agent", "testing/index"].map((name) => join(compiled, `${name}.js`)),
+  external: /^[^./]/,
+  plugins: [{ name: "compiled", load: readCompiled }],
+  onLog(level, { message }) {
+    throw new Error(`${level}: ${message}`);
+  },
+});
+for (const name of readdirSync(compiled, { recursive: true }).filter((file) => /\.js(\.map)?$/.test(file))) {
+  rmSync(join(compiled, name));
+}
+for (const [format, folder] of [["es", "esm"], ["cjs", "cjs"]]) {
+  await bundle.write({
+    format,
+    dir: join(dist, folder),
+    entryFileNames: ({ facadeModuleId }) => facadeModuleId.slice(compiled.length + 1).replaceAll("\\", "/"),
+    chunkFileNames: "shared.js",
+    sourcemap: true,
+    generatedCode: "es2015",
+    interop: "auto",
+    // Jest and other runners of CommonJS know `require` only.
+    dynamicImportInCjs: false,
+    hoistTransitiveImports: false,
+  });
+}
+await bundle.close();
 // The package is "type": "module"; without this line Node would read the CommonJS build as ESM.
-writeFileSync(new URL("../dist/cjs/package.json", import.meta.url), `${JSON.stringify({ type: "commonjs" })}\n`);
+writeFileSync(join(dist, "cjs", "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
+
+/** A compiled module with its source map, so that the maps of the bundles lead to the TypeScript sources. */
+function readCompiled(file) {
+  return { code: markPure(readFileSync(file, "utf8")), map: readFileSync(`${file}.map`, "utf8") };
+}

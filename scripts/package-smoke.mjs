@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from "node:os";
 import { basename, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const programs = join(root, "scripts", "smoke");
@@ -12,6 +13,8 @@ const packages = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"
 const ownName = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
 const expectedFiles = /^(dist\/.+|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/;
 const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE"];
+/** What a user's bundle may hold of this package, minified, where it uses one of its smallest exports. The whole is ten times that. */
+const bytesOfOneExport = 20_000;
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
 let failures = 0;
@@ -39,6 +42,7 @@ function main() {
   for (const client of ["ioredis", "ioredis5"]) {
     checkInstalled(tarball, client);
   }
+  checkBundle();
   checkExamples(tarball);
 }
 
@@ -74,6 +78,20 @@ function checkInstalled(tarball, client) {
   }
   const typed = files.filter((name) => name.endsWith(".ts"));
   check(`type-check ${typed.join(", ")} as ESM and CommonJS, NodeNext and bundler`, () => typeCheck(place, typed));
+}
+
+/** Bundles one export as a user would, all other packages left outside: what it does not use is to stay out. */
+function checkBundle() {
+  const contents = `export { ChatHistoryTruncationReducer } from "${ownName}"`;
+  const external = ["@langchain/*", "ioredis", "js-tiktoken", "zod"];
+  const options = { bundle: true, minify: true, format: "esm", platform: "node", write: false, external };
+  check("a bundle holds what it uses", () => {
+    const { outputFiles } = buildSync({ stdin: { contents, resolveDir: join(folder, "ioredis") }, ...options });
+    const { length } = outputFiles[0].contents;
+    if (length > bytesOfOneExport) {
+      throw new Error(`${length} bytes of the package are in a bundle that uses one reducer; see scripts/mark-pure.mjs.`);
+    }
+  });
 }
 
 /** Compiles copies of the programs, as .mts and .cts where the extension decides, and as they are for bundlers. */

@@ -1,0 +1,38 @@
+// The package's modules are joined into a few files: each is in one of them, so its state is shared, and classes go by their own names.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as imported from "langchain-redis-memory";
+import * as testing from "langchain-redis-memory/testing";
+
+const dist = fileURLToPath(new URL("..", import.meta.resolve("langchain-redis-memory")));
+for (const format of ["esm", "cjs"]) {
+  const files = readdirSync(join(dist, format), { recursive: true });
+  const maps = files.filter((name) => name.endsWith(".js.map"));
+  assert.ok(maps.length <= 6, `${format} holds ${maps.length} files`);
+  const modules = maps.flatMap((name) => {
+    const { sources, sourcesContent } = JSON.parse(readFileSync(join(dist, format, name), "utf8"));
+    assert.ok(sources.every((source, index) => source.endsWith(".ts") && sourcesContent[index]?.length > 0), `${name} leads to the TypeScript sources`);
+    return sources.map((source) => source.replace(/^.*?\/src\//, ""));
+  });
+  assert.ok(modules.includes("memory/redis-chat-memory.ts"));
+  assert.deepEqual(modules.filter((name, index) => modules.indexOf(name) !== index), []);
+}
+
+const required = createRequire(import.meta.url)("langchain-redis-memory");
+for (const exports of [imported, testing, required]) {
+  const classes = Object.entries(exports).filter(([, value]) => /^class\b/.test(String(value)));
+  assert.deepEqual(classes.filter(([name, value]) => value.name !== name).map(([name]) => name), []);
+}
+assert.ok(Object.values(imported).filter((value) => /^class\b/.test(String(value))).length > 15);
+
+const thrown = (() => {
+  try {
+    return new imported.InMemorySessionStore({ maxMessageBytes: 0 });
+  } catch (error) {
+    return error;
+  }
+})();
+assert.match(thrown.stack, /new InMemorySessionStore \(.*dist\/esm\/index\.js/);
