@@ -29,6 +29,7 @@ export interface AppendOutcome {
 }
 
 const pageSchema = lazy(() => z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() }));
+const noOptions: AppendOptions = {};
 const appendSchema = lazy(() =>
   z.strictObject({
     turnId: z.string("must be a non-empty string").min(1, "must be a non-empty string").optional(),
@@ -55,8 +56,8 @@ export class ConversationSession {
   }
 
   /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
-  async append(messages: readonly BaseMessage[], options: AppendOptions = {}): Promise<AppendOutcome> {
-    const { turnId, side } = parseOptions("append", appendSchema(), options);
+  async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    const { turnId, side } = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
     const records = await this.encode(messages, turnId);
     const result = await this.write(records, side);
     for (const index of result.conflicts) {

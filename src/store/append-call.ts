@@ -7,29 +7,36 @@ import type { AppendPlan } from "./request-checks.js";
 import type { AppendRequest, AppendResult, SideChanges } from "./session-store.js";
 
 /** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
-export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}) {
-  const pairs = Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
-  const removed = remove.filter((name) => !Object.hasOwn(set, name)).map((name) => `side:${name}`);
+export function sideArguments({ set, remove, bound }: SideChanges = {}) {
+  const pairs = set === undefined ? [] : Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
+  const removed = remove === undefined ? [] : remove.filter((name) => set === undefined || !Object.hasOwn(set, name)).map((name) => `side:${name}`);
   return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
 }
 
 /** The arguments of the append script; `at` is where the log is thought to end. */
-export function appendArguments(request: AppendRequest, plan: AppendPlan, at: number): string[] {
+export function appendArguments(request: AppendRequest, { records, counter }: AppendPlan, at: number): string[] {
   const side = sideArguments(request.side);
-  const { records, counter } = plan;
-  const counts = counter === undefined ? undefined : records.map(({ tokens }) => tokens!);
+  const tokens = counter === undefined ? undefined : records.map((record) => record.tokens!);
+  const identities: string[] = [];
+  const texts: string[] = [];
+  let rounds = 0;
+  for (const { id, digest, record } of records) {
+    identities.push(idHash(id), digest + String(at + texts.length));
+    texts.push(record);
+    rounds += beginsRound(record) ? 1 : 0;
+  }
   // Every field by name: spreading another object in takes longer than all the rest of this function.
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
     epoch: randomToken(),
-    count: records.length,
+    count: texts.length,
     at,
-    rounds: records.filter(({ record }) => beginsRound(record)).length,
+    rounds,
     keep: request.onConflict === "keep",
     counter: request.counter,
-    tokens: counts,
-    total: counts?.reduce((sum, tokens) => sum + tokens, 0),
+    tokens,
+    total: tokens?.reduce((sum, count) => sum + count, 0),
     expectedNext: request.expectedNext,
     expectedEpoch: request.expectedEpoch,
     fence: request.fencingToken,
@@ -37,11 +44,7 @@ export function appendArguments(request: AppendRequest, plan: AppendPlan, at: nu
     maxMessages: request.viewLimit?.messages,
     maxTokens: request.viewLimit?.tokens,
   };
-  const args = [JSON.stringify(scriptRequest)];
-  records.forEach(({ id, digest }, index) => args.push(idHash(id), digest + String(at + index)));
-  args.push(...side.args);
-  records.forEach(({ record }) => args.push(record));
-  return args;
+  return [JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
 /** The result of the append script, or the error that its reply stands for. */

@@ -102,7 +102,7 @@ export class RedisSessionStore implements contract.SessionStore {
   async append(sessionId: string, request: contract.AppendRequest): Promise<contract.AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
     const at = this.#seen.get(sessionId)?.next ?? 0;
-    const reply = await this.#write("append", sessionId, { script: appendScript, args: appendArguments(request, plan, at) });
+    const reply = await this.#script("append", sessionId, { script: appendScript, args: appendArguments(request, plan, at), writes: true });
     const result = appendResult(sessionId, { reply, request, plan });
     this.#seen.note(sessionId, result.next, result.view);
     return result;
@@ -227,7 +227,7 @@ export class RedisSessionStore implements contract.SessionStore {
     return reply;
   }
 
-  async #script(operation: string, sessionId: string, call: Omit<ScriptCall, "keys"> & { keys?: readonly string[] }): Promise<unknown> {
+  #script(operation: string, sessionId: string, call: Omit<ScriptCall, "keys"> & { keys?: readonly string[] }): Promise<unknown> {
     const { log, ids, state } = this.#keys(sessionId);
     const { script, args, writes, keys = [log, ids, state] } = call;
     return this.#runner.run({ operation, sessionId }, { script, keys, args, writes });

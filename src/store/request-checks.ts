@@ -39,8 +39,7 @@ export function planAppend(sessionId: string, request: AppendRequest, limits: Si
   checkSessionId(sessionId);
   checkNumbers(request);
   checkSide(request.side);
-  request.records.forEach(checkRecord);
-  checkSizes(sessionId, request, limits);
+  checkRecords(sessionId, request, limits);
   return withoutRepetitions(sessionId, request);
 }
 
@@ -64,7 +63,7 @@ export function checkRewind(sessionId: string, request: RewindRequest): void {
 /** Refuses a side write whose parts cannot be meant. */
 export function checkSideWrite(sessionId: string, changes: SideWrite): void {
   checkSessionId(sessionId);
-  checkOptional("ttlMs", changes.ttlMs, (option, value) => checkInteger(option, value, 1));
+  checkOptional("ttlMs", changes.ttlMs, positive);
   checkSide(changes);
 }
 
@@ -82,23 +81,41 @@ export function checkOptional(option: string, value: unknown, check: (option: st
   }
 }
 
-function checkNumbers(request: AppendRequest): void {
-  checkOptional("expectedNext", request.expectedNext, (option, value) => checkInteger(option, value, 0));
-  checkOptional("fencingToken", request.fencingToken, (option, value) => checkInteger(option, value, 0));
-  checkOptional("ttlMs", request.ttlMs, (option, value) => checkInteger(option, value, 1));
-  checkOptional("viewLimit.messages", request.viewLimit?.messages, checkAmount);
-  checkOptional("viewLimit.tokens", request.viewLimit?.tokens, checkAmount);
-  if (request.counter === "") {
+function checkNumbers({ expectedNext, fencingToken, ttlMs, viewLimit, counter }: AppendRequest): void {
+  checkOptional("expectedNext", expectedNext, notNegative);
+  checkOptional("fencingToken", fencingToken, notNegative);
+  checkOptional("ttlMs", ttlMs, positive);
+  checkOptional("viewLimit.messages", viewLimit?.messages, checkAmount);
+  checkOptional("viewLimit.tokens", viewLimit?.tokens, checkAmount);
+  if (counter === "") {
     throw new ConfigurationError("counter", '"counter" must not be empty.');
   }
 }
 
+const notNegative = (option: string, value: unknown) => checkInteger(option, value, 0);
+const positive = (option: string, value: unknown) => checkInteger(option, value, 1);
+
 function checkSide(side: SideChanges | undefined): void {
-  checkOptional("side.bound.keep", side?.bound?.keep, (option, value) => checkInteger(option, value, 0));
+  checkOptional("side.bound.keep", side?.bound?.keep, notNegative);
   for (const value of Object.values(side?.set ?? {})) {
     if (typeof value !== "string") {
       throw new ConfigurationError("side.set", `The values of "side.set" must be strings; got ${received(value)}.`);
     }
+  }
+}
+
+function checkRecords(sessionId: string, { records, side }: AppendRequest, { maxMessageBytes, maxAppendBytes }: SizeLimits): void {
+  let total = side?.set === undefined ? 0 : Object.values(side.set).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  for (let index = 0; index < records.length; index += 1) {
+    checkRecord(records[index]!, index);
+    const bytes = Buffer.byteLength(records[index]!.record);
+    if (bytes > maxMessageBytes) {
+      throw tooLarge(sessionId, `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`);
+    }
+    total += bytes;
+  }
+  if (total > maxAppendBytes) {
+    throw tooLarge(sessionId, `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Append it in parts`);
   }
 }
 
@@ -117,24 +134,10 @@ function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): 
   }
 }
 
-function checkSizes(sessionId: string, { records, side }: AppendRequest, { maxMessageBytes, maxAppendBytes }: SizeLimits): void {
-  let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
-  records.forEach(({ record }, index) => {
-    const bytes = Buffer.byteLength(record);
-    if (bytes > maxMessageBytes) {
-      throw tooLarge(sessionId, `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`);
-    }
-    total += bytes;
-  });
-  if (total > maxAppendBytes) {
-    throw tooLarge(sessionId, `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Append it in parts`);
-  }
-}
-
 function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPlan {
   const digests = new Map<string, string>();
   const plan = { records: [] as NewRecord[], indexes: [] as number[], duplicates: 0, conflicts: [] as number[], counter: counterOf(request) };
-  request.records.forEach((record, index) => {
+  for (const [index, record] of request.records.entries()) {
     const first = digests.get(record.id);
     if (first === undefined) {
       digests.set(record.id, record.digest);
@@ -147,7 +150,7 @@ function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPl
     } else {
       throw contentConflict(sessionId, record.id);
     }
-  });
+  }
   return plan;
 }
 

@@ -133,8 +133,11 @@ export class ScriptRunner {
 
 // Automatic pipelines leave a pipeline of one alone. In a cluster they would send the command along with those for other nodes, and then
 // fail to follow redirections.
-async function sendAlone(client: RedisClient, command: Command): Promise<unknown> {
-  return pipelinesByItself(client) ? results(await client.pipeline(batch([command])).exec())[0] : client.call(command.verb, command.args);
+function sendAlone(client: RedisClient, command: Command): Promise<unknown> {
+  if (pipelinesByItself(client)) {
+    return client.pipeline(batch([command])).exec().then((answers) => results(answers)[0]);
+  }
+  return client.call(command.verb, command.args);
 }
 
 interface WaitingCommand {
