@@ -419,6 +419,8 @@ describe("options of the summarization reducer", () => {
     ["summarizationInstructions", { model, targetCount: 1, summarizationInstructions: "" }],
     ["failOnError", { model, targetCount: 1, failOnError: "no" }],
     ["timeout", { model, targetCount: 1, timeout: 0 }],
+    // A timer takes no more, and would end at once.
+    ["timeout", { model, targetCount: 1, timeout: 2 ** 31 }],
     ["maxInputTokens", { model, targetCount: 1, maxInputTokens: 10 }],
     ["maxSummaries", { model, targetCount: 1, maxSummaries: 1 }],
     ["useSingleSummary", { model, targetCount: 1, useSingleSummary: null }],

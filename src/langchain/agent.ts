@@ -48,7 +48,7 @@ interface AgentState {
 
 /**
  * Middleware that gives an agent of LangChain's `createAgent` a memory: the session's view stands before what the agent is invoked with, and what
- * the run adds is stored. One read and one write a run; an error of either rejects the run.
+ * the run adds is stored. One read and one write a run, with `persist: "step"` one more write before each model call; an error of one rejects the run.
  *
  * Works beside a checkpointer: messages that its state holds already are not loaded twice. What the model gets is repaired where providers would
  * refuse it; the agent's state and the stored messages stay as they are.

@@ -40,7 +40,7 @@ export interface ChatHistorySummarizationReducerOptions {
   readonly maxToolCharacters?: number;
   /** The role that a summary has for the model. A second system message is refused by some providers, and an AI message may be taken for an example. @default "human" */
   readonly summaryRole?: SummaryRole;
-  /** Milliseconds for all model calls of one summary together. At least 1. @default 60000 */
+  /** Milliseconds for all model calls of one summary together, from 1 to 2147483647. @default 60000 */
   readonly timeout?: number;
   /** Tokens of one request to the model, at least 1000; what is longer is summarized in several requests. @default 32000 */
   readonly maxInputTokens?: number;
@@ -63,7 +63,7 @@ const schema = lazy(() =>
     includeFunctionContentInSummary: z.boolean("must be true or false").default(true),
     maxToolCharacters: positiveInteger.default(2_000),
     summaryRole: z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"').default("human"),
-    timeout: positiveInteger.default(60_000),
+    timeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(60_000),
     maxInputTokens: z
       .int(`must be an integer of ${minimumInputTokens} or more`)
       .min(minimumInputTokens, `must be an integer of ${minimumInputTokens} or more`)
