@@ -1,3 +1,4 @@
+import { BoundedMap } from "../bounded-map.js";
 import { knownCount, rememberTokens } from "../tokens/counted-messages.js";
 import type { DecodedView } from "./view.js";
 
@@ -8,7 +9,7 @@ const maxCounts = 10_000;
  * makes new message objects; this remembers by position, so that a process counts such a message once. Bounded: the oldest counts go.
  */
 export class Recounts {
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new BoundedMap<string, number>(maxCounts);
 
   constructor(private readonly counterId: string) {}
 
@@ -28,7 +29,7 @@ export class Recounts {
       made.push(async () => {
         const tokens = await knownCount(message, this.counterId);
         if (tokens !== undefined) {
-          this.#note(key, tokens);
+          this.#counts.set(key, tokens);
         }
       });
     }
@@ -37,13 +38,5 @@ export class Recounts {
         await note();
       }
     };
-  }
-
-  #note(key: string, tokens: number): void {
-    const oldest = this.#counts.keys().next().value;
-    if (this.#counts.size >= maxCounts && oldest !== undefined) {
-      this.#counts.delete(oldest);
-    }
-    this.#counts.set(key, tokens);
   }
 }

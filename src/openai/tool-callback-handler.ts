@@ -1,5 +1,6 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { Serialized } from "@langchain/core/load/serializable";
+import { BoundedMap } from "../bounded-map.js";
 import { isPlainObject } from "./json-value.js";
 import type { Clock } from "./timestamp.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
@@ -29,7 +30,7 @@ const maxStartedRuns = 10_000;
  */
 export class ToolCallbackHandler extends BaseCallbackHandler {
   override name = "tool_invocation_history";
-  readonly #started = new Map<string, StartedRun>();
+  readonly #started = new BoundedMap<string, StartedRun>(maxStartedRuns);
   readonly #options: ToolCallbackOptions;
 
   constructor(options: ToolCallbackOptions) {
@@ -51,10 +52,6 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
       timestamp: this.#options.clock().toISOString(),
       startedAt: performance.now(),
     });
-    const oldest = this.#started.keys().next().value;
-    if (this.#started.size > maxStartedRuns && oldest !== undefined) {
-      this.#started.delete(oldest);
-    }
   }
 
   /** Records a run that came to an end. A tool message with status `error` is an error that the tool dealt with itself. */

@@ -1,3 +1,5 @@
+import { BoundedMap } from "../bounded-map.js";
+
 /** Failures in a row after which the next try has to wait. */
 const freeFailures = 3;
 const firstPauseMs = 1_000;
@@ -12,7 +14,7 @@ interface Failures {
 
 /** Spaces out tries that keep failing: from the third failure in a row on one second, then twice as long each time, up to five minutes. */
 export class FailurePause {
-  readonly #failures = new Map<string, Failures>();
+  readonly #failures = new BoundedMap<string, Failures>(remembered);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -28,11 +30,7 @@ export class FailurePause {
   failed(key: string): void {
     const count = (this.#failures.get(key)?.count ?? 0) + 1;
     const pause = count < freeFailures ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (count - freeFailures));
-    this.#failures.delete(key);
     this.#failures.set(key, { count, until: this.#now() + pause });
-    if (this.#failures.size > remembered) {
-      this.#failures.delete(this.#failures.keys().next().value!);
-    }
   }
 
   /** Forgets the failures of a key. */

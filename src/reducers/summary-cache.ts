@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { createHash } from "node:crypto";
+import { BoundedMap } from "../bounded-map.js";
 
 const capacity = 100;
 
@@ -16,7 +17,7 @@ export interface SummaryOrigin {
  * stored, its summary is not paid for again.
  */
 export class SummaryCache {
-  readonly #summaries = new Map<string, BaseMessage>();
+  readonly #summaries = new BoundedMap<string, BaseMessage>(capacity);
 
   get(origin: SummaryOrigin): BaseMessage | undefined {
     return this.#summaries.get(keyOf(origin));
@@ -24,9 +25,6 @@ export class SummaryCache {
 
   set(origin: SummaryOrigin, summary: BaseMessage): void {
     this.#summaries.set(keyOf(origin), summary);
-    if (this.#summaries.size > capacity) {
-      this.#summaries.delete(this.#summaries.keys().next().value!);
-    }
   }
 
   delete(origin: SummaryOrigin): void {
