@@ -1,7 +1,7 @@
 // Types file by file, by the compiler; code in a few files per module system, because to import two hundred small ones takes long.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rollup } from "@rollup/wasm-node";
 import { markPure } from "./mark-pure.mjs";
@@ -19,7 +19,7 @@ compile("tsconfig.build.cjs.json");
 // All entries in one run: what two of them need is in one chunk, so its state (caches, WeakMaps) is shared.
 const bundle = await rollup({
   input: ["index", "langchain/agent", "testing/index"].map((name) => join(compiled, `${name}.js`)),
-  external: /^[^./]/,
+  external: (specifier) => !specifier.startsWith(".") && !isAbsolute(specifier),
   plugins: [{ name: "compiled", load: readCompiled }],
   onLog(level, { message }) {
     throw new Error(`${level}: ${message}`);
