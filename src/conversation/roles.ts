@@ -51,14 +51,27 @@ export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
 /** Ids of the tool calls that an AI message makes, in order, those with unreadable arguments included. */
 export function callIdsOf({ tool_calls: calls, invalid_tool_calls: invalid }: AIMessage): string[] {
   const ids: string[] = [];
-  for (const list of [calls, invalid]) {
-    for (const { id } of list ?? []) {
-      if (id !== undefined) {
+  for (const list of [recordsIn(calls), recordsIn(invalid)]) {
+    for (const { id } of list) {
+      if (typeof id === "string") {
         ids.push(id);
       }
     }
   }
   return ids;
+}
+
+/** The objects in a list of calls; none where it is no list. A message that was read from elsewhere may hold anything in its fields. */
+export function recordsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
+  if (!Array.isArray(list)) {
+    return [];
+  }
+  const records = list as readonly T[];
+  return records.every(isRecord) ? records : records.filter(isRecord);
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 /** The id of the call that a tool message answers; undefined for every other message. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { roleOf } from "../conversation/roles.js";
+import { callsOf } from "../conversation/structure/message-parts.js";
 import { textOf } from "../conversation/text.js";
 import { ConfigurationError } from "../errors.js";
 import { lazy } from "../options.js";
@@ -135,8 +136,7 @@ export class Turn {
 }
 
 function callIdsOf(message: BaseMessage): string[] {
-  const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
-  return [...calls, ...invalid].map(({ id }) => {
+  return callsOf(message).map(({ id }) => {
     if (id === undefined || id === "") {
       throw new ConfigurationError("id", "A tool call has no id; its result could not be told apart from others.");
     }

@@ -1,7 +1,8 @@
-import { type AIMessage, type BaseMessage, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../conversation/graphemes.js";
 import { jsonText } from "../conversation/json-text.js";
 import { roleOf } from "../conversation/roles.js";
+import { callsOf } from "../conversation/structure/message-parts.js";
 import { partsInWords } from "../conversation/text.js";
 
 /** What a summarizer is told unless the option `summarizationInstructions` says otherwise. */
@@ -57,7 +58,7 @@ function entryOf(message: BaseMessage, options: TranscriptOptions): string {
     case "tool":
       return toolEntry(message as ToolMessage, options);
     case "ai":
-      return [spoken(message.name ?? "assistant", message), ...callEntries(message as AIMessage, options)].filter((line) => line !== "").join("\n");
+      return [spoken(message.name ?? "assistant", message), ...callEntries(message, options)].filter((line) => line !== "").join("\n");
     case "human":
       return spoken(message.name === undefined ? "user" : `user ${message.name}`, message);
     default:
@@ -70,10 +71,10 @@ function spoken(speaker: string, message: BaseMessage): string {
   return text === "" ? "" : `${speaker}: ${text}`;
 }
 
-function callEntries({ tool_calls: calls = [], invalid_tool_calls: invalid = [] }: AIMessage, options: TranscriptOptions): string[] {
-  return [...calls, ...invalid].map(({ name, args }) => {
+function callEntries(message: BaseMessage, options: TranscriptOptions): string[] {
+  return callsOf(message).map(({ name, args }) => {
     const given = typeof args === "string" ? args : (jsonText(args ?? {}) ?? "…");
-    return `assistant called ${name ?? "a tool"}${options.includeToolContent ? `(${bounded(given, options)})` : ""}`;
+    return `assistant called ${name === "" ? "a tool" : name}${options.includeToolContent ? `(${bounded(given, options)})` : ""}`;
   });
 }
 

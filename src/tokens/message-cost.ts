@@ -1,4 +1,5 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { recordsIn } from "../conversation/roles.js";
 import { addContent } from "./content-cost.js";
 import { CostSum, type Cost } from "./cost.js";
 
@@ -60,6 +61,6 @@ function wireRole(message: BaseMessage): string {
 function callsOf(message: BaseMessage): readonly Call[] {
   const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<AIMessage>;
   const { function_call: old } = (message.additional_kwargs ?? {}) as { function_call?: { name?: string; arguments?: string } };
-  const all: Call[] = [...(calls ?? []), ...(invalid ?? [])];
+  const all: Call[] = [...recordsIn(calls), ...recordsIn(invalid)];
   return all.length === 0 && old !== undefined ? [{ name: old.name, args: old.arguments } as Call] : all;
 }

@@ -1,4 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { recordsIn } from "../roles.js";
 import { callsOf, without, type Block, type Call } from "./message-parts.js";
 
 /** Fields that a message gets anew. */
@@ -32,7 +33,8 @@ export type CallChange = { readonly id?: string; readonly name?: string; readonl
  * signatures. `change` gets each call and its place among {@link callsOf}.
  */
 export function changeCalls(message: BaseMessage, change: (call: Call, place: number) => CallChange): BaseMessage {
-  const { tool_calls: valid = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
+  const { tool_calls, invalid_tool_calls } = message as AIMessage;
+  const [valid, invalid] = [recordsIn(tool_calls), recordsIn(invalid_tool_calls)];
   const calls = callsOf(message);
   const changes = calls.map(change);
   const applied = [...valid, ...invalid].map((call, place) => applyChange(call as unknown as Block, changes[place]));

@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { summaryKey } from "../roles.js";
+import { recordsIn, summaryKey } from "../roles.js";
 import { changeMessage } from "./change-message.js";
 import { blocksOf, isStandardContent, speakerOf, without } from "./message-parts.js";
 
@@ -29,7 +29,7 @@ function mergeContent(messages: readonly BaseMessage[]): unknown {
 
 function mergeCalls(messages: readonly AIMessage[]): Record<string, unknown> {
   return {
-    tool_calls: messages.flatMap(({ tool_calls: calls = [] }) => calls),
-    invalid_tool_calls: messages.flatMap(({ invalid_tool_calls: calls = [] }) => calls),
+    tool_calls: messages.flatMap(({ tool_calls: calls }) => recordsIn(calls)),
+    invalid_tool_calls: messages.flatMap(({ invalid_tool_calls: calls }) => recordsIn(calls)),
   };
 }

@@ -1,4 +1,5 @@
 import type { AIMessage, BaseMessage, ContentBlock, ToolMessage } from "@langchain/core/messages";
+import { recordsIn } from "../roles.js";
 
 /** Who speaks in a message as a provider sees it: a summary is what its message type says, other than for reductions. */
 export type Speaker = "system" | "user" | "assistant" | "tool" | "other";
@@ -36,19 +37,24 @@ export function callsOf(message: BaseMessage): readonly Call[] {
   if (speakerOf(message) !== "assistant") {
     return noCalls;
   }
-  const { tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message as AIMessage;
+  const { tool_calls, invalid_tool_calls } = message as AIMessage;
+  const [calls, invalid] = [recordsIn(tool_calls), recordsIn(invalid_tool_calls)];
   if (calls.length === 0 && invalid.length === 0) {
     return noCalls;
   }
   return [
-    ...calls.map(({ id, name, args }) => ({ id, name, args, readable: isPlainObject(args) })),
-    ...invalid.map(({ id, name = "", args }) => ({ id, name, args, readable: false })),
+    ...calls.map(({ id, name, args }) => ({ id: stringOf(id), name: stringOf(name) ?? "", args, readable: isPlainObject(args) })),
+    ...invalid.map(({ id, name, args }) => ({ id: stringOf(id), name: stringOf(name) ?? "", args, readable: false })),
   ];
 }
 
 /** The id of the call that a tool message answers; the empty string where it has none. */
 export function answeredId(message: BaseMessage): string {
-  return (message as ToolMessage).tool_call_id ?? "";
+  return stringOf((message as ToolMessage).tool_call_id) ?? "";
+}
+
+function stringOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** A content block as it is stored: any object with a type. */
@@ -96,6 +102,6 @@ export function showId(id: string | undefined): string {
 }
 
 /** A copy of a record without one key. */
-export function without(record: Readonly<Record<string, unknown>>, key: string): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== key));
+export function without(record: Readonly<Record<string, unknown>> | undefined, key: string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => name !== key));
 }

@@ -74,12 +74,12 @@ function renameSpeaker(message: BaseMessage, form: NameForm): BaseMessage {
   if (message.name === undefined || message.name === null || fits(message.name, form)) {
     return message;
   }
-  const name = fit(message.name, form) || (speakerOf(message) === "tool" ? unnamedTool : undefined);
+  const name = fit(String(message.name), form) || (speakerOf(message) === "tool" ? unnamedTool : undefined);
   return changeMessage(message, { name });
 }
 
-function fits(name: string, { characters, maxLength }: NameForm): boolean {
-  return name.length > 0 && name.length <= maxLength && [...name].every((character) => characters.includes(character));
+function fits(name: unknown, { characters, maxLength }: NameForm): boolean {
+  return typeof name === "string" && name.length > 0 && name.length <= maxLength && [...name].every((character) => characters.includes(character));
 }
 
 /** The name with an underscore for each character that is refused, cut where it is too long. */

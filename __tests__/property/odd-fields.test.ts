@@ -1,0 +1,43 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { builtInProfiles, repairConversation, sanitizeConversation, validateConversation, type BuiltInProfile } from "../../src/conversation/structure/index.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summarization-reducer.js";
+import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { approximateCounter } from "../../src/tokens/approximate-counter.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+
+const fields = ["tool_calls", "invalid_tool_calls", "name", "additional_kwargs", "response_metadata", "usage_metadata", "content", "tool_call_id"];
+const call = { id: "c", name: "f", args: {} };
+const values = [null, 7, "x", {}, [null], [7], [{}], [{ ...call, id: 7 }], [{ ...call, id: {}, name: [], args: null }], [{ ...call, name: null }], [{ ...call, args: [1] }]];
+const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
+
+/** A conversation in which every message that has the field holds the value in it, as one that was read from elsewhere may. */
+function withField(field: string, value: unknown): BaseMessage[] {
+  const messages = [system("s"), human("q"), aiCalls("c"), tool("c"), ai("z"), human("q2")];
+  for (const message of messages) {
+    if (field in message) {
+      Object.assign(message, { [field]: structuredClone(value) });
+    }
+  }
+  return messages;
+}
+
+describe("messages whose fields hold what they should not", () => {
+  it.each(fields)("are checked, repaired, taken over and cut: %s", async (field) => {
+    for (const value of values) {
+      for (const profile of profiles) {
+        validateConversation(withField(field, value), { profile });
+        repairConversation(withField(field, value), { profile, purpose: "model-input" });
+      }
+      sanitizeConversation(withField(field, value), { keepIds: true, isKnownResult: () => true });
+      const model = { invoke: () => Promise.resolve("They spoke.") };
+      for (const reducer of [
+        new ChatHistoryTruncationReducer({ targetCount: 1 }),
+        new ChatHistoryTokenReducer({ maxTokens: 12, tokenCounter: approximateCounter() }),
+        new ChatHistorySummarizationReducer({ model, targetCount: 1, thresholdCount: 0, failOnError: false }),
+      ]) {
+        expect((await reducer.invoke(withField(field, value))).length).toBeGreaterThan(0);
+      }
+    }
+  });
+});
