@@ -51,8 +51,10 @@ export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
 /** Ids of the tool calls that an AI message makes, in order, those with unreadable arguments included. */
 export function callIdsOf({ tool_calls: calls, invalid_tool_calls: invalid }: AIMessage): string[] {
   const ids: string[] = [];
-  for (const list of [recordsIn(calls), recordsIn(invalid)]) {
-    for (const { id } of list) {
+  // As recordsIn, but without copies: each read of a session comes by here.
+  for (const list of [calls, invalid]) {
+    for (const call of Array.isArray(list) ? (list as readonly ({ readonly id?: unknown } | null)[]) : []) {
+      const id = call?.id;
       if (typeof id === "string") {
         ids.push(id);
       }
