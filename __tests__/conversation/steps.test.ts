@@ -1,4 +1,5 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import * as fc from "fast-check";
 import { findBoundaries, findOrphanResults, splitsStep, stepsOf } from "../../src/conversation/steps.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
@@ -61,6 +62,32 @@ describe("stepsOf", () => {
 describe("findOrphanResults", () => {
   it("finds results whose call is missing or comes later", () => {
     expect(findOrphanResults([tool("1"), aiCalls("1"), tool("1"), tool("2")])).toEqual([0, 3]);
+  });
+
+  it("finds the call of a result however many there are, in one message or since", () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `c${index}`);
+    const results = ids.map((id) => tool(id));
+    expect(findOrphanResults([aiCalls(...ids), ...results, tool("none")])).toEqual([41]);
+    expect(findOrphanResults([...ids.map((id) => aiCalls(id)), tool("none"), ...results])).toEqual([40]);
+  });
+
+  it("agrees with the definition on any conversation", () => {
+    const calls = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 24 });
+    const message = fc.oneof(
+      calls.map((ids) => aiCalls(...ids.map((id) => `c${id}`))),
+      fc.integer({ min: 0, max: 30 }).map((id) => tool(`c${id}`)),
+      fc.constantFrom(human("q"), ai("a")),
+    );
+    const called = (before: BaseMessage[], id: string) => before.some((other) => (other as AIMessage).tool_calls?.some((call) => call.id === id));
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 40 }), (messages) => {
+        const expected = messages.flatMap((result, index) =>
+          result.getType() === "tool" && !called(messages.slice(0, index), (result as ToolMessage).tool_call_id) ? [index] : [],
+        );
+        expect(findOrphanResults(messages)).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

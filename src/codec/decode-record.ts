@@ -63,10 +63,11 @@ const plainMeta = `${metaStart}}}`;
  */
 function readOwnRecord(record: string, position: number | undefined): DecodedRecord | undefined {
   const beginning = beginnings[record.charCodeAt(typeAt)];
-  if (beginning === undefined || !record.startsWith(beginning.text)) {
+  // Both searches look at one place only, as startsWith and endsWith do, which take three times as long.
+  if (beginning === undefined || record.lastIndexOf(beginning.text, 0) !== 0) {
     return undefined;
   }
-  const plain = record.endsWith(plainMeta);
+  const plain = record.indexOf(plainMeta, record.length - plainMeta.length) >= 0;
   const end = plain ? record.length - plainMeta.length : record.lastIndexOf(metaStart);
   const data = parsed(record.slice(beginning.text.length - 1, end));
   const tokens = plain ? noTokens : tokensAt(record, end);

@@ -52,22 +52,40 @@ export function stepsOf(messages: readonly BaseMessage[]): Step[] {
   return [...members].map(([first, indexes]) => ({ indexes, pending: pending.has(first) }));
 }
 
-/** Indexes of the tool results that no earlier message of the list called for. */
+/** Calls of one message that are looked through one by one; more of them would make the time quadratic. */
+const fewCalls = 16;
+
+/** Indexes of the tool results that no earlier message of the list called for. Linear. */
 export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
-  const called = new Set<string>();
   const orphans: number[] = [];
+  let latest: readonly string[] = [];
+  // Nearly every result follows its call: then the set, which takes longer than all else here, is never made.
+  let called: Set<string> | undefined;
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index]!;
-    const role = roleOf(message);
-    if (role === "ai") {
-      for (const id of callIdsOf(message as AIMessage)) {
-        called.add(id);
+    const answered = (message as Partial<ToolMessage>).tool_call_id;
+    if (mayCall(message)) {
+      const ids = callsOf(message);
+      ids.forEach((id) => called?.add(id));
+      latest = ids.slice(0, fewCalls);
+    } else if (answered !== undefined && !latest.includes(answered)) {
+      called ??= new Set(messages.slice(0, index).flatMap(callsOf));
+      if (!called.has(answered) && roleOf(message) === "tool") {
+        orphans.push(index);
       }
-    } else if (role === "tool" && !called.has((message as ToolMessage).tool_call_id)) {
-      orphans.push(index);
     }
   }
   return orphans;
+}
+
+/** Looks at the fields before the role, which takes longer to find. */
+function mayCall(message: BaseMessage): boolean {
+  const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<Pick<AIMessage, "tool_calls" | "invalid_tool_calls">>;
+  return (calls !== undefined && calls.length > 0) || (invalid !== undefined && invalid.length > 0);
+}
+
+function callsOf(message: BaseMessage): string[] {
+  return mayCall(message) && roleOf(message) === "ai" ? callIdsOf(message as AIMessage) : [];
 }
 
 /** True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity where they have none. */

@@ -11,7 +11,7 @@ import { countOf } from "../tokens/counted-messages.js";
 import { z } from "zod";
 import type { MemoryContext } from "./memory-context.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
-import { decodeEntries, decodeView } from "./view.js";
+import { decodeMessages, viewMessages } from "./view.js";
 
 /** What an append takes besides the messages. */
 export interface AppendOptions {
@@ -52,7 +52,7 @@ export class ConversationSession {
   async readView(): Promise<BaseMessage[]> {
     const { store, reducer } = this.context;
     const stored = await store.readView(this.sessionId, { neverReduced: reducer === undefined });
-    return decodeView(stored, this.decodeOptions()).entries.map(({ message }) => message);
+    return viewMessages(stored, this.decodeOptions());
   }
 
   /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
@@ -75,7 +75,7 @@ export class ConversationSession {
   async transcript(options: { readonly from?: number; readonly limit?: number } = {}): Promise<BaseMessage[]> {
     const page = await this.context.store.readLog(this.sessionId, parseOptions("getTranscript", pageSchema(), options));
     this.reportDamage(page.damaged, "getTranscript");
-    return decodeEntries(page.records, this.decodeOptions(), page.from).map(({ message }) => message);
+    return decodeMessages(page.records, this.decodeOptions(), page.from);
   }
 
   /** The last `count` rounds of the transcript. One round trip; reads only these. */
@@ -83,8 +83,7 @@ export class ConversationSession {
     parseOptions("getRounds", z.strictObject({ count: positiveInteger }), { count });
     const stored = await this.context.store.readRounds(this.sessionId, count);
     this.reportDamage(stored.damaged, "getRounds");
-    const entries = decodeEntries(stored.records, this.decodeOptions(), stored.from);
-    const messages = entries.map(({ message }) => message);
+    const messages = decodeMessages(stored.records, this.decodeOptions(), stored.from);
     return splitRounds(messages, { firstIndex: stored.firstRound }).slice(-count);
   }
 

@@ -28,42 +28,69 @@ export interface DecodeOptions {
 }
 
 /** The messages of a view, oldest first, without tool results whose call is not in it and without unreadable records; both are reported. */
+export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
+  reportDamage(stored, options);
+  const log = decodeMessages(stored.records, options, stored.start);
+  const messages = stored.head === "" ? log : [...decodeMessages(headRecords(stored.head, options), options), ...log];
+  const hidden = hiddenResults(messages, options);
+  return hidden === undefined ? messages : messages.filter((_, index) => !hidden.has(index));
+}
+
+/** The same messages, each with its record. */
 export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
-  if (stored.damaged) {
-    report(options.onEvent, { type: "damaged", sessionId: options.sessionId, operation: "readView" });
-  }
-  const log = decodeEntries(stored.records, options, stored.start);
-  const entries = stored.head === "" ? log : [...decodeEntries(headRecords(stored.head, options), options), ...log];
-  const orphans = findOrphanResults(entries.map(({ message }) => message));
-  if (orphans.length === 0) {
-    return { stored, entries };
-  }
-  for (const index of orphans) {
-    const { message } = entries[index]!;
-    report(options.onEvent, {
-      type: "tool_result_hidden",
-      sessionId: options.sessionId,
-      messageId: message.id,
-      toolCallId: answeredCallId(message) ?? "",
-    });
-  }
-  const hidden = new Set(orphans);
-  return { stored, entries: entries.filter((_, index) => !hidden.has(index)) };
+  reportDamage(stored, options);
+  const head = stored.head === "" ? [] : decodeEntries(headRecords(stored.head, options), options);
+  const entries = [...head, ...decodeEntries(stored.records, options, stored.start)];
+  const hidden = hiddenResults(
+    entries.map(({ message }) => message),
+    options,
+  );
+  return { stored, entries: hidden === undefined ? entries : entries.filter((_, index) => !hidden.has(index)) };
 }
 
 /** The messages of consecutive records of the log from position `from` on; without it, of the head. */
-export function decodeEntries(records: readonly string[], options: DecodeOptions, from?: number): StoredEntry[] {
-  const entries: StoredEntry[] = [];
+export function decodeMessages(records: readonly string[], options: DecodeOptions, from?: number): BaseMessage[] {
+  const messages: BaseMessage[] = [];
   for (let index = 0; index < records.length; index += 1) {
-    const record = records[index]!;
-    const position = from === undefined ? undefined : from + index;
-    try {
-      entries.push({ message: decodeCounted(record, position), record, position });
-    } catch (error) {
-      reportSkipped(error, { ...options, position });
+    const message = decodeOrSkip(records[index]!, from === undefined ? undefined : from + index, options);
+    if (message !== undefined) {
+      messages.push(message);
     }
   }
-  return entries;
+  return messages;
+}
+
+function decodeEntries(records: readonly string[], options: DecodeOptions, from?: number): StoredEntry[] {
+  return records.flatMap((record, index) => {
+    const position = from === undefined ? undefined : from + index;
+    const message = decodeOrSkip(record, position, options);
+    return message === undefined ? [] : [{ message, record, position }];
+  });
+}
+
+function decodeOrSkip(record: string, position: number | undefined, options: DecodeOptions): BaseMessage | undefined {
+  try {
+    return decodeCounted(record, position);
+  } catch (error) {
+    reportSkipped(error, { ...options, position });
+    return undefined;
+  }
+}
+
+/** Indexes of tool results whose call is not in the view; undefined where there are none. */
+function hiddenResults(messages: readonly BaseMessage[], { onEvent, sessionId }: DecodeOptions): ReadonlySet<number> | undefined {
+  const orphans = findOrphanResults(messages);
+  for (const index of orphans) {
+    const message = messages[index]!;
+    report(onEvent, { type: "tool_result_hidden", sessionId, messageId: message.id, toolCallId: answeredCallId(message) ?? "" });
+  }
+  return orphans.length === 0 ? undefined : new Set(orphans);
+}
+
+function reportDamage({ damaged }: SessionView, { onEvent, sessionId }: DecodeOptions): void {
+  if (damaged) {
+    report(onEvent, { type: "damaged", sessionId, operation: "readView" });
+  }
 }
 
 function decodeCounted(record: string, position: number | undefined): BaseMessage {

@@ -27,7 +27,8 @@ export interface InMemorySession {
 /** A session in which nothing has happened. */
 export function newSession(): InMemorySession {
   const empty = { base: 0, start: 0, head: "", headCount: 0, tokens: undefined, counter: "", rounds: 0, fence: 0, begun: false };
-  return { epoch: randomToken(), rev: randomToken(), ...empty, expiresAt: undefined, log: [], ids: new Map(), side: new Map() };
+  const epoch = randomToken();
+  return { epoch, rev: epoch, ...empty, expiresAt: undefined, log: [], ids: new Map(), side: new Map() };
 }
 
 /** The position that the next record will get. */

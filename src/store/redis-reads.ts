@@ -1,9 +1,10 @@
 import { StoreError } from "../errors.js";
 import type { SessionKeys } from "./keys.js";
-import type { PageReply } from "./redis-replies.js";
-import type { ScriptRunner } from "./script-runner.js";
+import { viewReply, type PageReply, type ViewReply } from "./redis-replies.js";
+import type { Command, ScriptCall, ScriptRunner } from "./script-runner.js";
 import { viewFields } from "./scripts/fragments.js";
 import { readPageScript } from "./scripts/read-page.js";
+import { readViewScript } from "./scripts/read-view.js";
 import type { CallName } from "./store-errors.js";
 
 /** What to read of the log. */
@@ -13,31 +14,43 @@ export interface Read {
   readonly keys: SessionKeys;
   /** Index in the log of the first record. */
   readonly index: number;
-  /** How many records at most; all if left out. */
-  readonly limit?: number | undefined;
 }
 
-/**
- * Records and state as they were at one moment.
- *
- * Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A server that is out of
- * memory queues no commands at all, reads included, but runs a script that only reads.
- */
-export async function readAtOnce({ runner, name, keys, index, limit }: Read): Promise<PageReply> {
+/** All records from the index on, the state, and how many ids are known, as they were at one moment. */
+export async function readTail({ index, ...read }: Read): Promise<ViewReply> {
+  const { log, ids } = read.keys;
+  const commands = [stateOf(read.keys), { verb: "lrange", args: [log, index, -1] }, { verb: "hlen", args: [ids] }];
+  // The script says where it began to read.
+  const [fields, records, known, first = index] = await atOnce(read, commands, { script: readViewScript, args: [] });
+  return viewReply([fields, records, known, first]);
+}
+
+/** Records from the index on, so many at most (all if left out), the state, and how long the log and its index of ids are, as they were at one moment. */
+export async function readPage({ index, ...read }: Read, limit: number | undefined): Promise<PageReply> {
+  const { log, ids } = read.keys;
   const last = limit === undefined ? -1 : index + limit - 1;
-  const commands = [
-    { verb: "hmget", args: [keys.state, ...viewFields] },
-    { verb: "lrange", args: [keys.log, index, last] },
-    { verb: "llen", args: [keys.log] },
-    { verb: "hlen", args: [keys.ids] },
-  ];
-  const all = [keys.log, keys.ids, keys.state];
-  const reply = await runner.transaction(name, commands).catch((error: unknown) => {
+  const commands = [stateOf(read.keys), { verb: "lrange", args: [log, index, last] }, { verb: "llen", args: [log] }, { verb: "hlen", args: [ids] }];
+  const [fields, records, length, known] = await atOnce(read, commands, { script: readPageScript, args: [index, last] });
+  return { fields: fields as (string | null)[], records: records as string[], length: Number(length), ids: Number(known), index };
+}
+
+function stateOf(keys: SessionKeys): Command {
+  return { verb: "hmget", args: [keys.state, ...viewFields] };
+}
+
+// Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A server that is out of
+// memory queues no commands at all, reads included, but runs a script that only reads.
+async function atOnce(
+  { runner, name, keys }: Omit<Read, "index">,
+  commands: readonly Command[],
+  { script, args }: Pick<ScriptCall, "script" | "args">,
+): Promise<unknown[]> {
+  try {
+    return await runner.transaction(name, commands);
+  } catch (error) {
     if (StoreError.isInstance(error) && error.code === "out_of_memory") {
-      return runner.run(name, { script: readPageScript, keys: all, args: [index, last], writes: false });
+      return (await runner.run(name, { script, keys: [keys.log, keys.ids, keys.state], args, writes: false })) as unknown[];
     }
     throw error;
-  });
-  const [fields, records, length, ids] = reply as [(string | null)[], string[], unknown, unknown];
-  return { fields, records, length: Number(length), ids: Number(ids), index };
+  }
 }

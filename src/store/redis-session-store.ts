@@ -8,7 +8,7 @@ import { checkSessionId, defaultKeyPrefix, keyPrefixIssue, sessionKeys, type Ses
 import { randomToken } from "./random-token.js";
 import { rebuildSession } from "./rebuild.js";
 import type { RedisClient } from "./redis-client.js";
-import { readAtOnce, type Read } from "./redis-reads.js";
+import { readPage, readTail, type Read } from "./redis-reads.js";
 import { pageFrom, roundsFrom, sideFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { damaged, outOfRange } from "./refusals.js";
 import {
@@ -110,7 +110,7 @@ export class RedisSessionStore implements contract.SessionStore {
 
   async readView(sessionId: string, { neverReduced = false }: contract.ReadViewOptions = {}): Promise<contract.SessionView> {
     const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
-    const seen = known && viewFrom(await readAtOnce(this.#read("readView", sessionId, known.start - known.base)));
+    const seen = known && viewFrom(await readTail(this.#read("readView", sessionId, known.start - known.base)));
     const view = seen ?? viewFrom(viewReply(await this.#script("readView", sessionId, { script: readViewScript, args: [], writes: false })))!;
     this.#seen.note(sessionId, view.next, view);
     return view;
@@ -128,7 +128,7 @@ export class RedisSessionStore implements contract.SessionStore {
     let base = this.#seen.get(sessionId)?.view?.base ?? 0;
     for (;;) {
       const index = from === undefined ? 0 : Math.max(0, from - base);
-      const reply = await readAtOnce({ ...this.#read("readLog", sessionId, index), limit });
+      const reply = await readPage(this.#read("readLog", sessionId, index), limit);
       const page = pageFrom(reply, from);
       if (page !== undefined) {
         return page;

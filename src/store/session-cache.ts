@@ -1,3 +1,5 @@
+import { BoundedMap } from "../bounded-map.js";
+
 const capacity = 10_000;
 
 /** Positions of a session as this process saw them last. Others may have moved them since: they only say where to look first. */
@@ -10,7 +12,7 @@ export interface SeenSession {
 
 /** What this process saw last of as many sessions as are worth remembering; the longest unused goes first. */
 export class SessionCache {
-  readonly #sessions = new Map<string, SeenSession>();
+  readonly #sessions = new BoundedMap<string, SeenSession>(capacity);
 
   get(sessionId: string): SeenSession | undefined {
     return this.#sessions.get(sessionId);
@@ -18,11 +20,7 @@ export class SessionCache {
 
   /** Notes the end of the log, and what was seen of the view; without that, what was known of it stays. */
   note(sessionId: string, next: number, view = this.get(sessionId)?.view): void {
-    this.#sessions.delete(sessionId);
     this.#sessions.set(sessionId, { next, view: view && { base: view.base, start: view.start } });
-    if (this.#sessions.size > capacity) {
-      this.#sessions.delete(this.#sessions.keys().next().value!);
-    }
   }
 
   delete(sessionId: string): void {
