@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { findBoundaries, findOrphanResults, splitsStep, stepsOf } from "../../src/conversation/steps.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 
