@@ -7,6 +7,7 @@ import type { RedisClient } from "../../src/store/redis-client.js";
 import { RedisSessionStore } from "../../src/store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { startRedis, type PrivateRedis } from "../support/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
@@ -91,13 +92,16 @@ describe("RedisSessionStore's keys", () => {
 });
 
 describe("RedisSessionStore's round trips", () => {
+  let server: PrivateRedis;
   let proxy: FaultProxy;
   let client: Redis;
   let store: RedisSessionStore;
   let events: MemoryEvent[];
   let keyPrefix: string;
   beforeAll(async () => {
-    proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    // A server of its own, because one test makes it forget all scripts, which would cost those of other suites a round trip.
+    server = await startRedis();
+    proxy = await startFaultProxy(server.port);
     client = new Redis(proxy.url);
     await client.ping();
   });
@@ -117,6 +121,7 @@ describe("RedisSessionStore's round trips", () => {
   afterAll(async () => {
     client.disconnect();
     await proxy.stop();
+    await server.stop();
   });
 
   const flightsOf = async (work: () => Promise<unknown>) => {
