@@ -41,7 +41,7 @@ export const objectWith = <T>(methods: readonly string[], description: string) =
  * @throws ConfigurationError naming the first option that does not fit. Strings are never shown: one may be a secret.
  */
 export function parseOptions<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.output<S> {
-  const result = schema.safeParse(options);
+  const result = checked(owner, schema, options);
   if (result.success) {
     return result.data;
   }
@@ -53,6 +53,18 @@ export function parseOptions<S extends z.ZodType>(owner: string, schema: S, opti
   const option = issue.path.map(String).join(".") || "options";
   const received = describe(valueAt(options, issue.path));
   throw new ConfigurationError(option, `${owner}: option "${option}" ${reason(issue.message)}; got ${received}.`);
+}
+
+function checked<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.ZodSafeParseResult<z.output<S>> {
+  try {
+    return schema.safeParse(options);
+  } catch (error) {
+    // Zod passes all it finds on as arguments of one call, which takes a hundred thousand of them at most.
+    if (error instanceof RangeError) {
+      throw new ConfigurationError("options", `${owner}: there is more wrong with what was given than can be named.`);
+    }
+    throw error;
+  }
 }
 
 function reason(message: string): string {

@@ -11,6 +11,7 @@ import type { MemoryEvent } from "../../src/events.js";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import { RedisChatMemory, type RedisChatMemoryOptions } from "../../src/memory/index.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summarization-reducer.js";
+import { sessionKeys } from "../../src/store/keys.js";
 import { RedisSessionStore } from "../../src/store/redis-session-store.js";
 import { startOpenAIServer } from "../../src/testing/openai-server.js";
 import { ai, human } from "../support/messages.js";
@@ -105,12 +106,14 @@ describe("summaries of a session that several processes share", () => {
     const history = memory.history("ann");
     const dead = new RedisSessionStore({ client, keyPrefix });
     await history.addMessages([0, 1, 2].flatMap(turn));
-    expect(await dead.acquireLease("ann", 400)).toEqual(expect.any(String));
+    expect(await dead.acquireLease("ann", 1_500)).toEqual(expect.any(String));
     await history.addMessages(turn(3));
     expect(told).toHaveLength(0);
     await expect(history.reduceView()).rejects.toMatchObject({ code: "stale" });
     expect(await history.getMessages()).toHaveLength(8);
-    await new Promise((resolve) => setTimeout(resolve, 450));
+    while ((await client.exists(sessionKeys(keyPrefix, "ann").lease)) === 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     await history.addMessages(turn(4));
     expect(told).toHaveLength(1);
     expect((await history.getMessages())[0]!.text).toContain("summary 1");
