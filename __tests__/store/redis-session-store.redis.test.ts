@@ -294,11 +294,12 @@ describe("RedisSessionStore's options", () => {
     await store.close();
   });
 
-  it("take more records in one append than a function takes arguments", async () => {
+  it("take as many records in one append as a command takes, and refuse more before the connection breaks", async () => {
     const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 30_000 });
-    const many = Array.from({ length: 130_000 }, (_, index) => ({ id: String(index), digest: "01234567", record: String(index) }));
-    expect((await store.append("s", { records: many })).next).toBe(many.length);
-    expect((await store.readLog("s", { from: many.length - 1 })).records).toEqual([String(many.length - 1)]);
+    const most = Array.from({ length: 300_000 }, (_, index) => ({ id: String(index), digest: "01234567", record: String(index) }));
+    await expect(store.append("s", { records: [...most, { ...most[0]!, id: "one more" }] })).rejects.toMatchObject({ code: "too_large" });
+    expect((await store.append("s", { records: most })).next).toBe(most.length);
+    expect((await store.readLog("s", { from: most.length - 1 })).records).toEqual([String(most.length - 1)]);
     await store.clear("s");
     await store.close();
   }, 60_000);

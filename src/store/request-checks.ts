@@ -15,6 +15,9 @@ export const defaultMaxMessageBytes = 1_000_000;
 /** One append may take ten megabytes: Redis stands still for about 16 ms while it takes them in. */
 export const defaultMaxAppendBytes = 10_000_000;
 
+/** Records of one append at most: each takes three arguments of a command, of which Redis takes a million (its protocol ends the connection beyond). */
+export const maxAppendRecords = 300_000;
+
 /** An append whose request is known to be sound, and without repetitions in itself. */
 export interface AppendPlan {
   /** The records without those whose id occurred before in the same request. */
@@ -105,6 +108,9 @@ function checkSide(side: SideChanges | undefined): void {
 }
 
 function checkRecords(sessionId: string, { records, side }: AppendRequest, { maxMessageBytes, maxAppendBytes }: SizeLimits): void {
+  if (records.length > maxAppendRecords) {
+    throw tooLarge(sessionId, `This append holds ${records.length} messages; one takes ${maxAppendRecords} at most. Append them in parts`);
+  }
   let total = side?.set === undefined ? 0 : Object.values(side.set).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   for (let index = 0; index < records.length; index += 1) {
     checkRecord(records[index]!, index);
