@@ -71,6 +71,11 @@ describe("findOrphanResults", () => {
     expect(findOrphanResults([...ids.map((id) => aiCalls(id)), tool("none"), ...results])).toEqual([40]);
   });
 
+  it("takes a message whose calls are null, or no list", () => {
+    const odd = [null, "text", { length: 1 }].map((calls) => Object.assign(ai("a"), { tool_calls: calls, invalid_tool_calls: null }));
+    expect(findOrphanResults([...odd, aiCalls("1"), tool("1"), tool("2")])).toEqual([odd.length + 2]);
+  });
+
   it("agrees with the definition on any conversation", () => {
     const calls = fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 24 });
     const message = fc.oneof(

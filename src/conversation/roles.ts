@@ -51,10 +51,8 @@ export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
 /** Ids of the tool calls that an AI message makes, in order, those with unreadable arguments included. */
 export function callIdsOf({ tool_calls: calls, invalid_tool_calls: invalid }: AIMessage): string[] {
   const ids: string[] = [];
-  // As recordsIn, but without copies: each read of a session comes by here.
   for (const list of [calls, invalid]) {
-    for (const call of Array.isArray(list) ? (list as readonly ({ readonly id?: unknown } | null)[]) : []) {
-      const id = call?.id;
+    for (const { id } of recordsIn<{ readonly id?: unknown }>(list)) {
       if (typeof id === "string") {
         ids.push(id);
       }

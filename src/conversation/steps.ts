@@ -81,7 +81,7 @@ export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
 /** Looks at the fields before the role, which takes longer to find. */
 function mayCall(message: BaseMessage): boolean {
   const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<Pick<AIMessage, "tool_calls" | "invalid_tool_calls">>;
-  return (calls !== undefined && calls.length > 0) || (invalid !== undefined && invalid.length > 0);
+  return (calls?.length ?? 0) > 0 || (invalid?.length ?? 0) > 0;
 }
 
 function callsOf(message: BaseMessage): string[] {
