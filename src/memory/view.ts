@@ -29,43 +29,53 @@ export interface DecodeOptions {
 
 /** The messages of a view, oldest first, without tool results whose call is not in it and without unreadable records; both are reported. */
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
-  reportDamage(stored, options);
-  const log = decodeMessages(stored.records, options, stored.start);
-  const messages = stored.head === "" ? log : [...decodeMessages(headRecords(stored.head, options), options), ...log];
-  const hidden = hiddenResults(messages, options);
-  return hidden === undefined ? messages : messages.filter((_, index) => !hidden.has(index));
+  return shown(stored, options, { keep: (message) => message, messagesOf: (messages) => messages });
 }
 
 /** The same messages, each with its record. */
 export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
+  const entries = shown<StoredEntry>(stored, options, {
+    keep: (message, record, position) => ({ message, record, position }),
+    messagesOf: (kept) => kept.map(({ message }) => message),
+  });
+  return { stored, entries };
+}
+
+/** The messages of consecutive records of the log from position `from` on. */
+export function decodeMessages(records: readonly string[], options: DecodeOptions, from: number): BaseMessage[] {
+  return decodeEach(records, options, { from, keep: (message) => message });
+}
+
+/** What is kept of each message of a view. */
+interface Kept<T> {
+  readonly keep: (message: BaseMessage, record: string, position: number | undefined) => T;
+  readonly messagesOf: (kept: readonly T[]) => readonly BaseMessage[];
+}
+
+function shown<T>(stored: SessionView, options: DecodeOptions, { keep, messagesOf }: Kept<T>): T[] {
   reportDamage(stored, options);
-  const head = stored.head === "" ? [] : decodeEntries(headRecords(stored.head, options), options);
-  const entries = [...head, ...decodeEntries(stored.records, options, stored.start)];
-  const hidden = hiddenResults(
-    entries.map(({ message }) => message),
-    options,
-  );
-  return { stored, entries: hidden === undefined ? entries : entries.filter((_, index) => !hidden.has(index)) };
+  const log = decodeEach(stored.records, options, { from: stored.start, keep });
+  const all = stored.head === "" ? log : [...decodeEach(headRecords(stored.head, options), options, { from: undefined, keep }), ...log];
+  const hidden = hiddenResults(messagesOf(all), options);
+  return hidden === undefined ? all : all.filter((_, index) => !hidden.has(index));
 }
 
-/** The messages of consecutive records of the log from position `from` on; without it, of the head. */
-export function decodeMessages(records: readonly string[], options: DecodeOptions, from?: number): BaseMessage[] {
-  const messages: BaseMessage[] = [];
+/** Records of the log, or without a position those of a head. */
+function decodeEach<T>(
+  records: readonly string[],
+  options: DecodeOptions,
+  { from, keep }: Pick<Kept<T>, "keep"> & { readonly from: number | undefined },
+): T[] {
+  const kept: T[] = [];
   for (let index = 0; index < records.length; index += 1) {
-    const message = decodeOrSkip(records[index]!, from === undefined ? undefined : from + index, options);
-    if (message !== undefined) {
-      messages.push(message);
-    }
-  }
-  return messages;
-}
-
-function decodeEntries(records: readonly string[], options: DecodeOptions, from?: number): StoredEntry[] {
-  return records.flatMap((record, index) => {
+    const record = records[index]!;
     const position = from === undefined ? undefined : from + index;
     const message = decodeOrSkip(record, position, options);
-    return message === undefined ? [] : [{ message, record, position }];
-  });
+    if (message !== undefined) {
+      kept.push(keep(message, record, position));
+    }
+  }
+  return kept;
 }
 
 function decodeOrSkip(record: string, position: number | undefined, options: DecodeOptions): BaseMessage | undefined {
