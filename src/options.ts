@@ -22,6 +22,12 @@ export const nonNegativeInteger = z.int("must be an integer of 0 or more").min(0
 /** A share between 0 and 1, both included. */
 export const fraction = z.number("must be a number from 0 to 1").min(0, "must be a number from 0 to 1").max(1, "must be a number from 0 to 1");
 
+/** Any text. */
+export const anyText = lazy(() => z.string("must be a string"));
+
+/** A text that is not empty. */
+export const nonEmptyText = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
+
 /** Any function; what it takes and returns is the type's business. */
 export const anyFunction = <T>() => z.custom<T>((value) => typeof value === "function", "must be a function");
 
@@ -53,6 +59,11 @@ export function parseOptions<S extends z.ZodType>(owner: string, schema: S, opti
   const option = issue.path.map(String).join(".") || "options";
   const received = describe(valueAt(options, issue.path));
   throw new ConfigurationError(option, `${owner}: option "${option}" ${reason(issue.message)}; got ${received}.`);
+}
+
+/** The options without those that are undefined, which would hide a default. */
+export function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 function checked<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.ZodSafeParseResult<z.output<S>> {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fraction, lazy, objectWith, positiveInteger } from "../options.js";
+import { anyText, fraction, lazy, nonEmptyText, objectWith, positiveInteger } from "../options.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { toolListSchema, type ToolDefinitionLike } from "../tokens/tools-cost.js";
@@ -71,14 +71,13 @@ export const managerSchema = lazy(() =>
   }),
 );
 
-const text = lazy(() => z.string("must be a string"));
 
 /** The form of {@link ModelCallRequest}. */
 export const modelCallSchema = lazy(() =>
   z.strictObject({
-    originalUserMessage: text(),
-    renderedUserMessage: text(),
-    renderedSystemMessage: text(),
+    originalUserMessage: anyText(),
+    renderedUserMessage: anyText(),
+    renderedSystemMessage: anyText(),
     removeFromText: removeFromTextSchema().optional(),
   }),
 );
@@ -89,7 +88,7 @@ export const userVisibleSchema = lazy(() => z.strictObject({ removeFromText: rem
 /** The form of what `commit` takes. */
 export const commitSchema = lazy(() =>
   z.strictObject({
-    turnId: z.string("must be a non-empty string").min(1, "must be a non-empty string").optional(),
+    turnId: nonEmptyText().optional(),
   }),
 );
 

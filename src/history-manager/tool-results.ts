@@ -1,6 +1,6 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { lazy } from "../options.js";
+import { anyText, lazy, nonEmptyText } from "../options.js";
 import { cutText } from "./cut-text.js";
 import type { Chunk, SourceReference } from "./reference-manager.js";
 
@@ -30,20 +30,18 @@ export interface ToolResult {
   readonly images: readonly string[];
 }
 
-const text = lazy(() => z.string("must be a string"));
-const named = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
 
 /** The form of a list of {@link ToolCallResponse}. */
 export const toolCallResponsesSchema = lazy(() =>
   z.array(
     z.strictObject({
-      id: named(),
-      name: named(),
-      content: text().optional(),
-      chunks: z.array(z.strictObject({ id: text(), chunkId: text(), text: text() })).optional(),
-      errorMessage: text().optional(),
-      systemReminder: text().optional(),
-      imageDataUrls: z.array(named()).optional(),
+      id: nonEmptyText(),
+      name: nonEmptyText(),
+      content: anyText().optional(),
+      chunks: z.array(z.strictObject({ id: anyText(), chunkId: anyText(), text: anyText() })).optional(),
+      errorMessage: anyText().optional(),
+      systemReminder: anyText().optional(),
+      imageDataUrls: z.array(nonEmptyText()).optional(),
     }),
     "must be an array of tool call responses",
   ),

@@ -5,7 +5,7 @@ import { roleOf } from "../conversation/roles.js";
 import { callsOf } from "../conversation/structure/message-parts.js";
 import { textOf } from "../conversation/text.js";
 import { ConfigurationError } from "../errors.js";
-import { lazy } from "../options.js";
+import { lazy, nonEmptyText } from "../options.js";
 import type { SourceReference } from "./reference-manager.js";
 import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";
 import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type UploadLimits } from "./uploads.js";
@@ -23,12 +23,11 @@ export interface LoopStep {
   readonly results: (ToolResult | undefined)[];
 }
 
-const named = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
 
 /** The form of a list of {@link ToolCallRequest}; what LangChain adds to a call is let through. */
 export const toolCallRequestsSchema = lazy(() =>
   z
-    .array(z.object({ id: named(), name: named(), args: z.record(z.string(), z.unknown(), "must be an object") }), "must be an array of tool calls")
+    .array(z.object({ id: nonEmptyText(), name: nonEmptyText(), args: z.record(z.string(), z.unknown(), "must be an object") }), "must be an array of tool calls")
     .min(1, "must hold a call"),
 );
 

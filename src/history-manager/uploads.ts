@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { BudgetError, ConfigurationError } from "../errors.js";
-import { lazy } from "../options.js";
+import { anyText, lazy, nonEmptyText } from "../options.js";
 
 /** A file that a user brought: its text, a link to it, or its bytes. */
 export interface UploadedContent {
@@ -31,22 +31,20 @@ export interface UploadLimits {
   readonly maxUploadsBytes: number;
 }
 
-const named = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
-const text = lazy(() => z.string("must be a string"));
 
 /** The form of a list of {@link UploadedContent}. */
 export const uploadedContentsSchema = lazy(() =>
   z.array(
     z.strictObject({
-      id: named(),
-      name: named(),
-      mimeType: named(),
-      text: text().optional(),
-      url: named().optional(),
+      id: nonEmptyText(),
+      name: nonEmptyText(),
+      mimeType: nonEmptyText(),
+      text: anyText().optional(),
+      url: nonEmptyText().optional(),
       data: z
         .custom<string | Uint8Array>((value) => typeof value === "string" || value instanceof Uint8Array, "must be base64 or a Uint8Array")
         .optional(),
-      messageId: named().optional(),
+      messageId: nonEmptyText().optional(),
     }),
     "must be an array of uploaded contents",
   ),

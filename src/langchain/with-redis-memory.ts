@@ -4,7 +4,7 @@ import { patchConfig, Runnable, RunnableLambda, RunnableMap, type RunnableConfig
 import { concat } from "@langchain/core/utils/stream";
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
-import { lazy, objectWith, parseOptions } from "../options.js";
+import { lazy, nonEmptyText, objectWith, parseOptions } from "../options.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { inputMessages, newMessages, outputMessages, type ChainInput } from "./chain-messages.js";
@@ -26,13 +26,12 @@ export interface WithRedisMemoryOptions {
   readonly sessionId?: SessionIdOption<RunnableConfig>;
 }
 
-const key = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string").optional());
 const optionsSchema = lazy(() =>
   z.strictObject({
     memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
-    inputMessagesKey: key(),
-    outputMessagesKey: key(),
-    historyMessagesKey: key(),
+    inputMessagesKey: nonEmptyText().optional(),
+    outputMessagesKey: nonEmptyText().optional(),
+    historyMessagesKey: nonEmptyText().optional(),
     sessionId: sessionIdSchema<RunnableConfig>("config"),
   }),
 );
@@ -157,7 +156,7 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
       return;
     }
     const answered = newMessages(turn.sent, outputMessages(output, this.options.outputMessagesKey));
-    await turn.history.append([...turn.fresh, ...answered], turn.turnId === undefined ? {} : { turnId: turn.turnId });
+    await turn.history.append([...turn.fresh, ...answered], turn.turnId === undefined ? undefined : { turnId: turn.turnId });
   }
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { keepLastCharacters } from "../conversation/graphemes.js";
 import type { Round } from "../conversation/rounds.js";
 import { ConfigurationError } from "../errors.js";
-import { lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
+import { anyText, lazy, objectWith, parseOptions, positiveInteger, withoutUndefined } from "../options.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
 
@@ -46,16 +46,15 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
 /** What a retrieval gives in each format. */
 export type Retrieved<F extends RoundFormat> = F extends "messages" ? BaseMessage[] : string;
 
-const text = lazy(() => z.string("must be a string").optional());
 const retrieveFields = lazy(() => ({
   nRounds: positiveInteger.optional(),
   maxContext: positiveInteger.optional(),
   format: z.enum(["text", "json", "messages"], 'must be "text", "json" or "messages"').optional(),
-  truncationNotice: text(),
-  noHistoryMessage: text(),
+  truncationNotice: anyText().optional(),
+  noHistoryMessage: anyText().optional(),
   includeTools: z.boolean("must be true or false").optional(),
 }));
-const retrieveSchema = lazy(() => z.strictObject({ ...retrieveFields(), sessionId: text() }));
+const retrieveSchema = lazy(() => z.strictObject({ ...retrieveFields(), sessionId: anyText().optional() }));
 const moduleSchema = lazy(() =>
   z.strictObject({
     ...retrieveFields(),
@@ -158,8 +157,4 @@ function refuseShortJson({ format, maxContext }: Pick<RetrieveOptions, "format" 
   if (format === "json" && maxContext !== undefined && maxContext < 2) {
     throw new ConfigurationError("maxContext", 'ChatMemoryModule: option "maxContext" must be at least 2 with format "json".');
   }
-}
-
-function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

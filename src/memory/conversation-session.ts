@@ -4,7 +4,7 @@ import { encodeMessage, identifyRecord, messageIdOf } from "../codec/index.js";
 import { splitRounds, type Round } from "../conversation/rounds.js";
 import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
 import { report } from "../events.js";
-import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
 import type { AppendResult, NewRecord, SideChanges } from "../store/session-store.js";
 import { countOf } from "../tokens/counted-messages.js";
@@ -29,10 +29,11 @@ export interface AppendOutcome {
 }
 
 const pageSchema = lazy(() => z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() }));
+const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger }));
 const noOptions: AppendOptions = {};
 const appendSchema = lazy(() =>
   z.strictObject({
-    turnId: z.string("must be a non-empty string").min(1, "must be a non-empty string").optional(),
+    turnId: nonEmptyText().optional(),
     side: z.custom<SideChanges>().optional(),
   }),
 );
@@ -80,7 +81,7 @@ export class ConversationSession {
 
   /** The last `count` rounds of the transcript. One round trip; reads only these. */
   async rounds(count: number): Promise<Round[]> {
-    parseOptions("getRounds", z.strictObject({ count: positiveInteger }), { count });
+    parseOptions("getRounds", roundsSchema(), { count });
     const stored = await this.context.store.readRounds(this.sessionId, count);
     this.reportDamage(stored.damaged, "getRounds");
     const messages = decodeMessages(stored.records, this.decodeOptions(), stored.from);

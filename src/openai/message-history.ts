@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
-import { anyFunction, lazy, nonNegativeInteger, parseOptions } from "../options.js";
+import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions } from "../options.js";
 import { copyJson, parseJson } from "./json-value.js";
 import { fromLangChain, toLangChain } from "./langchain-conversion.js";
 import { newCallsSchema, nonEmpty, noteFields, parseMessage, parseMessages, requestMessage, roleSchema } from "./message-schema.js";
@@ -25,7 +25,7 @@ const callNotesSchema = lazy(() => notesSchema().omit({ name: true }));
 const argumentSchemas = {
   options: lazy(() => z.strictObject({ clock: anyFunction<Clock>().optional() })),
   messages: lazy(() => z.object({ messages: z.array(z.unknown(), "must be an array of messages") })),
-  prompt: lazy(() => z.object({ prompt: z.string("must be a string") })),
+  prompt: lazy(() => z.object({ prompt: anyText() })),
   toolCalls: lazy(() => z.object({ toolCalls: newCallsSchema() })),
   toolCallId: lazy(() => z.object({ toolCallId: nonEmpty() })),
   role: lazy(() => z.object({ role: roleSchema() })),

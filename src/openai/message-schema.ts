@@ -1,18 +1,17 @@
 import { z } from "zod";
-import { lazy, parseOptions } from "../options.js";
+import { anyText, lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import type { OpenAIMessage, OpenAIRequestMessage } from "./openai-message.js";
 import { timestampSchema, toUtc } from "./timestamp.js";
 
-const text = lazy(() => z.string("must be a string"));
 /** Text that says something. */
-export const nonEmpty = lazy(() => text().min(1, "must not be empty"));
-const detail = lazy(() => text().optional());
+export const nonEmpty = lazy(() => anyText().min(1, "must not be empty"));
+const detail = lazy(() => anyText().optional());
 const plainObject = lazy(() => z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object"));
 
 const filePart = lazy(() =>
   z
-    .looseObject({ file_id: nonEmpty().optional(), file_data: nonEmpty().optional(), filename: text().optional() })
+    .looseObject({ file_id: nonEmpty().optional(), file_data: nonEmpty().optional(), filename: anyText().optional() })
     .refine(({ file_id, file_data }) => file_id !== undefined || file_data !== undefined, "must have a file_id or file_data"),
 );
 
@@ -20,12 +19,12 @@ const partSchema = lazy(() =>
   z.discriminatedUnion(
     "type",
     [
-      z.looseObject({ type: z.literal("text"), text: text() }),
+      z.looseObject({ type: z.literal("text"), text: anyText() }),
       z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: nonEmpty(), detail: detail() }) }),
       z.looseObject({ type: z.literal("image_file"), image_file: z.looseObject({ file_id: nonEmpty(), detail: detail() }) }),
       z.looseObject({ type: z.literal("file"), file: filePart() }),
       z.looseObject({ type: z.literal("input_audio"), input_audio: z.looseObject({ data: nonEmpty(), format: nonEmpty() }) }),
-      z.looseObject({ type: z.literal("refusal"), refusal: text() }),
+      z.looseObject({ type: z.literal("refusal"), refusal: anyText() }),
     ],
     { error: "must be one of text, image_url, image_file, file, input_audio, refusal" },
   ),
@@ -51,8 +50,8 @@ const callSchema = lazy(() =>
   z.discriminatedUnion(
     "type",
     [
-      z.looseObject({ id: text(), type: z.literal("function"), function: z.looseObject({ name: text(), arguments: text() }) }),
-      z.looseObject({ id: text(), type: z.literal("custom"), custom: z.looseObject({ name: text(), input: text() }) }),
+      z.looseObject({ id: anyText(), type: z.literal("function"), function: z.looseObject({ name: anyText(), arguments: anyText() }) }),
+      z.looseObject({ id: anyText(), type: z.literal("custom"), custom: z.looseObject({ name: anyText(), input: anyText() }) }),
     ],
     { error: 'must be "function" or "custom"' },
   ),
@@ -76,7 +75,7 @@ export const newCallsSchema = lazy(() =>
 
 /** What every message may have beside its content. */
 export const noteFields = lazy(() => ({
-  name: text().optional(),
+  name: anyText().optional(),
   metadata: plainObject().optional(),
   timestamp: timestampSchema().optional(),
 }));
@@ -84,10 +83,10 @@ export const noteFields = lazy(() => ({
 const anyRole = lazy(() => ({ ...noteFields(), langchain: plainObject().optional() }));
 const assistantFields = lazy(() => ({
   tool_calls: z.array(callSchema(), "must be an array of tool calls").optional(),
-  refusal: text().nullish(),
-  audio: z.looseObject({ id: text() }, "must be an object with an id").nullish(),
-  function_call: z.looseObject({ name: text(), arguments: text() }, "must be an object with name and arguments").nullish(),
-  reasoning_content: text().nullish(),
+  refusal: anyText().nullish(),
+  audio: z.looseObject({ id: anyText() }, "must be an object with an id").nullish(),
+  function_call: z.looseObject({ name: anyText(), arguments: anyText() }, "must be an object with name and arguments").nullish(),
+  reasoning_content: anyText().nullish(),
   annotations: z.array(plainObject(), "must be an array of objects").optional(),
 }));
 
@@ -105,7 +104,7 @@ const messageSchema = lazy(() =>
           message: "must be given where an assistant message has no tool_calls, refusal, audio, function_call or reasoning_content",
           path: ["content"],
         }),
-      z.looseObject({ role: z.literal("tool"), content: bodySchema(), tool_call_id: text(), ...anyRole() }),
+      z.looseObject({ role: z.literal("tool"), content: bodySchema(), tool_call_id: anyText(), ...anyRole() }),
     ],
     { error: roleError },
   ),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { graphemeBoundary } from "../conversation/graphemes.js";
-import { lazy, parseOptions, type SchemaOutput } from "../options.js";
+import { anyText, lazy, parseOptions, type SchemaOutput } from "../options.js";
 import { copyJson, isPlainObject, jsonSnapshot } from "./json-value.js";
 import { nonEmpty } from "./message-schema.js";
 import { timeOrderedId } from "./time-ordered-id.js";
@@ -43,13 +43,12 @@ export interface ToolInvocationFilter {
   readonly since?: string;
 }
 
-const text = lazy(() => z.string("must be a string"));
 const newFields = lazy(() => ({
-  name: text().optional(),
+  name: anyText().optional(),
   inputs: z.unknown().optional(),
   outputs: z.unknown().optional(),
   status: nonEmpty(),
-  toolCallId: text().optional(),
+  toolCallId: anyText().optional(),
   timestamp: timestampSchema().optional(),
   durationMs: z.number("must be a number").min(0, "must be 0 or more").optional(),
   meta: z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object").optional(),
@@ -58,7 +57,7 @@ const newSchema = lazy(() => z.strictObject(newFields()));
 const recordSchema = lazy(() => z.strictObject({ ...newFields(), id: nonEmpty().optional() }));
 const recordsSchema = lazy(() => z.object({ records: z.array(recordSchema(), "must be an array of records") }));
 const filterSchema = lazy(() =>
-  z.strictObject({ name: text().optional(), status: text().optional(), toolCallId: text().optional(), since: timestampSchema().optional() }),
+  z.strictObject({ name: anyText().optional(), status: anyText().optional(), toolCallId: anyText().optional(), since: timestampSchema().optional() }),
 );
 
 /** The record of a run, with an id that orders by time. @throws ConfigurationError naming the field. */

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../errors.js";
+import { withoutUndefined } from "../options.js";
 
 /** Options in the form of ioredis, with a URL where one was named. */
 export interface ConnectionOptions {
@@ -96,8 +97,4 @@ function translated(fields: Fields, { names, path }: { readonly names: Readonly<
 
 function refuse(option: string): never {
   throw new ConfigurationError(option, `Option "${option}" of node-redis ${notTranslated}.`);
-}
-
-function withoutUndefined(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
