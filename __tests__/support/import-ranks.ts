@@ -14,6 +14,7 @@ export const ranks: Readonly<Record<string, Rank>> = {
   options: { rank: 0, also: ["errors"] },
   events: { rank: 0 },
   "bounded-map": { rank: 0 },
+  "short-hash": { rank: 0 },
   conversation: { rank: 1 },
   tokens: { rank: 1, also: ["conversation"] },
   codec: { rank: 1, also: ["conversation"] },

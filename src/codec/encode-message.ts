@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../errors.js";
-import { shortHash, sortKeys } from "./digest.js";
+import { shortHash } from "../short-hash.js";
 import { fieldsByType, isRecord, requiredField, shapeProblem } from "./message-fields.js";
+import { sortKeys } from "./sort-keys.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
 /** A message as it is stored: its id, a digest of its content (8 characters of base64url, the id left out) and the record itself. */

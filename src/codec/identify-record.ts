@@ -1,5 +1,5 @@
+import { shortHash } from "../short-hash.js";
 import { decodeRecord } from "./decode-record.js";
-import { shortHash } from "./digest.js";
 import { digestMessage } from "./encode-message.js";
 
 /**

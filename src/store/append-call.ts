@@ -7,9 +7,9 @@ import type { AppendPlan } from "./request-checks.js";
 import type { AppendRequest, AppendResult, SideChanges } from "./session-store.js";
 
 /** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
-export function sideArguments({ set, remove, bound }: SideChanges = {}) {
-  const pairs = set === undefined ? [] : Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
-  const removed = remove === undefined ? [] : remove.filter((name) => set === undefined || !Object.hasOwn(set, name)).map((name) => `side:${name}`);
+export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}) {
+  const pairs = Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
+  const removed = remove.filter((name) => !Object.hasOwn(set, name)).map((name) => `side:${name}`);
   return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
 }
 

@@ -19,7 +19,7 @@ import { closed, outOfRange } from "./refusals.js";
 import {
   checkCommit,
   checkInteger,
-  checkOptional,
+  checkPage,
   checkRewind,
   checkSideWrite,
   defaultMaxAppendBytes,
@@ -91,8 +91,7 @@ export class InMemorySessionStore implements contract.SessionStore {
   }
 
   async readLog(sessionId: string, { from, limit }: { readonly from?: number; readonly limit?: number } = {}): Promise<contract.LogPage> {
-    checkOptional("from", from, (option, value) => checkInteger(option, value, 0));
-    checkOptional("limit", limit, (option, value) => checkInteger(option, value, 1));
+    checkPage({ from, limit });
     const found = (session: InMemorySession): contract.LogPage => {
       const { base, log } = session;
       const next = nextPosition(session);

@@ -1,6 +1,6 @@
 import { randomToken } from "./random-token.js";
 import { rebuildConflict } from "./refusals.js";
-import { idHash } from "./id-hash.js";
+import { digestLength, idHash } from "./id-hash.js";
 import { beginsRound } from "./in-memory-session.js";
 import type { SessionKeys } from "./keys.js";
 import type { ScriptRunner } from "./script-runner.js";
@@ -74,7 +74,7 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
 function packedIdentity(identity: RecordIdentity | undefined, { position, seen }: { readonly position: number; readonly seen: Set<string> }): string {
   const hash = identity === undefined ? undefined : idHash(identity.id);
   if (hash === undefined || seen.has(hash)) {
-    return `${idHash(`\u0000unreadable\u0000${position}`)}--------`;
+    return idHash(`\u0000unreadable\u0000${position}`) + "-".repeat(digestLength);
   }
   seen.add(hash);
   return hash + identity!.digest;

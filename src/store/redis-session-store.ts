@@ -14,7 +14,7 @@ import { damaged, outOfRange } from "./refusals.js";
 import {
   checkCommit,
   checkInteger,
-  checkOptional,
+  checkPage,
   checkRewind,
   checkSideWrite,
   defaultMaxAppendBytes,
@@ -33,7 +33,6 @@ import { writeSideScript } from "./scripts/write-side.js";
 import { SessionCache } from "./session-cache.js";
 import type * as contract from "./session-store.js";
 import { sideWithPrefix } from "./side-fields.js";
-
 
 /** Options of {@link RedisSessionStore}; exactly one of `client`, `url` and `config` is needed. */
 export interface RedisSessionStoreOptions {
@@ -123,8 +122,7 @@ export class RedisSessionStore implements contract.SessionStore {
 
   async readLog(sessionId: string, { from, limit }: { readonly from?: number; readonly limit?: number } = {}): Promise<contract.LogPage> {
     checkSessionId(sessionId);
-    checkOptional("from", from, (option, value) => checkInteger(option, value, 0));
-    checkOptional("limit", limit, (option, value) => checkInteger(option, value, 1));
+    checkPage({ from, limit });
     let base = this.#seen.get(sessionId)?.view?.base ?? 0;
     for (;;) {
       const index = from === undefined ? 0 : Math.max(0, from - base);

@@ -70,6 +70,12 @@ export function checkSideWrite(sessionId: string, changes: SideWrite): void {
   checkSide(changes);
 }
 
+/** Refuses a page whose bounds cannot be meant. */
+export function checkPage({ from, limit }: { readonly from?: number; readonly limit?: number }): void {
+  checkOptional("from", from, notNegative);
+  checkOptional("limit", limit, positive);
+}
+
 /** Refuses all but whole numbers of at least `minimum`. */
 export function checkInteger(option: string, value: unknown, minimum: number): void {
   if (!Number.isSafeInteger(value) || (value as number) < minimum) {
@@ -78,7 +84,7 @@ export function checkInteger(option: string, value: unknown, minimum: number): v
 }
 
 /** Calls the check unless the value is left out. */
-export function checkOptional(option: string, value: unknown, check: (option: string, value: unknown) => void): void {
+function checkOptional(option: string, value: unknown, check: (option: string, value: unknown) => void): void {
   if (value !== undefined) {
     check(option, value);
   }
@@ -111,7 +117,7 @@ function checkRecords(sessionId: string, { records, side }: AppendRequest, { max
   if (records.length > maxAppendRecords) {
     throw tooLarge(sessionId, `This append holds ${records.length} messages; one takes ${maxAppendRecords} at most. Append them in parts`);
   }
-  let total = side?.set === undefined ? 0 : Object.values(side.set).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   for (let index = 0; index < records.length; index += 1) {
     checkRecord(records[index]!, index);
     const bytes = Buffer.byteLength(records[index]!.record);

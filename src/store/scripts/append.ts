@@ -1,4 +1,5 @@
-import { beginsRound, changeSide, digestLength, explainIds, inChunks, loadSession, now, sortOut, view } from "./fragments.js";
+import { digestLength } from "../id-hash.js";
+import { beginsRound, changeSide, explainIds, inChunks, loadSession, now, sortOut, view } from "./fragments.js";
 import { script } from "./script.js";
 
 /**
@@ -38,12 +39,13 @@ end
 local asPlanned, entries, added = fresh == count and request.at == s.next, {}, {}
 if asPlanned then
   s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0)
-end
-for i = 1, asPlanned and 0 or count do
-  if not known[i] then
-    added[#added + 1] = ARGV[firstRecord + i]
-    entries[2 * #added - 1], entries[2 * #added] = ARGV[2 * i], ARGV[2 * i + 1]:sub(1, ${digestLength}) .. s.next + #added - 1
-    s.rounds, total = s.rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0), total and total + request.tokens[i]
+else
+  for i = 1, count do
+    if not known[i] then
+      added[#added + 1] = ARGV[firstRecord + i]
+      entries[2 * #added - 1], entries[2 * #added] = ARGV[2 * i], ARGV[2 * i + 1]:sub(1, ${digestLength}) .. s.next + #added - 1
+      s.rounds, total = s.rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0), total and total + request.tokens[i]
+    end
   end
 end
 local time, nextPosition = now(), s.next + fresh

@@ -1,7 +1,4 @@
-import { idHashLength } from "../id-hash.js";
-
-/** Characters of a digest, which begins each value of `ids`. */
-export const digestLength = 8;
+import { digestLength, idHashLength } from "../id-hash.js";
 
 /** Fields of `state` that make up a view, in the order in which every read returns them. */
 export const viewFields = ["epoch", "rev", "base", "start", "next", "head", "headCount", "tokens", "counter"] as const;

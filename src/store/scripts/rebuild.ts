@@ -1,5 +1,5 @@
-import { idHashLength } from "../id-hash.js";
-import { digestLength, explainIds, inChunks, loadSession, now } from "./fragments.js";
+import { digestLength, idHashLength } from "../id-hash.js";
+import { explainIds, inChunks, loadSession, now } from "./fragments.js";
 import { script } from "./script.js";
 
 const identityLength = idHashLength + digestLength;
