@@ -12,7 +12,7 @@ export {
 export type { MemoryEvent, MemoryEventHandler } from "./events.js";
 
 export type { Round } from "./conversation/rounds.js";
-export { summaryMarkOf, type SummaryMark } from "./conversation/roles.js";
+export { summaryMarkOf, type SummaryMark } from "./messages/roles.js";
 export {
   assertConversation,
   builtInProfiles,
@@ -30,13 +30,13 @@ export {
   type StructurePurpose,
   type StructureRepair,
   type StructureSeverity,
-} from "./conversation/structure/index.js";
+} from "./structure/index.js";
 
 export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./codec/index.js";
 
-export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory-session-store.js";
-export type { RedisClient } from "./store/redis-client.js";
-export { RedisSessionStore, type RedisSessionStoreOptions } from "./store/redis-session-store.js";
+export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory/in-memory-session-store.js";
+export type { RedisClient } from "./store/redis/redis-client.js";
+export { RedisSessionStore, type RedisSessionStoreOptions } from "./store/redis/redis-session-store.js";
 export type {
   AppendRequest,
   AppendResult,
@@ -54,11 +54,11 @@ export type {
   ViewLimit,
 } from "./store/session-store.js";
 
-export { approximateCounter, type ApproximateCounterOptions } from "./tokens/approximate-counter.js";
-export { modelCounter, type CountingModel } from "./tokens/model-counter.js";
+export { approximateCounter, type ApproximateCounterOptions } from "./tokens/counters/approximate-counter.js";
+export { modelCounter, type CountingModel } from "./tokens/counters/model-counter.js";
 export { countMessages } from "./tokens/count-messages.js";
-export type { EncodingName } from "./tokens/encodings.js";
-export { tiktokenCounter, type TiktokenCounter, type TiktokenCounterOptions } from "./tokens/tiktoken-counter.js";
+export type { EncodingName } from "./tokens/encoder/encodings.js";
+export { tiktokenCounter, type TiktokenCounter, type TiktokenCounterOptions } from "./tokens/counters/tiktoken-counter.js";
 export type { TokenCounter } from "./tokens/token-counter.js";
 
 export type { SystemMessages } from "./conversation/sections.js";
@@ -70,10 +70,10 @@ export {
   type ReductionReason,
   type ViewSize,
 } from "./reducers/chat-history-reducer.js";
-export type { SummaryModel } from "./reducers/summarizer.js";
-export type { SummaryRole } from "./reducers/summary-message.js";
+export type { SummaryModel } from "./reducers/summary/summarizer.js";
+export type { SummaryRole } from "./reducers/summary/summary-message.js";
 export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
-export { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "./reducers/summarization-reducer.js";
+export { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "./reducers/summary/summarization-reducer.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "./reducers/token-reducer.js";
 export { ChatHistoryToolResultReducer, type ChatHistoryToolResultReducerOptions } from "./reducers/tool-result-reducer.js";
 export { ChatHistoryTruncationReducer, type ChatHistoryTruncationReducerOptions } from "./reducers/truncation-reducer.js";
@@ -105,9 +105,9 @@ export type {
   OpenAIRequestMessage,
 } from "./openai/openai-message.js";
 export type { SimulatedCall } from "./openai/simulated-calls.js";
-export { RedisToolInvocationHistory, type RedisToolInvocationHistoryOptions } from "./openai/redis-tool-invocation-history.js";
-export type { NewToolInvocation, ToolInvocation, ToolInvocationFilter, ToolStatus } from "./openai/tool-invocation.js";
-export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "./openai/tool-invocation-history.js";
+export { RedisToolInvocationHistory, type RedisToolInvocationHistoryOptions } from "./openai/tool-log/redis-tool-invocation-history.js";
+export type { NewToolInvocation, ToolInvocation, ToolInvocationFilter, ToolStatus } from "./openai/tool-log/tool-invocation.js";
+export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "./openai/tool-log/tool-invocation-history.js";
 
 export * from "./history-manager/index.js";
 

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { RedisSessionStore } from "../../src/store/redis-session-store.js";
-import type { RedisClient } from "../../src/store/redis-client.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { RedisClient } from "../../src/store/redis/redis-client.js";
 import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
 import { startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { Redis } from "ioredis";
-import { RedisSessionStore } from "../../src/store/redis-session-store.js";
-import { sessionKeys } from "../../src/store/keys.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 import { asRead, record, records, texts } from "../../src/testing/session-store/store-case.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { freePort, startRedis, type PrivateRedis } from "../support/redis-server.js";
@@ -259,7 +259,7 @@ describe("RedisSessionStore where no server is", () => {
   });
 
   it("lets the process end once the store is closed, without a word on its error output", async () => {
-    const module = join(process.cwd(), "src/store/redis-session-store.ts");
+    const module = join(process.cwd(), "src/store/redis/redis-session-store.ts");
     const program = `
       import { RedisSessionStore } from ${JSON.stringify(module)};
       const store = new RedisSessionStore({ url: "redis://127.0.0.1:${await freePort()}", commandTimeout: 300 });

@@ -1,5 +1,5 @@
 import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
-import { validateConversation } from "../../src/conversation/structure/index.js";
+import { validateConversation } from "../../src/structure/index.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/errors.js";
 import { HistoryManager } from "../../src/history-manager/index.js";
 import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { HistoryManager, type Chunk, type HistoryManagerOptions, type ModelCallRequest } from "../../src/history-manager/index.js";
 import { RedisChatMessageHistory } from "../../src/memory/index.js";
-import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 

@@ -1,8 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { validateConversation } from "../../src/conversation/structure/index.js";
+import { validateConversation } from "../../src/structure/index.js";
 import type { FittedWindow, ToolCallResponse, UploadedContent } from "../../src/history-manager/index.js";
-import { approximateCounter } from "../../src/tokens/approximate-counter.js";
+import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { countMessages } from "../../src/tokens/count-messages.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { anyConversation } from "../support/conversations.js";

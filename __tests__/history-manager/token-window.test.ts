@@ -4,7 +4,7 @@ import { z } from "zod";
 import { BudgetError } from "../../src/errors.js";
 import type { HistoryManager, WindowOutcome } from "../../src/history-manager/index.js";
 import { countMessages } from "../../src/tokens/count-messages.js";
-import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
+import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";
 
 /** A loop of iterations, each with one result of so many chunks of 100 characters. */

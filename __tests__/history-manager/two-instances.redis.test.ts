@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { validateConversation } from "../../src/conversation/structure/index.js";
+import { validateConversation } from "../../src/structure/index.js";
 import { HistoryManager } from "../../src/history-manager/index.js";
 import { RedisChatMessageHistory } from "../../src/memory/index.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
 import { RedisChatMemory } from "../../src/memory/index.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { aiCalls, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 

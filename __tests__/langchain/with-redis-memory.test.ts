@@ -5,7 +5,7 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import { RedisChatMemory, type RedisChatMemoryOptions } from "../../src/memory/index.js";
-import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { MemoryEvent } from "../../src/events.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { echoModel, ScriptedModel } from "../support/scripted-model.js";

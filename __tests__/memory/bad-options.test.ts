@@ -1,6 +1,6 @@
 import { RedisChatMemory, RedisChatMessageHistory } from "../../src/memory/index.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 
 const store = new InMemorySessionStore();
 const url = "redis://user:SECRET@127.0.0.1:1";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { ConfigurationError } from "../../src/errors.js";
 import { jsonSnapshot } from "../../src/openai/json-value.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
-import { parseXml } from "../../src/openai/xml.js";
+import { parseXml } from "../../src/openai/prompt/xml.js";
 
 const pieces = [
   ...["<message>", '<message role="user">', '<message role="tool" tool_call_id="c">', "</message>", "<chat_history>", "</chat_history>"],

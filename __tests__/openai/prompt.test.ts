@@ -1,7 +1,7 @@
 import type { ConfigurationError } from "../../src/errors.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import type { OpenAIMessage } from "../../src/openai/openai-message.js";
-import { parseXml } from "../../src/openai/xml.js";
+import { parseXml } from "../../src/openai/prompt/xml.js";
 
 const read = (prompt: string) => MessageHistory.fromPrompt(prompt).toList();
 const write = (...messages: OpenAIMessage[]) => new MessageHistory(messages).toPrompt();

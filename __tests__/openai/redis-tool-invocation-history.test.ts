@@ -3,8 +3,8 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { MemoryEvent } from "../../src/events.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { RedisToolInvocationHistory } from "../../src/openai/redis-tool-invocation-history.js";
-import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { RedisToolInvocationHistory } from "../../src/openai/tool-log/redis-tool-invocation-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
 

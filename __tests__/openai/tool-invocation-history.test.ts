@@ -2,7 +2,7 @@ import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { DynamicTool, StructuredTool, tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { ConfigurationError } from "../../src/errors.js";
-import { ToolInvocationHistory } from "../../src/openai/tool-invocation-history.js";
+import { ToolInvocationHistory } from "../../src/openai/tool-log/tool-invocation-history.js";
 
 const clock = () => new Date("2026-01-31T12:00:00.000Z");
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { splitRounds } from "../../src/conversation/rounds.js";
-import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
-import { keepLastCharacters, lengthOf } from "../../src/conversation/graphemes.js";
+import { ChatMemoryModule } from "../../src/memory/recall/chat-memory-module.js";
+import { keepLastCharacters, lengthOf } from "../../src/text/graphemes.js";
 
 const content = fc.oneof(fc.string({ unit: "grapheme", maxLength: 60 }), fc.string({ unit: "binary", maxLength: 60 }), fc.constant("👩🏽‍🚀🇩🇪🇫🇷e\u0301"));
 const messages = fc.array(

@@ -1,4 +1,4 @@
-import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { checkCommittedReductions } from "../support/committed-reductions.js";
 
 describe("a committed reduction, in the embedded store", () => {

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf } from "../../src/conversation/roles.js";
+import { roleOf } from "../../src/messages/roles.js";
 import { findBoundaries, findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";

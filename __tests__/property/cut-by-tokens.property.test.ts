@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf } from "../../src/conversation/roles.js";
+import { roleOf } from "../../src/messages/roles.js";
 import { findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
 import { clipMarker } from "../../src/reducers/clip-tool-results.js";
 import type { ReductionOutcome } from "../../src/reducers/reduction-outcome.js";

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { builtInProfiles, repairConversation, sanitizeConversation, validateConversation, type BuiltInProfile } from "../../src/conversation/structure/index.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summarization-reducer.js";
+import { builtInProfiles, repairConversation, sanitizeConversation, validateConversation, type BuiltInProfile } from "../../src/structure/index.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { approximateCounter } from "../../src/tokens/approximate-counter.js";
+import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 const fields = ["tool_calls", "invalid_tool_calls", "name", "additional_kwargs", "response_metadata", "usage_metadata", "content", "tool_call_id"];

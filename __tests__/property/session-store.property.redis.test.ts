@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
-import { InMemorySessionStore } from "../../src/store/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/store/redis-session-store.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { everything, outcome, session, storeCommand, type StoreUnderTest } from "../support/store-commands.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { sessionKeys } from "../../src/store/keys.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
 
 describe("RedisSessionStore", () => {
   let client: Redis;

@@ -6,7 +6,7 @@ import {
   validateConversation,
   type BuiltInProfile,
   type RepairOptions,
-} from "../../src/conversation/structure/index.js";
+} from "../../src/structure/index.js";
 import { brokenConversation, wordsOf } from "../support/broken-conversations.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { anyMessage } from "../support/message-arbitraries.js";

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { roleOf, summaryMarkOf } from "../../src/conversation/roles.js";
+import { roleOf, summaryMarkOf } from "../../src/messages/roles.js";
 import { findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summarization-reducer.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../src/conversation/roles.js";
-import { validateConversation } from "../../src/conversation/structure/index.js";
+import { roleOf } from "../../src/messages/roles.js";
+import { validateConversation } from "../../src/structure/index.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { countEach } from "../../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
+import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { recordedConversations } from "../support/real-conversations.js";
 
 jest.setTimeout(60_000);

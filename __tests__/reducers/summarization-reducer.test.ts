@@ -2,9 +2,9 @@ import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage, type BaseMessage,
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
-import { summaryMarkOf } from "../../src/conversation/roles.js";
+import { summaryMarkOf } from "../../src/messages/roles.js";
 import { SummaryError } from "../../src/errors.js";
-import { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "../../src/reducers/summarization-reducer.js";
+import { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "../../src/reducers/summary/summarization-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";

@@ -2,9 +2,9 @@ import { HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from
 import { BudgetError } from "../../src/errors.js";
 import { clipMarker } from "../../src/reducers/clip-tool-results.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { approximateCounter } from "../../src/tokens/approximate-counter.js";
+import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { rememberTokens } from "../../src/tokens/counted-messages.js";
-import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
+import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { summary } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";

@@ -1,4 +1,4 @@
-import { connectionOptions } from "../../src/store/connection-options.js";
+import { connectionOptions } from "../../src/store/redis/connection-options.js";
 
 describe("connectionOptions", () => {
   it("passes ioredis options through", () => {

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
-import { sessionKeys } from "../../src/store/keys.js";
-import { RedisSessionStore } from "../../src/store/redis-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

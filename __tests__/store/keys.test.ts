@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { checkSessionId, encodeSessionId, keyPrefixIssue, sessionKeys } from "../../src/store/keys.js";
+import { keyPrefixIssue, sessionKeys } from "../../src/store/redis/keys.js";
+import { checkSessionId, encodeSessionId } from "../../src/store/session-id.js";
 
 const sessionIds = fc
   .string({ unit: "binary", minLength: 1, maxLength: 120 })

@@ -1,4 +1,4 @@
-import { SessionCache } from "../../src/store/session-cache.js";
+import { SessionCache } from "../../src/store/redis/session-cache.js";
 
 describe("SessionCache", () => {
   it("remembers ten thousand sessions and lets the longest unused go", () => {

@@ -1,4 +1,4 @@
-import { isPassing, isUnknownScript, toStoreError } from "../../src/store/store-errors.js";
+import { isPassing, isUnknownScript, toStoreError } from "../../src/store/redis/redis-errors.js";
 
 const call = { operation: "append", sessionId: "alice smith" };
 const reply = (message: string) => Object.assign(new Error(message), { name: "ReplyError" });

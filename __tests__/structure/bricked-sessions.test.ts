@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, trimMessages, type BaseMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import { repairConversation, validateConversation, type BuiltInProfile } from "../../src/conversation/structure/index.js";
+import { repairConversation, validateConversation, type BuiltInProfile } from "../../src/structure/index.js";
 import { startOpenAIServer, type OpenAIServer } from "../../src/testing/openai-server.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { refusalOf } from "../support/openai-wire.js";

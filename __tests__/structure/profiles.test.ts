@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { builtInProfiles, repairConversation, validateConversation, type BuiltInProfile, type StructureProfile } from "../../src/conversation/structure/index.js";
+import { builtInProfiles, repairConversation, validateConversation, type BuiltInProfile, type StructureProfile } from "../../src/structure/index.js";
 import { ai, human, system } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

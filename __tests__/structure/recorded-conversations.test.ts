@@ -1,12 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { builtInProfiles, repairConversation, validateConversation, type BuiltInProfile } from "../../src/conversation/structure/index.js";
+import { builtInProfiles, repairConversation, validateConversation, type BuiltInProfile } from "../../src/structure/index.js";
 import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { ChatHistorySummarizationReducer } from "../../src/reducers/summarization-reducer.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { approximateCounter } from "../../src/tokens/approximate-counter.js";
+import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { refusalOf } from "../support/openai-wire.js";
 import { realConversations } from "../support/real-conversations.js";
 

@@ -1,5 +1,5 @@
 import { AIMessage, AIMessageChunk, HumanMessage, mapStoredMessagesToChatMessages, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { repairConversation, validateConversation, type BuiltInProfile, type StructureProfile } from "../../src/conversation/structure/index.js";
+import { repairConversation, validateConversation, type BuiltInProfile, type StructureProfile } from "../../src/structure/index.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

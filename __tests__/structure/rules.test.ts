@@ -8,7 +8,7 @@ import {
   type RepairOptions,
   type StructureProfile,
   type StructureRule,
-} from "../../src/conversation/structure/index.js";
+} from "../../src/structure/index.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { assertConversation, validateConversation, type StructurePurpose } from "../../src/conversation/structure/index.js";
+import { assertConversation, validateConversation, type StructurePurpose } from "../../src/structure/index.js";
 import { ConfigurationError, StructureError } from "../../src/errors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 

@@ -1,32 +1,28 @@
-import { posix } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, posix } from "node:path";
 import type { SourceFile, SourceImport } from "./source-tree.js";
 import { importsOf } from "./source-tree.js";
 
 /** What one folder, or one file directly in src, may import besides itself and all that ranks lower. */
 interface Rank {
   readonly rank: number;
-  readonly also?: readonly string[];
+  readonly also: readonly string[];
 }
 
-/** Every folder of src and every file directly in it, but `index.ts`, which may import all and be imported by none. */
-export const ranks: Readonly<Record<string, Rank>> = {
-  errors: { rank: 0 },
-  options: { rank: 0, also: ["errors"] },
-  events: { rank: 0 },
-  "bounded-map": { rank: 0 },
-  "short-hash": { rank: 0 },
-  conversation: { rank: 1 },
-  tokens: { rank: 1, also: ["conversation"] },
-  codec: { rank: 1, also: ["conversation"] },
-  store: { rank: 1 },
-  reducers: { rank: 2 },
-  memory: { rank: 3 },
-  openai: { rank: 3 },
-  "history-manager": { rank: 4 },
-  langchain: { rank: 5 },
-  testing: { rank: 6 },
-  cli: { rank: 6 },
-};
+const architecture = readFileSync(join(__dirname, "..", "..", "ARCHITECTURE.md"), "utf8");
+
+/** Every folder of src and every file directly in it, but `index.ts`: the table of floors in ARCHITECTURE.md. */
+export const ranks: Readonly<Record<string, Rank>> = Object.fromEntries(
+  [...architecture.matchAll(/^\| (\d+) +\| `([\w-]+)` +\|([^|]*)\|/gm)].map(([, rank, room, also]) => [
+    room!,
+    { rank: Number(rank), also: namesIn(also!) },
+  ]),
+);
+
+/** Folders inside a room that do not import each other: the list of walls in ARCHITECTURE.md. */
+export const walls: readonly (readonly string[])[] = [...architecture.matchAll(/^- (`[\w-]+\/.*)$/gm)].map(([, line]) =>
+  namesIn(line!),
+);
 
 /** Packages that one folder alone may import; `lazy` ones only as types or with `await import(…)`. */
 export const packageOwners: Readonly<Record<string, { readonly folder: string; readonly lazy: boolean }>> = {
@@ -41,7 +37,8 @@ export const packageOwners: Readonly<Record<string, { readonly folder: string; r
 export function importViolations(file: SourceFile, packages: ReadonlySet<string>): string[] {
   return importsOf(file).flatMap((found) => {
     const reason = whyForbidden(file.path, found, packages);
-    return reason === undefined ? [] : [`src/${file.path}:${found.line} imports ${found.specifier ?? "a computed name"}: ${reason}`];
+    const name = found.specifier ?? "a computed name";
+    return reason === undefined ? [] : [`src/${file.path}:${found.line} imports ${name}: ${reason}`];
   });
 }
 
@@ -51,32 +48,47 @@ export function unitOf(path: string): string {
   return rest.length > 0 ? first : first.replace(/\.ts$/, "");
 }
 
+function namesIn(cell: string): string[] {
+  return [...cell.matchAll(/`([\w/-]+)`/g)].map(([, name]) => name!);
+}
+
 function whyForbidden(path: string, found: SourceImport, packages: ReadonlySet<string>): string | undefined {
   const { specifier } = found;
   if (specifier === undefined) {
     return "an import must name its module";
   }
   return specifier.startsWith(".")
-    ? whyForbiddenFile(unitOf(path), posix.join(posix.dirname(path), specifier))
+    ? whyForbiddenFile(path, posix.join(posix.dirname(path), specifier))
     : whyForbiddenPackage(unitOf(path), { ...found, specifier }, packages);
 }
 
-function whyForbiddenFile(from: string, target: string): string | undefined {
+function whyForbiddenFile(path: string, target: string): string | undefined {
+  const from = unitOf(path);
   const to = unitOf(target.replace(/\.js$/, ".ts"));
   if (target.startsWith("..")) {
     return "it lies outside src";
   }
   if (to === from) {
-    return undefined;
+    return whyWalled(path, target);
   }
   if (to === "index" || ranks[to] === undefined) {
     return to === "index" ? "index is for users; import the file itself" : `${to} is not in the rank table`;
   }
-  if (from === "index" || ranks[from]?.also?.includes(to)) {
+  if (from === "index" || ranks[from]?.also.includes(to)) {
     return undefined;
   }
   const own = ranks[from]?.rank ?? -1;
   return ranks[to].rank < own ? undefined : `${to} (rank ${ranks[to].rank}) is not below ${from} (rank ${own})`;
+}
+
+function whyWalled(path: string, target: string): string | undefined {
+  for (const rooms of walls) {
+    const [from, to] = [path, target].map((file) => rooms.find((room) => file.startsWith(`${room}/`)));
+    if (from !== undefined && to !== undefined && from !== to) {
+      return `a wall stands between ${from} and ${to}`;
+    }
+  }
+  return undefined;
 }
 
 function whyForbiddenPackage(
@@ -98,5 +110,7 @@ function whyForbiddenPackage(
   if (owner !== undefined && owner.folder !== from) {
     return `only ${owner.folder}/ may import ${name}`;
   }
-  return owner?.lazy === true && value && !lazy ? `${name} is loaded when first needed: import its types, or use await import()` : undefined;
+  return owner?.lazy === true && value && !lazy
+    ? `${name} is loaded when first needed: import its types, or use await import()`
+    : undefined;
 }

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, type MessageContent } from "@langchain/core/messages";
-import { imageTokens } from "../../src/tokens/media-cost.js";
-import { messageCost } from "../../src/tokens/message-cost.js";
+import { imageTokens } from "../../src/tokens/formulas/media-cost.js";
+import { messageCost } from "../../src/tokens/formulas/message-cost.js";
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const onePixel = 85 + 170;

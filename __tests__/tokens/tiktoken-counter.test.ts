@@ -3,7 +3,7 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { ConfigurationError } from "../../src/errors.js";
 import { countMessages } from "../../src/tokens/count-messages.js";
-import { tiktokenCounter } from "../../src/tokens/tiktoken-counter.js";
+import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { referenceCount } from "./reference.js";
 
 const weatherTool = {

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
+import { timeOrderedIds } from "../time-ordered-id.js";
 
 /** Where a message stands in a turn that has an id. */
 export interface TurnPlace {
@@ -16,11 +16,9 @@ export interface TurnPlace {
  */
 export class MessageIds {
   private readonly given = new WeakMap<BaseMessage, string>();
-  private readonly createId: () => string;
+  private readonly createId = timeOrderedIds();
 
-  constructor(now: () => number = Date.now) {
-    this.createId = timeOrderedIds(now);
-  }
+  constructor(private readonly now: () => number = Date.now) {}
 
   /** The message's own id; else `<turnId>-<index>` where there is a turn id; else a unique id, the same at every call. */
   idOf(message: BaseMessage, place?: TurnPlace): string {
@@ -32,7 +30,7 @@ export class MessageIds {
     }
     let id = this.given.get(message);
     if (id === undefined) {
-      id = this.createId();
+      id = this.createId(this.now());
       this.given.set(message, id);
     }
     return id;
@@ -44,22 +42,4 @@ const processIds = new MessageIds();
 /** The id of a message, as {@link MessageIds.idOf} gives it, remembered for the whole process. */
 export function messageIdOf(message: BaseMessage, place?: TurnPlace): string {
   return processIds.idOf(message, place);
-}
-
-/** Ids of UUID version 7 (RFC 9562): milliseconds, then a counter, then random bits. Each is greater than the one before. */
-function timeOrderedIds(now: () => number): () => string {
-  let milliseconds = 0;
-  let counter = 0;
-  return () => {
-    const time = now();
-    if (time > milliseconds) {
-      milliseconds = time;
-      counter = 0;
-    } else if (++counter > 0xfff) {
-      milliseconds += 1;
-      counter = 0;
-    }
-    const prefix = milliseconds.toString(16).padStart(12, "0");
-    return `${prefix.slice(0, 8)}-${prefix.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${randomUUID().slice(19)}`;
-  };
 }

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "./roles.js";
+import { roleOf } from "../messages/roles.js";
 import { keptIndexes, type Sections } from "./sections.js";
 import { findBoundaries } from "./steps.js";
 

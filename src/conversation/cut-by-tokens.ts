@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { NoCut } from "./cut-by-count.js";
-import { roleOf } from "./roles.js";
+import { roleOf } from "../messages/roles.js";
 import { anchorsOf, keptIndexes, type Sections } from "./sections.js";
 import { findBoundaries } from "./steps.js";
 

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { jsonText } from "./json-text.js";
-import { roleOf } from "./roles.js";
+import { jsonText } from "../text/json-text.js";
+import { roleOf } from "../messages/roles.js";
 import { stepsOf } from "./steps.js";
 
 /** Which system and developer messages a reduction keeps: all of different content, the first one, or the latest one. */

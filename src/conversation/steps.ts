@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { callIdsOf, roleOf } from "./roles.js";
+import { callIdsOf, roleOf } from "../messages/roles.js";
 
 /** An AI message and the tool results that belong to it, as ascending indexes into the list. Never to be parted. */
 export interface Step {

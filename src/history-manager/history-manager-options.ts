@@ -2,9 +2,9 @@ import { z } from "zod";
 import { anyText, fraction, lazy, nonEmptyText, objectWith, positiveInteger } from "../options.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { toolListSchema, type ToolDefinitionLike } from "../tokens/tools-cost.js";
-import { removeFromTextSchema, type RemoveFromText } from "./clean-text.js";
-import { ReferenceManager } from "./reference-manager.js";
+import { toolListSchema, type ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
+import { removeFromTextSchema, type RemoveFromText } from "./shown/clean-text.js";
+import { ReferenceManager } from "./stored/reference-manager.js";
 
 /** Options of {@link HistoryManager}. */
 export interface HistoryManagerOptions {

@@ -1,25 +1,25 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { assertConversation } from "../conversation/structure/index.js";
+import { assertConversation } from "../structure/index.js";
 import { BudgetError, ConfigurationError } from "../errors.js";
 import { report } from "../events.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../options.js";
-import { tiktokenCounter } from "../tokens/tiktoken-counter.js";
-import { TextCleaner } from "./clean-text.js";
+import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
+import { TextCleaner } from "./shown/clean-text.js";
 import * as forms from "./history-manager-options.js";
-import { PromptMessages } from "./prompt-messages.js";
-import type { ReferenceManager } from "./reference-manager.js";
-import { SessionData, type Snapshot } from "./session-data.js";
-import { SourceNumbering } from "./source-numbering.js";
-import { readStoredHistory, type StoredHistory } from "./stored-history.js";
-import { TokenMeter } from "./token-meter.js";
-import { TokenWindow, type FittedWindow } from "./token-window.js";
-import { toolCallResponsesSchema, type ToolCallResponse } from "./tool-results.js";
-import { recordTurn } from "./turn-record.js";
-import { toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn.js";
-import { uploadedContentsSchema, type UploadedContent } from "./uploads.js";
-import { userVisible } from "./user-visible.js";
+import { PromptMessages } from "./window/prompt-messages.js";
+import type { ReferenceManager } from "./stored/reference-manager.js";
+import { SessionData, type Snapshot } from "./stored/session-data.js";
+import { SourceNumbering } from "./turn/source-numbering.js";
+import { readStoredHistory, type StoredHistory } from "./stored/stored-history.js";
+import { TokenMeter } from "./window/token-meter.js";
+import { TokenWindow, type FittedWindow } from "./window/token-window.js";
+import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
+import { recordTurn } from "./turn/turn-record.js";
+import { toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
+import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
+import { userVisible } from "./shown/user-visible.js";
 
 /**
  * The history of an agent in its loop: puts stored rounds, uploads, tool calls and results into the model's window, says what became of each, and stores the

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, isBaseMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
 import { digestMessage } from "../codec/index.js";
-import { toMessage } from "../conversation/message-like.js";
+import { toMessage } from "../messages/message-like.js";
 import { ConfigurationError } from "../errors.js";
 
 /** What a chain with memory takes: text, a message, messages, or an object that holds one of these under a key. */

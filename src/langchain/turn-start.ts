@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../conversation/roles.js";
+import { roleOf } from "../messages/roles.js";
 
 /** A view and what the user brings to it. */
 export interface TurnInput {

@@ -6,7 +6,7 @@ export {
   type RetrieveOptions,
   type RoundFormat,
   type RoundSource,
-} from "./chat-memory-module.js";
+} from "./recall/chat-memory-module.js";
 export type { AppendOptions, AppendOutcome } from "./conversation-session.js";
 export type { RedisChatMemoryOptions } from "./memory-context.js";
 export { RedisChatMemory } from "./redis-chat-memory.js";

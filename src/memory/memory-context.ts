@@ -4,7 +4,7 @@ import { type MemoryEventHandler } from "../events.js";
 import { anyFunction, lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
-import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis-session-store.js";
+import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis/redis-session-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead, decodeRecord } from "../codec/index.js";
-import { answeredCallId } from "../conversation/roles.js";
+import { answeredCallId } from "../messages/roles.js";
 import { findOrphanResults } from "../conversation/steps.js";
 import { MemoryError } from "../errors.js";
 import { report, type MemoryEventHandler } from "../events.js";

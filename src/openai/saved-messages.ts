@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { objectWith, parseOptions } from "../options.js";
-import { toLangChain } from "./langchain-conversion.js";
+import { toLangChain } from "./conversion/langchain-conversion.js";
 import type { OpenAIMessage } from "./openai-message.js";
 
 /** The part of LangChain's chat message histories that loading and saving need. */

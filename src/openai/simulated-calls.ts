@@ -4,7 +4,7 @@ import { lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import { nonEmpty } from "./message-schema.js";
 import type { OpenAIMessage } from "./openai-message.js";
-import { parseArguments } from "./tool-call-conversion.js";
+import { parseArguments } from "./conversion/tool-call-conversion.js";
 
 /** A call that no model made, with its result: a way to tell a model facts that it trusts more than a system message. */
 export interface SimulatedCall {

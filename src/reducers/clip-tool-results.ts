@@ -1,6 +1,6 @@
 import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
-import { graphemeBoundary } from "../conversation/graphemes.js";
-import { blockText, contentText, textOf } from "../conversation/text.js";
+import { graphemeBoundary } from "../text/graphemes.js";
+import { blockText, contentText, textOf } from "../messages/text.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { withContent } from "./tool-message.js";

@@ -9,7 +9,7 @@ import {
   type RepairOptions,
   type StructureIssue,
   type StructureRepair,
-} from "../conversation/structure/index.js";
+} from "../structure/index.js";
 import { anyFunction, lazy, parseOptions } from "../options.js";
 import { messagesOf, type ReducerInput } from "./reducer-input.js";
 

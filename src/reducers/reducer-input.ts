@@ -1,6 +1,6 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
-import { toMessage } from "../conversation/message-like.js";
+import { toMessage } from "../messages/message-like.js";
 import { ConfigurationError } from "../errors.js";
 
 /** What a reducer can be invoked with: messages or what becomes messages, a prompt's value, or an object that holds messages. */

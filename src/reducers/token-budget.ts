@@ -1,13 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { cutByTokens } from "../conversation/cut-by-tokens.js";
 import type { NoCut } from "../conversation/cut-by-count.js";
-import { roleOf } from "../conversation/roles.js";
+import { roleOf } from "../messages/roles.js";
 import type { Sections } from "../conversation/sections.js";
 import { findBoundaries } from "../conversation/steps.js";
 import { ConfigurationError } from "../errors.js";
 import { lazy, objectWith, positiveInteger } from "../options.js";
 import { countEach } from "../tokens/counted-messages.js";
-import { tiktokenCounter } from "../tokens/tiktoken-counter.js";
+import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { clipToolResults } from "./clip-tool-results.js";
 

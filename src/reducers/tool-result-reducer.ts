@@ -1,10 +1,10 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { graphemeBoundary } from "../conversation/graphemes.js";
-import { jsonText } from "../conversation/json-text.js";
-import { roleOf } from "../conversation/roles.js";
+import { graphemeBoundary } from "../text/graphemes.js";
+import { jsonText } from "../text/json-text.js";
+import { roleOf } from "../messages/roles.js";
 import { stepsOf } from "../conversation/steps.js";
-import { partsInWords } from "../conversation/text.js";
+import { partsInWords } from "../messages/text.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";

@@ -1,5 +1,5 @@
 import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
-import { encodeSessionId } from "./keys.js";
+import { encodeSessionId } from "./session-id.js";
 
 /** A session as errors name it: encoded, so that it cannot break a log line, and cut to a readable length. */
 export function sessionLabel(sessionId: string): string {

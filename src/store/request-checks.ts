@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors.js";
-import { checkSessionId } from "./keys.js";
+import { checkSessionId } from "./session-id.js";
 import { contentConflict, tooLarge } from "./refusals.js";
 import type { AppendRequest, CommitRequest, NewRecord, RewindRequest, SideChanges, SideWrite } from "./session-store.js";
 

@@ -1,0 +1,19 @@
+import { HumanMessage, type MessageContent } from "@langchain/core/messages";
+import { textOf } from "../../src/messages/text.js";
+
+const text = (content: unknown) => textOf(new HumanMessage({ content: content as MessageContent }));
+
+describe("the text of a message", () => {
+  it("is its string content, or its text parts joined", () => {
+    expect(text("hello")).toBe("hello");
+    expect(text([{ type: "text", text: "hel" }, { type: "image_url", image_url: { url: "https://example.com/a.png" } }, { type: "text", text: "lo" }])).toBe("hello");
+    expect(text([{ type: "reasoning", text: "hidden", reasoning: "hidden" }])).toBe("");
+  });
+
+  it("is read from odd content as far as it holds any", () => {
+    expect(text(["plain", { type: "text", text: " and marked" }])).toBe("plain and marked");
+    expect(text([null, 7, { type: "text", text: 7 }, { type: "text" }])).toBe("");
+    expect(textOf({ content: undefined as unknown as MessageContent })).toBe("");
+    expect(textOf({ content: { answer: 42 } as unknown as MessageContent })).toBe("");
+  });
+});

@@ -1,0 +1,83 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { jsonText } from "../../text/json-text.js";
+import { roleOf } from "../../messages/roles.js";
+import { changeMessage } from "../../messages/change-message.js";
+import { saysNothing } from "../../messages/message-parts.js";
+import { anyFunction, lazy } from "../../options.js";
+
+/** Takes out of a text what the model did not write (follow-up questions, tickers), at once or as a promise. */
+export type TextRemoval = (text: string) => string | Promise<string>;
+
+/** One removal, or several, each on the result of the one before. */
+export type RemoveFromText = TextRemoval | readonly TextRemoval[];
+
+/** The form of {@link RemoveFromText}. */
+export const removeFromTextSchema = lazy(() =>
+  z.union(
+    [anyFunction<TextRemoval>(), z.array(anyFunction<TextRemoval>())],
+    "must be a function from text to text, or an array of such functions",
+  ),
+);
+
+/**
+ * Applies removals to the text of human and AI messages, text parts of lists included; tool results and the arguments of calls stay as they are.
+ * What says the same afterwards is the same message object as before, and as last time.
+ */
+export class TextCleaner {
+  readonly #copies = new WeakMap<BaseMessage, BaseMessage>();
+
+  /** The messages, cleaned; AI messages of which nothing is left are left out. */
+  async clean(messages: readonly BaseMessage[], removals: RemoveFromText | undefined): Promise<BaseMessage[]> {
+    const chain = removals === undefined ? [] : typeof removals === "function" ? [removals] : removals;
+    if (chain.length === 0) {
+      return [...messages];
+    }
+    const cleaned = await Promise.all(messages.map((message) => this.#cleanOne(message, chain)));
+    return cleaned.filter((message, index) => message === messages[index] || roleOf(message) !== "ai" || !saysNothing(message));
+  }
+
+  async #cleanOne(message: BaseMessage, chain: readonly TextRemoval[]): Promise<BaseMessage> {
+    const role = roleOf(message);
+    if (role !== "human" && role !== "ai") {
+      return message;
+    }
+    const content = await cleanContent(message.content, chain);
+    if (content === message.content) {
+      return message;
+    }
+    const copy = this.#copies.get(message);
+    const json = jsonText(content);
+    if (copy !== undefined && json !== undefined && jsonText(copy.content) === json) {
+      return copy;
+    }
+    const changed = changeMessage(message, { content });
+    this.#copies.set(message, changed);
+    return changed;
+  }
+}
+
+async function cleanContent(content: BaseMessage["content"], chain: readonly TextRemoval[]): Promise<BaseMessage["content"]> {
+  if (typeof content === "string") {
+    return apply(chain, content);
+  }
+  const parts = await Promise.all(
+    content.map(async (part) => {
+      if (part.type !== "text" || typeof part.text !== "string") {
+        return part;
+      }
+      const text = await apply(chain, part.text);
+      return text === part.text ? part : { ...part, text };
+    }),
+  );
+  const changed = parts.some((part, index) => part !== content[index]);
+  return changed ? parts.filter((part, index) => part === content[index] || part["text"] !== "") : content;
+}
+
+async function apply(chain: readonly TextRemoval[], text: string): Promise<string> {
+  let result = text;
+  for (const remove of chain) {
+    result = await remove(result);
+  }
+  return result;
+}

@@ -1,0 +1,47 @@
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { throwOnErrors, validateConversation } from "../../structure/index.js";
+import type { TurnData } from "../stored/session-data.js";
+import { keptSources, resultMessage, storedBody } from "./tool-results.js";
+import type { Turn } from "./turn.js";
+
+/** What a turn stores, and the numbers of the sources that it does not. */
+export interface TurnRecord {
+  readonly messages: BaseMessage[];
+  readonly data: TurnData;
+  readonly uncited: number[];
+}
+
+/** What a commit knows besides the turn. */
+export interface RecordRequest {
+  readonly turnId: string;
+  /** The user's message where the application has stored it already; then it is not stored again. */
+  readonly stored: BaseMessage | undefined;
+  /** Numbers of the sources that the turn's texts cite; undefined where it has no text. */
+  readonly cited: ReadonlySet<number> | undefined;
+}
+
+/**
+ * The whole turn as it is stored: the original user message, every call with its result, and the answer, with the sources that were cited.
+ *
+ * @throws StructureError where a call has no result: it would make every later model call fail.
+ */
+export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest): TurnRecord {
+  const messages = turn.steps.flatMap(({ message, results }) => [
+    message,
+    ...results.flatMap((result) => (result === undefined ? [] : [resultMessage(result, storedBody(result, cited))])),
+  ]);
+  throwOnErrors(validateConversation(messages, { purpose: "model-input" }).filter(({ rule }) => openCallRules.has(rule)));
+  const { originalUserMessage } = turn;
+  const userMessage = stored === undefined && originalUserMessage !== undefined ? new HumanMessage({ content: originalUserMessage, id: `${turnId}-0` }) : undefined;
+  const messageId = (stored ?? userMessage)?.id;
+  const uploads = [...turn.uploads.values()].map((upload) => ({ ...(messageId !== undefined && { messageId }), ...upload }));
+  const references = turn.results().flatMap((result) => keptSources(result, cited));
+  const kept = new Set(references);
+  return {
+    messages: userMessage === undefined ? messages : [userMessage, ...messages],
+    data: { uploads, removedUploads: [...turn.removedUploads], references },
+    uncited: turn.results().flatMap(({ sources }) => sources.flatMap((source) => (kept.has(source) ? [] : [source.sourceNumber]))),
+  };
+}
+
+const openCallRules: ReadonlySet<string> = new Set(["S08", "S10", "S30"]);

@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { roleOf } from "../../messages/roles.js";
+import { callsOf } from "../../messages/message-parts.js";
+import { textOf } from "../../messages/text.js";
+import { ConfigurationError } from "../../errors.js";
+import { lazy, nonEmptyText } from "../../options.js";
+import type { SourceReference } from "../stored/reference-manager.js";
+import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";
+import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type UploadLimits } from "../stored/uploads.js";
+
+/** A call that the model makes; `args` is an object. */
+export interface ToolCallRequest {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** A message of the model, and the results of its calls by place; undefined while a result is to come. */
+export interface LoopStep {
+  readonly message: BaseMessage;
+  readonly results: (ToolResult | undefined)[];
+}
+
+
+/** The form of a list of {@link ToolCallRequest}; what LangChain adds to a call is let through. */
+export const toolCallRequestsSchema = lazy(() =>
+  z
+    .array(z.object({ id: nonEmptyText(), name: nonEmptyText(), args: z.record(z.string(), z.unknown(), "must be an object") }), "must be an array of tool calls")
+    .min(1, "must hold a call"),
+);
+
+/** What one run has added so far; nothing of it is stored before the commit. */
+export class Turn {
+  /** The same until the commit has succeeded, so that a repeated commit stores nothing twice. */
+  readonly id = randomUUID();
+  originalUserMessage: string | undefined;
+  readonly steps: LoopStep[] = [];
+  readonly uploads = new Map<string, Upload>();
+  readonly removedUploads = new Set<string>();
+  readonly #openCalls = new Map<string, { readonly step: LoopStep; readonly place: number }>();
+
+  /** True while there is nothing to commit. */
+  get isEmpty(): boolean {
+    const changes = this.steps.length + this.uploads.size + this.removedUploads.size;
+    return changes === 0 && this.originalUserMessage === undefined;
+  }
+
+  /** Adds a message without text that makes the calls. */
+  addCalls(toolCalls: readonly ToolCallRequest[]): void {
+    const tool_calls = toolCalls.map(({ id, name, args }) => ({ type: "tool_call" as const, id, name, args: { ...args } }));
+    this.addMessage(new AIMessage({ content: "", tool_calls }));
+  }
+
+  /** Adds a message of the model, calls included. */
+  addMessage(message: BaseMessage): void {
+    if (typeof (message as BaseMessage | undefined)?.getType !== "function" || roleOf(message) !== "ai") {
+      throw new ConfigurationError("message", "addAssistantMessage: the message must be an AIMessage.");
+    }
+    const ids = callIdsOf(message);
+    if (new Set(ids).size < ids.length || ids.some((id) => this.#openCalls.has(id))) {
+      throw new ConfigurationError("id", "A tool call has the id of another one that waits for its result; give each call an id of its own.");
+    }
+    const step = { message, results: ids.map(() => undefined) };
+    this.steps.push(step);
+    ids.forEach((id, place) => this.#openCalls.set(id, { step, place }));
+  }
+
+  /** Puts each result behind its call; all of them or none. */
+  addResults(responses: readonly ToolCallResponse[]): void {
+    const ids = new Set(responses.map(({ id }) => id));
+    if (ids.size < responses.length || [...ids].some((id) => !this.#openCalls.has(id))) {
+      throw new ConfigurationError("id", "addToolCallResults: no tool call of this turn waits for a result of this id; append the calls first.");
+    }
+    for (const response of responses) {
+      const { step, place } = this.#openCalls.get(response.id)!;
+      step.results[place] = toToolResult(response);
+      this.#openCalls.delete(response.id);
+    }
+  }
+
+  /** Adds uploads, all of them or none. */
+  addUploads(contents: readonly UploadedContent[], { stored, limits }: { readonly stored: readonly Upload[]; readonly limits: UploadLimits }): void {
+    const known = this.uploadsWith(stored);
+    const first = known.reduce((next, { sequence }) => Math.max(next, sequence + 1), 0);
+    const added = contents.map((content, index) => toUpload(content, first + index));
+    const ids = new Set(added.map(({ id }) => id));
+    checkUploadSizes([...known.filter(({ id }) => !ids.has(id)), ...added], limits);
+    for (const upload of added) {
+      this.uploads.set(upload.id, upload);
+      this.removedUploads.delete(upload.id);
+    }
+  }
+
+  /** Takes uploads away, by id. */
+  removeUploads(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.uploads.delete(id);
+      this.removedUploads.add(id);
+    }
+  }
+
+  /** The session's uploads as they are after the turn, in the order in which they came. */
+  uploadsWith(stored: readonly Upload[]): Upload[] {
+    const kept = stored.filter(({ id }) => !this.uploads.has(id) && !this.removedUploads.has(id));
+    return [...kept, ...this.uploads.values()];
+  }
+
+  /** The results whose chunks have no numbers yet, in order. */
+  unnumbered(): ToolResult[] {
+    return this.results().filter(({ chunks, sources }) => sources.length < chunks.length);
+  }
+
+  /** Gives results their sources. */
+  number(sources: ReadonlyMap<ToolResult, readonly SourceReference[]>): void {
+    for (const { results } of this.steps) {
+      results.forEach((result, place) => {
+        const own = result && sources.get(result);
+        results[place] = own === undefined ? result : { ...result!, sources: own };
+      });
+    }
+  }
+
+  /** The results so far, in the order of the calls. */
+  results(): ToolResult[] {
+    return this.steps.flatMap(({ results }) => results.filter((result) => result !== undefined));
+  }
+
+  /** What the model has said so far; undefined while it only made calls. */
+  assistantText(): string | undefined {
+    const texts = this.steps.map(({ message }) => textOf(message)).filter((text) => text.trim() !== "");
+    return texts.length === 0 ? undefined : texts.join("\n");
+  }
+}
+
+function callIdsOf(message: BaseMessage): string[] {
+  return callsOf(message).map(({ id }) => {
+    if (id === undefined || id === "") {
+      throw new ConfigurationError("id", "A tool call has no id; its result could not be told apart from others.");
+    }
+    return id;
+  });
+}

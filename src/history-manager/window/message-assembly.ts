@@ -1,0 +1,77 @@
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { changeMessage } from "../../messages/change-message.js";
+import type { FittedHistory } from "./fit-history.js";
+import type { ShownResult } from "./loop-reduction.js";
+import type { ContentPart } from "./token-meter.js";
+import type { LoopStep } from "../turn/turn.js";
+import { textPart, type ShownUpload } from "./upload-parts.js";
+
+/** Said to the model where its own message comes last, because a model answers only a user or a tool. It is not stored. */
+const continuation = new HumanMessage("Please continue.");
+
+/** What is sent, each part as small as it has become. */
+export interface WindowParts {
+  readonly system: BaseMessage | undefined;
+  readonly user: BaseMessage;
+  readonly history: FittedHistory;
+  readonly steps: readonly LoopStep[];
+  readonly uploads: readonly ShownUpload[];
+  readonly loop: readonly ShownResult[];
+}
+
+/** Puts messages in their order, and uploads and images to the messages that brought them. Gives the same objects as last time where nothing changed. */
+export class MessageAssembly {
+  readonly #carriers = new WeakMap<BaseMessage, { readonly parts: readonly ContentPart[]; readonly carrier: BaseMessage }>();
+
+  /** The messages for the model. Uploads of messages that are not among them, and images of tools, come with the user's message. */
+  assemble({ system, user, history, steps, uploads, loop }: WindowParts): BaseMessage[] {
+    const earlier = history.rounds.flat();
+    const shownIds = new Set(earlier.map(({ id }) => id));
+    const byMessage = new Map<string | undefined, ContentPart[]>();
+    for (const { upload, parts } of uploads) {
+      const place = shownIds.has(upload.messageId) ? upload.messageId : undefined;
+      const list = byMessage.get(place) ?? [];
+      list.push(...parts);
+      byMessage.set(place, list);
+    }
+    const images = loop.flatMap((shown) => (shown.kind === "image" ? shown.parts : []));
+    return [
+      ...(system === undefined ? [] : [system]),
+      ...history.pinned,
+      ...earlier.map((message) => this.#withParts(message, (message.id !== undefined && byMessage.get(message.id)) || [])),
+      this.#withParts(user, [...(byMessage.get(undefined) ?? []), ...images]),
+      ...loopMessages(steps, loop),
+      ...continuationOf(steps),
+    ];
+  }
+
+  #withParts(message: BaseMessage, parts: readonly ContentPart[]): BaseMessage {
+    if (parts.length === 0) {
+      return message;
+    }
+    const known = this.#carriers.get(message);
+    if (known?.parts.length === parts.length && known.parts.every((part, index) => part === parts[index])) {
+      return known.carrier;
+    }
+    const { content } = message;
+    const own = typeof content === "string" ? (content === "" ? [] : [textPart(content)]) : content;
+    const carrier = changeMessage(message, { content: [...own, ...parts] });
+    this.#carriers.set(message, { parts, carrier });
+    return carrier;
+  }
+}
+
+/** The model's own messages of the loop, and what has to follow them. */
+export function ownMessages(steps: readonly LoopStep[]): BaseMessage[] {
+  return [...steps.map(({ message }) => message), ...continuationOf(steps)];
+}
+
+function loopMessages(steps: readonly LoopStep[], loop: readonly ShownResult[]): BaseMessage[] {
+  const shown = new Map(loop.flatMap((piece) => (piece.kind === "result" ? [[piece.result, piece.message] as const] : [])));
+  return steps.flatMap(({ message, results }) => [message, ...results.flatMap((result) => (result === undefined ? [] : shown.get(result)!))]);
+}
+
+function continuationOf(steps: readonly LoopStep[]): BaseMessage[] {
+  const last = steps.at(-1);
+  return last !== undefined && last.results.length === 0 ? [continuation] : [];
+}

@@ -1,0 +1,127 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { fitRounds } from "./fit-history.js";
+import { LoopReduction, type ShownResult } from "./loop-reduction.js";
+import { MessageAssembly, ownMessages } from "./message-assembly.js";
+import { shrinkToFit, type Shrunk } from "./shrink-to-fit.js";
+import type { StoredHistory } from "../stored/stored-history.js";
+import type { TokenMeter } from "./token-meter.js";
+import type { LoopStep } from "../turn/turn.js";
+import { UploadParts, type ShownUpload } from "./upload-parts.js";
+import type { Upload } from "../stored/uploads.js";
+import type { DroppedPart, WindowOutcome, WindowSection } from "./window-outcome.js";
+
+/** What is to be sent, whole. */
+export interface WindowContent {
+  readonly system: BaseMessage | undefined;
+  /** The rendered user message, with what its stored form carries besides text. */
+  readonly user: BaseMessage;
+  readonly history: StoredHistory;
+  readonly uploads: readonly Upload[];
+  readonly steps: readonly LoopStep[];
+  /** Numbers of sources that the model has cited in this turn. */
+  readonly cited: ReadonlySet<number>;
+}
+
+/** What the window holds. */
+export interface FittedWindow {
+  readonly messages: BaseMessage[];
+  readonly outcome: WindowOutcome;
+}
+
+/** Sizes of a window, in tokens. */
+export interface WindowLimits {
+  readonly limit: number;
+  /** The share of what system prompt, user message and tools leave that uploads may have. */
+  readonly uploadShare: number;
+}
+
+/** Sizes of what is sent whole. `own` is what the model said in this turn. */
+interface FixedSizes {
+  readonly system: number;
+  readonly user: number;
+  readonly own: number;
+  readonly tools: number;
+}
+
+interface Shares {
+  readonly uploads: Shrunk<ShownUpload> & { readonly asked: number };
+  readonly loop: Shrunk<ShownResult> & { readonly asked: number };
+  readonly forHistory: number;
+}
+
+/**
+ * Shares a window out.
+ *
+ * System prompt, user message and tools come first and whole. Of what is left, uploads have up to `uploadShare`, less where the loop could not fit otherwise;
+ * then comes the loop, then stored rounds, the newest first. What a section needs less than it may have goes to the next. No section gets more in
+ * a smaller window. One instance serves one turn after the other and counts nothing twice in a turn.
+ */
+export class TokenWindow {
+  readonly #meter: TokenMeter;
+  readonly #limits: WindowLimits;
+  readonly #uploads = new UploadParts();
+  readonly #loop = new LoopReduction();
+  readonly #assembly = new MessageAssembly();
+
+  constructor(meter: TokenMeter, limits: WindowLimits) {
+    this.#meter = meter;
+    this.#limits = limits;
+  }
+
+  /** The messages that fit, and what became of the rest. */
+  async fit(content: WindowContent): Promise<FittedWindow> {
+    const fixed = await this.#countFixed(content);
+    const { uploads, loop, forHistory } = await this.#share(content, fixed);
+    const history = await fitRounds(content.history, { budget: forHistory, meter: this.#meter });
+    const messages = this.#assembly.assemble({ ...content, history, uploads: uploads.shown, loop: loop.shown });
+    // Counted as it is sent, not added up: what a counter makes of parts together is what counts.
+    const tokens = (await this.#meter.ofAll(messages)) + fixed.tools;
+    const others = fixed.system + fixed.own + fixed.tools + uploads.tokens + loop.tokens + history.given;
+    const sections: Record<WindowSection, { asked: number; given: number }> = {
+      system: { asked: fixed.system, given: fixed.system },
+      user: { asked: fixed.user, given: tokens - others },
+      tools: { asked: fixed.tools, given: fixed.tools },
+      uploads: { asked: uploads.asked, given: uploads.tokens },
+      history: { asked: history.asked, given: history.given },
+      loop: { asked: loop.asked + fixed.own, given: loop.tokens + fixed.own },
+    };
+    const dropped = [...uploads.shown.flatMap(droppedOf), ...history.dropped, ...loop.shown.flatMap((shown) => shown.dropped ?? [])];
+    const { limit } = this.#limits;
+    return { messages, outcome: { limit, tokens, overBudgetBy: Math.max(0, tokens - limit), sections, dropped, repairs: content.history.repairs } };
+  }
+
+  async #countFixed({ system, user, steps }: WindowContent): Promise<FixedSizes> {
+    return {
+      system: system === undefined ? 0 : await this.#meter.of(system),
+      user: await this.#meter.of(user),
+      own: await this.#meter.ofAll(ownMessages(steps)),
+      // Last, because a counter may know it exactly only after its first count.
+      tools: await this.#meter.ofTools(),
+    };
+  }
+
+  async #share({ uploads, steps, cited }: WindowContent, { system, user, own, tools }: FixedSizes): Promise<Shares> {
+    const left = Math.max(0, this.#limits.limit - system - user - tools);
+    const shrinkUploads = (budget: number) => shrinkToFit(this.#uploads.request(uploads, this.#meter), budget);
+    const shrinkLoop = (budget: number) => shrinkToFit(this.#loop.request({ steps, cited, meter: this.#meter }), budget);
+    const wholeUploads = await shrinkUploads(Infinity);
+    const wholeLoop = await shrinkLoop(Infinity);
+    const forLoop = left - own;
+    let reserved = Math.min(wholeUploads.tokens, Math.floor(this.#limits.uploadShare * left));
+    if (reserved > 0 && wholeLoop.tokens > forLoop - reserved) {
+      reserved = Math.max(0, Math.min(reserved, forLoop - (await shrinkLoop(-1)).tokens));
+    }
+    const loopFits = wholeLoop.tokens <= forLoop - reserved;
+    return {
+      uploads: { ...(await shrinkUploads(reserved)), asked: wholeUploads.tokens },
+      loop: { ...(loopFits ? wholeLoop : await shrinkLoop(forLoop - reserved)), asked: wholeLoop.tokens },
+      // By what was asked, not by what is shown: else a smaller window could hold more of the past.
+      forHistory: forLoop - reserved - wholeLoop.tokens,
+    };
+  }
+}
+
+function droppedOf({ upload, as, characters = 0 }: ShownUpload): DroppedPart[] {
+  const of = upload.text?.length ?? 0;
+  return as === "whole" ? [] : [{ section: "uploads", kind: "upload", id: upload.id, shown: characters, of }];
+}

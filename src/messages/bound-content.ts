@@ -1,0 +1,61 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { graphemeBoundary } from "../text/graphemes.js";
+import { jsonText } from "../text/json-text.js";
+import { blocksOf, type Block } from "./message-parts.js";
+
+/** Content within a bound. */
+export interface BoundedContent {
+  readonly content: string | Block[];
+  /** Its size, label included. */
+  readonly characters: number;
+  readonly isShortened: boolean;
+}
+
+/**
+ * The content of a message within a number of characters, behind a label. A text is cut, a list loses the blocks that no longer fit; blocks
+ * other than text count as their JSON and are never cut. Blocks that repeat calls, or pass for the model's thinking, are left out.
+ */
+export function boundContent(
+  message: BaseMessage,
+  { maxCharacters, label }: { readonly maxCharacters: number; readonly label: string },
+): BoundedContent {
+  if (typeof message.content === "string") {
+    const text = cut(message.content, maxCharacters);
+    return { content: label + text, characters: label.length + text.length, isShortened: text.length < message.content.length };
+  }
+  let left = maxCharacters;
+  const kept: Block[] = [];
+  const given = blocksOf(message);
+  for (const block of given) {
+    const bounded = boundBlock(block, left);
+    if (bounded !== undefined) {
+      kept.push(bounded);
+      left -= sizeOf(bounded);
+    }
+  }
+  const content = label === "" ? kept : [{ type: "text", text: label } as Block, ...kept];
+  const isShortened = kept.length < given.length || maxCharacters - left < given.reduce((sum, block) => sum + sizeOf(block), 0);
+  return { content: content.length === 0 ? "" : content, characters: label.length + maxCharacters - left, isShortened };
+}
+
+const mediaTypes = new Set(["image", "image_url", "audio", "input_audio", "video", "file"]);
+
+function boundBlock(block: Block, left: number): Block | undefined {
+  if (block.type === "text") {
+    const text = cut(typeof block["text"] === "string" ? block["text"] : "", left);
+    return text === "" ? undefined : ({ type: "text", text } as Block);
+  }
+  return mediaTypes.has(block.type) && sizeOf(block) <= left ? block : undefined;
+}
+
+function sizeOf(block: Block): number {
+  if (block.type === "text") {
+    return typeof block["text"] === "string" ? block["text"].length : 0;
+  }
+  return jsonText(block)?.length ?? Infinity;
+}
+
+/** The first characters of a text, never part of what a reader sees as one. */
+function cut(text: string, length: number): string {
+  return text.slice(0, graphemeBoundary(text, length));
+}

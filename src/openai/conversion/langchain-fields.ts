@@ -1,0 +1,132 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { decodeRecord } from "../../codec/decode-record.js";
+import { encodeMessage, recordVersion } from "../../codec/encode-message.js";
+import { startWalk, tagKey, tagValue } from "../../codec/tagged-values.js";
+import { RecordError } from "../../errors.js";
+import { partsOfBlocks } from "./content-blocks.js";
+import { isPlainObject } from "../json-value.js";
+import { isMessage, saysOtherwise } from "../message-schema.js";
+import type { MessageRole, OpenAIMessage } from "../openai-message.js";
+import { callsToLangChain, callsToOpenAI } from "./tool-call-conversion.js";
+
+/** A LangChain message's type and fields, as the codec stores them: plain JSON, in which values that JSON cannot hold are tagged. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The fields of a message that are not empty.
+ *
+ * @throws RecordError `unsupported_message`, with the position given.
+ */
+export function fieldsOf(message: BaseMessage, position: number): Fields {
+  try {
+    const { type, data } = JSON.parse(encodeMessage(message, { id: message.id ?? "" }).record) as { type: string; data: Fields };
+    const { id, ...fields } = data;
+    return { type, ...fields, ...(id !== "" && { id }) };
+  } catch (error) {
+    throw RecordError.isInstance(error) ? new RecordError(error.message, { code: error.code, position, cause: error }) : error;
+  }
+}
+
+/** The message that has these fields. @throws RecordError `corrupt` where they do not make one. */
+export function messageOf({ type, ...data }: Fields): BaseMessage {
+  return decodeRecord(JSON.stringify({ type, data, meta: { v: recordVersion } })).message;
+}
+
+/** Fields that OpenAI-compatible models answer with, which LangChain's chat models keep in `additional_kwargs` under the same names. */
+const sharedKeys = ["refusal", "audio", "function_call", "reasoning_content", "annotations"] as const;
+const developerMark = { __openai_role__: "developer" };
+
+/** What LangChain's fields say of a message in OpenAI's format; what they have no place for is left out. */
+export function toFields(message: OpenAIMessage): Fields {
+  const { role, content, name, tool_calls: calls, tool_call_id: callId } = message;
+  const kwargs = role === "developer" ? developerMark : role === "assistant" ? pick(message, sharedKeys) : {};
+  return tagged({
+    type: types[role],
+    content: content?.length === 0 && saysOtherwise(message) ? "" : (content ?? ""),
+    ...(name !== undefined && { name }),
+    ...(role === "assistant" && callsToLangChain(calls)),
+    ...(role === "tool" && { tool_call_id: callId }),
+    ...(Object.keys(kwargs).length > 0 && { additional_kwargs: kwargs }),
+  });
+}
+
+/** What OpenAI's format says of a message with these fields; undefined where it has no role for it. */
+export function toOpenAI(given: Fields): OpenAIMessage | undefined {
+  const fields = untagged(given) as Fields;
+  const role = roleOf(fields);
+  if (role === undefined) {
+    return undefined;
+  }
+  const said = role === "assistant" ? assistantFields(fields) : {};
+  const content = typeof fields["content"] === "string" ? fields["content"] : partsOfBlocks((fields["content"] ?? []) as unknown[]);
+  const silent = content.length === 0 && saysOtherwise(said);
+  return {
+    role,
+    ...(!silent && { content }),
+    ...(fields["name"] !== undefined && { name: fields["name"] }),
+    ...said,
+    ...(role === "tool" && { tool_call_id: fields["tool_call_id"] }),
+  } as OpenAIMessage;
+}
+
+/** A copy of JSON data in which objects with the codec's own key are tagged, so that they come back as they are. */
+export function tagged<T extends object>(value: T): T {
+  return tagValue(value, startWalk()) as T;
+}
+
+/** A copy in which tagged values are what JSON makes of them: a date its text, bytes their base64. */
+export function untagged(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(untagged);
+  }
+  if (!isPlainObject(value)) {
+    return value;
+  }
+  if (!Object.hasOwn(value, tagKey)) {
+    return untaggedProperties(value);
+  }
+  const [kind, payload] = value[tagKey] as [string, unknown];
+  return kind === "Number" || payload === undefined ? null : kind === "Object" ? untaggedProperties(payload as object) : untagged(payload);
+}
+
+function untaggedProperties(object: object): object {
+  return Object.fromEntries(Object.entries(object).map(([key, property]) => [key, untagged(property)]));
+}
+
+const types: Readonly<Record<MessageRole, string>> = { system: "system", developer: "system", user: "human", assistant: "ai", tool: "tool" };
+
+const roles: ReadonlyMap<string, MessageRole> = new Map<string, MessageRole>([
+  ["system", "system"],
+  ["human", "user"],
+  ["ai", "assistant"],
+  ["tool", "tool"],
+]);
+
+const genericRoles: ReadonlyMap<string, MessageRole> = new Map<string, MessageRole>([
+  ["system", "system"],
+  ["developer", "developer"],
+  ["user", "user"],
+  ["human", "user"],
+  ["assistant", "assistant"],
+  ["ai", "assistant"],
+]);
+
+function roleOf({ type, role, additional_kwargs: kwargs }: Fields): MessageRole | undefined {
+  if (type === "system" && (kwargs as Fields | undefined)?.["__openai_role__"] === "developer") {
+    return "developer";
+  }
+  return type === "generic" ? genericRoles.get(role as string) : roles.get(type as string);
+}
+
+function assistantFields(fields: Fields): Partial<OpenAIMessage> {
+  const calls = callsToOpenAI(fields);
+  const shared = Object.entries(pick((fields["additional_kwargs"] ?? {}) as Fields, sharedKeys));
+  return {
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...Object.fromEntries(shared.filter(([key, value]) => isMessage({ role: "assistant", content: "", [key]: value }))),
+  };
+}
+
+function pick(from: object, keys: readonly string[]): Fields {
+  return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(from, key) ? [[key, (from as Fields)[key]]] : [])));
+}

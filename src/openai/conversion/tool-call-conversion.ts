@@ -1,0 +1,57 @@
+import { copyJson, isPlainObject } from "../json-value.js";
+import type { FunctionToolCall, MessageToolCall } from "../openai-message.js";
+
+/** LangChain's two lists of calls; a list that would be empty is left out. */
+export interface LangChainCalls {
+  readonly tool_calls?: readonly object[];
+  readonly invalid_tool_calls?: readonly object[];
+}
+
+/** LangChain's calls: those whose arguments are a JSON object (or blank: no arguments), and the others as invalid ones. */
+export function callsToLangChain(calls: readonly MessageToolCall[] | undefined): LangChainCalls {
+  const valid: object[] = [];
+  const invalid: object[] = [];
+  for (const call of calls ?? []) {
+    const { name, text, args } = readCall(call);
+    if (args === undefined) {
+      invalid.push({ type: "invalid_tool_call", id: call.id, name, args: text, error: "Malformed args." });
+    } else {
+      valid.push({ type: "tool_call", id: call.id, name, args });
+    }
+  }
+  return { ...(valid.length > 0 && { tool_calls: valid }), ...(invalid.length > 0 && { invalid_tool_calls: invalid }) };
+}
+
+function readCall(call: MessageToolCall): { name: string; text: string; args: Record<string, unknown> | undefined } {
+  if (call.type === "custom") {
+    return { name: call.custom.name, text: call.custom.input, args: { input: call.custom.input } };
+  }
+  const { name, arguments: text } = call.function;
+  return { name, text, args: parseArguments(text) };
+}
+
+/** The object that the JSON text of a call's arguments holds; undefined for everything else. */
+export function parseArguments(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === "") {
+    return {};
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlainObject(value) ? copyJson(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** OpenAI's calls for LangChain's, the valid ones first. An id or name that is missing becomes the empty string. */
+export function callsToOpenAI({ tool_calls: valid = [], invalid_tool_calls: invalid = [] }: LangChainCalls): FunctionToolCall[] {
+  return [...valid, ...invalid].map((call) => {
+    const { id, name, args } = call as { id?: unknown; name?: unknown; args?: unknown };
+    const text = typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args);
+    return { id: textOf(id), type: "function", function: { name: textOf(name), arguments: text } };
+  });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,93 @@
+import { sameJson } from "../json-value.js";
+import type { ContentPart, FunctionToolCall, OpenAIMessage } from "../openai-message.js";
+import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
+
+/**
+ * The messages as a prompt: a `chat_history` element with a `message` element for each, in the manner of Semantic Kernel.
+ *
+ * | in a message | stands for |
+ * | --- | --- |
+ * | attributes `role`, `name`, `timestamp`, `tool_call_id` | the fields of these names |
+ * | text | content that is a string |
+ * | `<text>`, `<image>` (its URL) | parts of content that is a list |
+ * | `<part>` | any other part, as JSON |
+ * | `<function_call id="…" name="…">` | a call, with its arguments |
+ * | `<field name="…">` | any other field, as JSON (`<fields>`: several as one JSON object) |
+ *
+ * The result is well-formed XML 1.0 for every content: what holds characters that XML has no form for is written as `<part>` or `<field>`,
+ * where JSON's own `\u0000` escapes them.
+ */
+export function writePrompt(messages: readonly OpenAIMessage[]): string {
+  return ["<chat_history>", ...messages.map(writeMessage), "</chat_history>"].join("\n");
+}
+
+const attributeKeys = ["role", "name", "timestamp", "tool_call_id"];
+
+function writeMessage(message: OpenAIMessage): string {
+  const { content, tool_calls: calls, ...others } = message;
+  const attributes: string[] = [];
+  const children: string[] = [];
+  if (calls !== undefined) {
+    children.push(...(calls.length > 0 && calls.every(isPlainCall) ? calls.map(writeCall) : [writeField("tool_calls", calls)]));
+  }
+  for (const [key, value] of Object.entries(others)) {
+    if (attributeKeys.includes(key) && typeof value === "string" && !hasIllegalCharacters(value)) {
+      attributes.push(` ${key}="${escapeAttribute(value)}"`);
+    } else {
+      children.push(writeField(key, value));
+    }
+  }
+  return `<message${attributes.join("")}>${writeContent(content, children.length > 0)}${children.join("")}</message>`;
+}
+
+/** Beside other children blank text would be taken for indentation, and no text for no content; so these are written as fields. */
+function writeContent(content: OpenAIMessage["content"], hasChildren: boolean): string {
+  if (content === undefined) {
+    return "";
+  }
+  if (typeof content === "string") {
+    const plain = !hasIllegalCharacters(content) && (content.trim() !== "" || !hasChildren);
+    return plain ? escapeText(content) : writeField("content", content);
+  }
+  return content === null || content.length === 0 ? writeField("content", content) : content.map(writePart).join("");
+}
+
+function writePart(part: ContentPart): string {
+  if (part.type === "text" && sameJson(part, { type: "text", text: part.text }) && !hasIllegalCharacters(part.text)) {
+    return `<text>${escapeText(part.text)}</text>`;
+  }
+  if (part.type === "image_url" && sameJson(part, imagePart(part.image_url.url)) && !hasIllegalCharacters(part.image_url.url)) {
+    return `<image>${escapeText(part.image_url.url)}</image>`;
+  }
+  return `<part>${writeJson(part)}</part>`;
+}
+
+/** The part that an `<image>` element stands for. */
+export function imagePart(url: string): ContentPart {
+  return { type: "image_url", image_url: { url } };
+}
+
+function isPlainCall(call: object): call is FunctionToolCall {
+  const { id, function: called } = call as FunctionToolCall;
+  return (
+    called !== undefined &&
+    sameJson(call, { id, type: "function", function: { name: called.name, arguments: called.arguments } }) &&
+    ![id, called.name, called.arguments].some(hasIllegalCharacters)
+  );
+}
+
+function writeCall({ id, function: called }: FunctionToolCall): string {
+  return `<function_call id="${escapeAttribute(id)}" name="${escapeAttribute(called.name)}">${escapeText(called.arguments)}</function_call>`;
+}
+
+/** A field's name may hold illegal characters too, so it is escaped as JSON does where it must be. */
+function writeField(key: string, value: unknown): string {
+  return hasIllegalCharacters(key)
+    ? `<fields>${writeJson({ [key]: value })}</fields>`
+    : `<field name="${escapeAttribute(key)}">${writeJson(value)}</field>`;
+}
+
+/** JSON escapes control characters and halves of surrogate pairs itself, these two it does not. */
+function writeJson(value: unknown): string {
+  return escapeText(JSON.stringify(value).replace(/[\uFFFE\uFFFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`));
+}

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { anyFunction, parseOptions, positiveInteger } from "../../options.js";
+import { parseJson } from "../json-value.js";
+import { systemClock, type Clock } from "../timestamp.js";
+import { ToolCallbackHandler } from "./tool-callback-handler.js";
+import {
+  copyInvocation,
+  filterInvocations,
+  newInvocation,
+  parseInvocations,
+  type NewToolInvocation,
+  type ToolInvocation,
+  type ToolInvocationFilter,
+} from "./tool-invocation.js";
+
+/** Options of {@link ToolInvocationHistory}. */
+export interface ToolInvocationHistoryOptions {
+  /** Number of records that are kept; beyond it the oldest go. At least 1. @default no limit */
+  readonly limit?: number;
+  /** Gives the timestamp of records without one. @default the machine's time */
+  readonly clock?: Clock;
+}
+
+const owner = "ToolInvocationHistory";
+
+/**
+ * A log of tool runs, apart from the conversation: what went in, what came out, how it ended and how long it took.
+ *
+ * Records are copied in and out. They are kept in the order in which they were added.
+ *
+ * @example
+ * const log = new ToolInvocationHistory();
+ * await agent.invoke(input, { callbacks: [log.callbackHandler()] });
+ * log.filter({ status: "error" });
+ */
+export class ToolInvocationHistory implements Iterable<ToolInvocation> {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  #records: ToolInvocation[];
+
+  /** @throws ConfigurationError naming the place of what is wrong, such as `records.2.status`. */
+  constructor(records: readonly (NewToolInvocation & { readonly id?: string })[] = [], options: ToolInvocationHistoryOptions = {}) {
+    const schema = z.strictObject({ limit: positiveInteger.optional(), clock: anyFunction<Clock>().optional() });
+    const { limit = Infinity, clock = systemClock } = parseOptions(owner, schema, options);
+    this.#clock = clock;
+    this.#limit = limit;
+    this.#records = parseInvocations(owner, records, clock);
+    this.#dropOldest();
+  }
+
+  /** The log that `JSON.stringify(log)` wrote. */
+  static fromJSON(text: string, options?: ToolInvocationHistoryOptions): ToolInvocationHistory {
+    return new ToolInvocationHistory(parseJson(text, `${owner}.fromJSON`) as ToolInvocation[], options);
+  }
+
+  /** Adds a run and returns its record, with its id and timestamp. */
+  addInvocation(invocation: NewToolInvocation): ToolInvocation {
+    const record = newInvocation(`${owner}.addInvocation`, invocation, this.#clock);
+    this.#records.push(record);
+    this.#dropOldest();
+    return copyInvocation(record);
+  }
+
+  /** All records, oldest first. */
+  toList(): ToolInvocation[] {
+    return this.#records.map(copyInvocation);
+  }
+
+  /** The records for which all of the filter holds. */
+  filter(filter: ToolInvocationFilter): ToolInvocation[] {
+    return filterInvocations(`${owner}.filter`, this.#records, filter).map(copyInvocation);
+  }
+
+  /** A LangChain callback handler that adds every tool run to this log by itself. */
+  callbackHandler(): ToolCallbackHandler {
+    return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
+  }
+
+  /** Number of records. */
+  get length(): number {
+    return this.#records.length;
+  }
+
+  /** What `JSON.stringify(log)` writes: the records as in `toList`. */
+  toJSON(): ToolInvocation[] {
+    return this.toList();
+  }
+
+  /** Copies of the records that are there when the iteration begins. */
+  *[Symbol.iterator](): IterableIterator<ToolInvocation> {
+    for (const record of this.#records.slice()) {
+      yield copyInvocation(record);
+    }
+  }
+
+  /** `ToolInvocationHistory(3 invocations)`. */
+  toString(): string {
+    return `${owner}(${this.length} invocations)`;
+  }
+
+  #dropOldest(): void {
+    if (this.#records.length > this.#limit) {
+      this.#records = this.#records.slice(-this.#limit);
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { BoundedMap } from "../../bounded-map.js";
+
+/** Failures in a row after which the next try has to wait. */
+const freeFailures = 3;
+const firstPauseMs = 1_000;
+const longestPauseMs = 300_000;
+/** Conversations to remember failures of. */
+const remembered = 1_000;
+
+interface Failures {
+  readonly count: number;
+  readonly until: number;
+}
+
+/** Spaces out tries that keep failing: from the third failure in a row on one second, then twice as long each time, up to five minutes. */
+export class FailurePause {
+  readonly #failures = new BoundedMap<string, Failures>(remembered);
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Milliseconds to wait before the next try for this key; 0 where none is needed. */
+  remaining(key: string): number {
+    return Math.max(0, (this.#failures.get(key)?.until ?? 0) - this.#now());
+  }
+
+  /** Notes a failure. */
+  failed(key: string): void {
+    const count = (this.#failures.get(key)?.count ?? 0) + 1;
+    const pause = count < freeFailures ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (count - freeFailures));
+    this.#failures.set(key, { count, until: this.#now() + pause });
+  }
+
+  /** Forgets the failures of a key. */
+  succeeded(key: string): void {
+    this.#failures.delete(key);
+  }
+}

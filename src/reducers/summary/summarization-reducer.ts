@@ -1,0 +1,159 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { sectionsOf, type Sections } from "../../conversation/sections.js";
+import { SummaryError } from "../../errors.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import { OutcomeReducer } from "../chat-history-reducer.js";
+import { FailurePause } from "./failure-pause.js";
+import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
+import { SegmentWriter, type WrittenSummaries } from "./segment-writer.js";
+import { summarizationSettings, type ChatHistorySummarizationReducerOptions, type SummarizationSettings } from "./summarization-options.js";
+
+export type { ChatHistorySummarizationReducerOptions } from "./summarization-options.js";
+
+/** Milliseconds beyond its timeout that a reduction may take. */
+const leaseMarginMs = 15_000;
+
+/**
+ * Replaces the oldest messages by a summary that a model writes.
+ *
+ * The model sees exactly the messages that leave, and the summaries so far; system messages stay and are not sent. Steps stay whole, and where the cut falls inside a
+ * round its human message stays. A summary that is empty, late or no shorter than what it stands for is a failure: no message is removed then, and after
+ * three failures in a row tries are spaced out. Where nothing can be removed no model is called; the same messages are not summarized twice.
+ *
+ * @example
+ * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20 });
+ * const memory = new RedisChatMemory({ url, reducer, autoReduce: "background" });
+ */
+export class ChatHistorySummarizationReducer extends OutcomeReducer {
+  readonly #settings: SummarizationSettings;
+  readonly #writer: SegmentWriter;
+  readonly #pause = new FailurePause();
+  override readonly tokenCounter: TokenCounter | undefined;
+  override readonly requiresLease = true;
+  override readonly leaseMs: number;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: ChatHistorySummarizationReducerOptions) {
+    super();
+    this.#settings = summarizationSettings(options);
+    this.#writer = new SegmentWriter(this.#settings);
+    this.tokenCounter = this.#settings.measure.tokenCounter;
+    this.leaseMs = this.#settings.timeout + leaseMarginMs;
+  }
+
+  static override lc_name(): string {
+    return "ChatHistorySummarizationReducer";
+  }
+
+  override get viewLimit(): { readonly messages?: number; readonly tokens?: number } {
+    return this.#settings.measure.viewLimit;
+  }
+
+  /** @throws SummaryError where no summary could be made and `failOnError` is on; the reason of the config's signal where that aborts. */
+  override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
+    const { measure, systemMessages, useSingleSummary } = this.#settings;
+    const sections = sectionsOf(messages, { systemMessages });
+    const earlier = sections.summaries.map((index) => messages[index]!);
+    const staying: Sections = useSingleSummary ? { ...sections, summaries: [] } : sections;
+    const kept = await measure.cut(messages, staying, useSingleSummary ? earlier : []);
+    const covered = typeof kept === "string" ? [] : coveredBy(messages, sections, kept);
+    if (kept === "within_limit") {
+      return unchanged(messages, { reason: kept, ...(await this.#tokens(messages)) });
+    }
+    if (typeof kept === "string") {
+      return this.#finish(messages, await measure.fit(messages));
+    }
+    const rest = kept.slice(staying.systems.length + staying.summaries.length).map((index) => messages[index]!);
+    const systems = staying.systems.map((index) => messages[index]!);
+    if (!this.#writer.canTell({ earlier, covered })) {
+      return this.#finish(messages, await measure.fit(covered.length > 0 ? messages : [...systems, ...earlier, ...rest]));
+    }
+    return this.#replace({ messages, systems, earlier, covered, rest }, config);
+  }
+
+  async #replace(parts: Parts, config: RunnableConfig | undefined): Promise<ReductionOutcome> {
+    const key = keyOf(parts.covered[0]!);
+    try {
+      const waiting = this.#pause.remaining(key);
+      if (waiting > 0) {
+        throw new SummaryError(`Summaries failed again and again; the next is tried in ${Math.ceil(waiting)} ms.`, { code: "backing_off" });
+      }
+      const written = await this.#writer.write(parts, config);
+      const result = await this.#settings.measure.fit([...parts.systems, ...written.summaries, ...parts.rest]);
+      await this.#judge({ parts, written, result });
+      this.#pause.succeeded(key);
+      return await this.#finish(parts.messages, result, written.newest);
+    } catch (error) {
+      return this.#failed(parts.messages, { error, key });
+    }
+  }
+
+  async #judge({ parts, written, result }: { parts: Parts; written: WrittenSummaries; result: readonly BaseMessage[] }): Promise<void> {
+    const { source, made } = written;
+    if (await this.#settings.measure.isTooLong({ before: parts.messages, after: result, summaries: made, source })) {
+      written.forget();
+      throw new SummaryError("The summary is not shorter than what it stands for; no message was removed.", { code: "too_long" });
+    }
+  }
+
+  async #failed(messages: readonly BaseMessage[], { error, key }: { readonly error: unknown; readonly key: string }): Promise<ReductionOutcome> {
+    // Only a failed summary is this reducer's to answer for: not the caller's own abort.
+    if (!SummaryError.isInstance(error)) {
+      throw error;
+    }
+    if (error.code !== "backing_off") {
+      this.#pause.failed(key);
+    }
+    if (this.#settings.failOnError) {
+      throw error;
+    }
+    const overBudgetBy = await this.#settings.measure.overBudgetBy(messages);
+    return unchanged(messages, { reason: "summary_failed", error, overBudgetBy, ...(await this.#tokens(messages)) });
+  }
+
+  async #finish(messages: readonly BaseMessage[], result: readonly BaseMessage[], summary?: BaseMessage): Promise<ReductionOutcome> {
+    const overBudgetBy = await this.#settings.measure.overBudgetBy(result);
+    if (result.length === messages.length && result.every((message, index) => message === messages[index])) {
+      return unchanged(messages, { reason: "nothing_removable", overBudgetBy, ...(await this.#tokens(messages)) });
+    }
+    return {
+      ...{ messages: [...result], changed: true, reason: "reduced", overBudgetBy, ...(summary && { summary }) },
+      removed: removedMessages(messages, result),
+      before: await viewSize(messages, this.tokenCounter),
+      after: await viewSize(result, this.tokenCounter),
+    };
+  }
+
+  async #tokens(messages: readonly BaseMessage[]): Promise<{ readonly tokens?: number }> {
+    const { tokens } = await viewSize(messages, this.tokenCounter);
+    return tokens === undefined ? {} : { tokens };
+  }
+}
+
+interface Parts {
+  readonly messages: readonly BaseMessage[];
+  readonly systems: readonly BaseMessage[];
+  readonly earlier: readonly BaseMessage[];
+  readonly covered: readonly BaseMessage[];
+  readonly rest: readonly BaseMessage[];
+}
+
+/** Messages of the conversation that leave; system messages that leave are not for a summary. */
+function coveredBy(messages: readonly BaseMessage[], { free }: Sections, kept: readonly number[]): BaseMessage[] {
+  const stays = new Set(kept);
+  return free.filter((index) => !stays.has(index)).map((index) => messages[index]!);
+}
+
+const objectKeys = new WeakMap<BaseMessage, string>();
+let objectsSeen = 0;
+
+/** Names the place where a conversation is stuck: the first message that its next summary would cover. */
+function keyOf(message: BaseMessage): string {
+  if (message.id !== undefined) {
+    return message.id;
+  }
+  const key = objectKeys.get(message) ?? `object ${(objectsSeen += 1)}`;
+  objectKeys.set(message, key);
+  return key;
+}

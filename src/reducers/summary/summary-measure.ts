@@ -1,0 +1,79 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { cutByCount, type CountTarget, type NoCut } from "../../conversation/cut-by-count.js";
+import type { Sections } from "../../conversation/sections.js";
+import { countEach, countOf } from "../../tokens/counted-messages.js";
+import type { TokenCounter } from "../../tokens/token-counter.js";
+import { clipToBudget, cutToBudget, requestTokens, type TokenBudget } from "../token-budget.js";
+
+/** A summary to judge, and the lists before it and with it. */
+export interface JudgedSummary {
+  readonly before: readonly BaseMessage[];
+  readonly after: readonly BaseMessage[];
+  readonly summaries: readonly BaseMessage[];
+  /** The text that the summaries stand for. */
+  readonly source: string;
+}
+
+/** How a summarization reducer measures: by messages or by tokens. */
+export interface SummaryMeasure {
+  readonly viewLimit: { readonly messages?: number; readonly tokens?: number };
+  /** Undefined where tokens do not matter. */
+  readonly tokenCounter: TokenCounter | undefined;
+  /** Indexes of what stays beside a new summary; `replaced` are the summaries that it will take the place of. */
+  cut(messages: readonly BaseMessage[], sections: Sections, replaced: readonly BaseMessage[]): Promise<number[] | NoCut>;
+  /** The messages, clipped where the measure asks for it. */
+  fit(messages: readonly BaseMessage[]): Promise<BaseMessage[]>;
+  overBudgetBy(messages: readonly BaseMessage[]): Promise<number>;
+  isTooLong(judged: JudgedSummary): Promise<boolean>;
+}
+
+/** A few sentences are never too long, however little they stand for. */
+const alwaysAllowedCharacters = 1_000;
+
+/** A share of the target that is left for a first summary. */
+const summaryShare = 1 / 8;
+
+/** The measure of `targetCount` and `thresholdCount`. */
+export function countMeasure(target: CountTarget): SummaryMeasure {
+  return {
+    viewLimit: { messages: target.target + target.threshold },
+    tokenCounter: undefined,
+    cut: (messages, sections) => {
+      const kept = cutByCount(messages, sections, target);
+      // The summary is a message too: what it replaces must be more than that.
+      return Promise.resolve(typeof kept === "string" || kept.length + 1 < messages.length ? kept : "nothing_removable");
+    },
+    fit: (messages) => Promise.resolve([...messages]),
+    overBudgetBy: () => Promise.resolve(0),
+    isTooLong: ({ before, after, summaries, source }) => {
+      const characters = summaries.reduce((total, { text }) => total + text.length, 0);
+      return Promise.resolve(after.length >= before.length || characters > Math.max(alwaysAllowedCharacters, source.length));
+    },
+  };
+}
+
+/** The measure of `maxTokens` and `targetTokens`. */
+export function tokenMeasure(budget: TokenBudget): SummaryMeasure {
+  const { counter, maxTokens, targetTokens } = budget;
+  return {
+    get viewLimit() {
+      return { tokens: Math.max(0, maxTokens - counter.perRequest) };
+    },
+    tokenCounter: counter,
+    cut: async (messages, sections, replaced) => {
+      const tokens = await countEach(counter, replaced);
+      const expected = tokens.reduce((total, count) => total + count, 0);
+      return cutToBudget(messages, { sections, budget, reserve: Math.max(expected, Math.floor(targetTokens * summaryShare)) });
+    },
+    fit: (messages) => clipToBudget(messages, { budget }),
+    overBudgetBy: async (messages) => Math.max(0, (await requestTokens(budget, messages)) - maxTokens),
+    isTooLong: async ({ before, after, summaries }) => {
+      const size = await requestTokens(budget, after);
+      let own = 0;
+      for (const summary of summaries) {
+        own += await countOf(counter, summary);
+      }
+      return size >= (await requestTokens(budget, before)) || (size > maxTokens && size - own <= maxTokens);
+    },
+  };
+}

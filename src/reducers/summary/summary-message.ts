@@ -1,0 +1,39 @@
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { randomUUID } from "node:crypto";
+import { summaryKey, summaryMarkOf, type SummaryMark } from "../../messages/roles.js";
+
+/** The role that a summary has for the model. */
+export type SummaryRole = "human" | "system" | "ai";
+
+/** Stands before the text of a summary, so that the model takes it for what it is and not for something to act upon. */
+const frame = "Summary of the earlier conversation (background, not a request):\n";
+
+const messageTypes = { human: HumanMessage, system: SystemMessage, ai: AIMessage };
+
+/** What a summary is made of, oldest first. */
+export interface SummarySource {
+  /** Earlier summaries that the new one replaces. */
+  readonly replaced: readonly BaseMessage[];
+  /** Messages that it covers beside those. */
+  readonly covered: readonly BaseMessage[];
+}
+
+/** A message that holds a summary, marked with what it covers. */
+export function summaryMessage(text: string, { role, source }: { readonly role: SummaryRole; readonly source: SummarySource }): BaseMessage {
+  return new messageTypes[role]({ id: randomUUID(), content: frame + text, additional_kwargs: { [summaryKey]: markOf(source) } });
+}
+
+/** The text of a summary, without what stands before it. */
+export function summaryText(summary: BaseMessage): string {
+  return summary.text.startsWith(frame) ? summary.text.slice(frame.length) : summary.text;
+}
+
+function markOf({ replaced, covered }: SummarySource): SummaryMark {
+  const marks = replaced.flatMap((summary) => summaryMarkOf(summary) ?? []);
+  const parts = [...marks, ...covered.map(({ id }) => ({ firstId: id, lastId: id, count: 1 }))];
+  return {
+    firstId: parts[0]?.firstId,
+    lastId: parts[parts.length - 1]?.lastId,
+    count: parts.reduce((total, { count }) => total + (Number.isFinite(count) ? count : 0), 0),
+  };
+}

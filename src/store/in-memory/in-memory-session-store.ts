@@ -1,0 +1,233 @@
+import { z } from "zod";
+import { report, type MemoryEventHandler } from "../../events.js";
+import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
+import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
+import {
+  appendTo,
+  commitTo,
+  newSession,
+  nextPosition,
+  reidentify,
+  rewindTo,
+  viewOf,
+  type InMemorySession,
+} from "./in-memory-session.js";
+import { beginsRound } from "../rounds.js";
+import { checkSessionId } from "../session-id.js";
+import { randomToken } from "../random-token.js";
+import { closed, outOfRange } from "../refusals.js";
+import {
+  checkCommit,
+  checkInteger,
+  checkPage,
+  checkRewind,
+  checkSideWrite,
+  defaultMaxAppendBytes,
+  defaultMaxMessageBytes,
+  planAppend,
+} from "../request-checks.js";
+import type * as contract from "../session-store.js";
+import { applySide, sideWithPrefix } from "../side-fields.js";
+
+/** Options of {@link InMemorySessionStore}. */
+export interface InMemorySessionStoreOptions {
+  /** Largest record in bytes of UTF-8. @default 1_000_000 */
+  readonly maxMessageBytes?: number;
+  /** Largest append in bytes of UTF-8, side fields included. @default 10_000_000 */
+  readonly maxAppendBytes?: number;
+  /** The clock that expiry goes by: milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** Is told of every call, as a round trip to Redis would be. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
+    maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
+    now: anyFunction<() => number>().default(() => Date.now),
+    onEvent: anyFunction<MemoryEventHandler>().optional(),
+  }),
+);
+
+/**
+ * Sessions in this process's memory: for tests, demos and programs of one process, and the model that other stores are judged by.
+ *
+ * Keeps the whole contract of {@link contract.SessionStore}, expiry and limits included; what it holds is gone when the process ends.
+ */
+export class InMemorySessionStore implements contract.SessionStore {
+  readonly #options: SchemaOutput<typeof optionsSchema>;
+  readonly #sessions = new Map<string, InMemorySession>();
+  readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
+  #sweepAt = 1_000;
+  #closed = false;
+
+  constructor(options: InMemorySessionStoreOptions = {}) {
+    this.#options = parseOptions("InMemorySessionStore", optionsSchema(), options);
+  }
+
+  async append(sessionId: string, request: contract.AppendRequest): Promise<contract.AppendResult> {
+    const plan = planAppend(sessionId, request, this.#options);
+    return this.#call("append", sessionId, () => {
+      const { session, result } = appendTo({ sessionId, request, plan, session: this.#find(sessionId) });
+      this.#keep(sessionId, session, request.ttlMs);
+      return result;
+    });
+  }
+
+  async readView(sessionId: string, _options?: contract.ReadViewOptions): Promise<contract.SessionView> {
+    return this.#read("readView", sessionId, { found: viewOf, missing: emptyView });
+  }
+
+  async readRounds(sessionId: string, count: number): Promise<contract.StoredRounds> {
+    checkInteger("count", count, 1);
+    const found = (session: InMemorySession): contract.StoredRounds => {
+      const humans = session.log.flatMap((record, index) => (beginsRound(record) ? [index] : []));
+      const first = humans.at(-count) ?? 0;
+      const shown = humans.filter((index) => index >= first).length;
+      return { records: session.log.slice(first), from: session.base + first, firstRound: session.rounds - shown + 1, damaged: false };
+    };
+    return this.#read("readRounds", sessionId, { found, missing: emptyRounds });
+  }
+
+  async readLog(sessionId: string, { from, limit }: { readonly from?: number; readonly limit?: number } = {}): Promise<contract.LogPage> {
+    checkPage({ from, limit });
+    const found = (session: InMemorySession): contract.LogPage => {
+      const { base, log } = session;
+      const next = nextPosition(session);
+      const first = Math.min(Math.max(from ?? base, base), next);
+      return { records: log.slice(first - base, limit === undefined ? undefined : first - base + limit), from: first, base, next, damaged: false };
+    };
+    return this.#read("readLog", sessionId, { found, missing: emptyPage });
+  }
+
+  async commitReduction(sessionId: string, request: contract.CommitRequest): Promise<"committed" | "stale"> {
+    checkCommit(sessionId, request);
+    if (request.start > request.next) {
+      throw outOfRange("start");
+    }
+    return this.#call("commitReduction", sessionId, () => (commitTo(this.#find(sessionId), request) ? "committed" : "stale"));
+  }
+
+  async rewind(sessionId: string, request: contract.RewindRequest): Promise<"rewound" | "stale"> {
+    checkRewind(sessionId, request);
+    if (request.to > request.next) {
+      throw outOfRange("to");
+    }
+    return this.#call("rewind", sessionId, () => {
+      const outcome = rewindTo(this.#find(sessionId), request);
+      if (outcome === "ended") {
+        this.#sessions.delete(sessionId);
+      }
+      return outcome === "stale" ? "stale" : "rewound";
+    });
+  }
+
+  async clear(sessionId: string): Promise<void> {
+    return this.#call("clear", sessionId, () => void this.#sessions.delete(sessionId));
+  }
+
+  async rebuild(sessionId: string, identify: Parameters<contract.SessionStore["rebuild"]>[1]): Promise<void> {
+    return this.#read("rebuild", sessionId, { found: (session) => reidentify(session, identify), missing: () => undefined });
+  }
+
+  async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return this.#read("readSide", sessionId, { found: ({ side }) => sideWithPrefix(side, prefix), missing: () => ({}) });
+  }
+
+  async writeSide(sessionId: string, changes: contract.SideWrite): Promise<boolean> {
+    checkSideWrite(sessionId, changes);
+    return this.#call("writeSide", sessionId, () => {
+      const stored = this.#find(sessionId);
+      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => stored?.side.get(name) === value)) {
+        return false;
+      }
+      const creates = Object.keys(changes.set ?? {}).length > 0;
+      const session = stored ?? (creates ? newSession() : undefined);
+      if (session !== undefined) {
+        applySide(session.side, changes);
+      }
+      this.#keep(sessionId, session, changes.ttlMs);
+      return true;
+    });
+  }
+
+  async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
+    checkInteger("ttlMs", ttlMs, 1);
+    return this.#call("acquireLease", sessionId, () => {
+      const now = this.#options.now();
+      if ((this.#leases.get(sessionId)?.expiresAt ?? -Infinity) >= now) {
+        return undefined;
+      }
+      const token = randomToken();
+      this.#leases.set(sessionId, { token, expiresAt: now + ttlMs });
+      return token;
+    });
+  }
+
+  async releaseLease(sessionId: string, token: string): Promise<void> {
+    return this.#call("releaseLease", sessionId, () => {
+      if (this.#leases.get(sessionId)?.token === token) {
+        this.#leases.delete(sessionId);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#sessions.clear();
+    this.#leases.clear();
+  }
+
+  #read<T>(operation: string, sessionId: string, { found, missing }: { found: (session: InMemorySession) => T; missing: () => T }): T {
+    return this.#call(operation, sessionId, () => {
+      const session = this.#find(sessionId);
+      return session === undefined ? missing() : found(session);
+    });
+  }
+
+  #call<T>(operation: string, sessionId: string, work: () => T): T {
+    checkSessionId(sessionId);
+    if (this.#closed) {
+      throw closed(operation, sessionId);
+    }
+    const began = performance.now();
+    try {
+      return work();
+    } finally {
+      report(this.#options.onEvent, { type: "command", sessionId, operation, milliseconds: performance.now() - began });
+    }
+  }
+
+  #find(sessionId: string): InMemorySession | undefined {
+    const session = this.#sessions.get(sessionId);
+    return session !== undefined && this.#expired(session) ? undefined : session;
+  }
+
+  #keep(sessionId: string, session: InMemorySession | undefined, ttlMs: number | undefined): void {
+    if (session === undefined) {
+      return;
+    }
+    session.expiresAt = ttlMs === undefined ? session.expiresAt : this.#options.now() + ttlMs;
+    this.#sessions.set(sessionId, session);
+    if (this.#sessions.size > this.#sweepAt) {
+      this.#sweep();
+    }
+  }
+
+  // Sessions that nobody asks for again must not fill the memory; doubling the mark keeps the cost per call constant.
+  #sweep(): void {
+    for (const [sessionId, session] of this.#sessions) {
+      if (this.#expired(session)) {
+        this.#sessions.delete(sessionId);
+      }
+    }
+    const now = this.#options.now();
+    this.#leases.forEach(({ expiresAt }, sessionId) => expiresAt < now && this.#leases.delete(sessionId));
+    this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
+  }
+
+  #expired({ expiresAt }: InMemorySession): boolean {
+    return expiresAt !== undefined && this.#options.now() > expiresAt;
+  }
+}

@@ -1,0 +1,83 @@
+import { contentConflict, damaged, epochConflict, fenced, positionConflict } from "../refusals.js";
+import { idHash } from "./id-hash.js";
+import { beginsRound } from "../rounds.js";
+import { randomToken } from "../random-token.js";
+import { viewFrom, viewReply } from "./redis-replies.js";
+import type { AppendPlan } from "../request-checks.js";
+import type { AppendRequest, AppendResult, SideChanges } from "../session-store.js";
+
+/** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
+export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}) {
+  const pairs = Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
+  const removed = remove.filter((name) => !Object.hasOwn(set, name)).map((name) => `side:${name}`);
+  return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
+}
+
+/** The arguments of the append script; `at` is where the log is thought to end. */
+export function appendArguments(request: AppendRequest, { records, counter }: AppendPlan, at: number): string[] {
+  const side = sideArguments(request.side);
+  const tokens = counter === undefined ? undefined : records.map((record) => record.tokens!);
+  const identities: string[] = [];
+  const texts: string[] = [];
+  let rounds = 0;
+  for (const { id, digest, record } of records) {
+    identities.push(idHash(id), digest + String(at + texts.length));
+    texts.push(record);
+    rounds += beginsRound(record) ? 1 : 0;
+  }
+  // Every field by name: spreading another object in takes longer than all the rest of this function.
+  const scriptRequest = {
+    sets: side.request.sets,
+    bound: side.request.bound,
+    epoch: randomToken(),
+    count: texts.length,
+    at,
+    rounds,
+    keep: request.onConflict === "keep",
+    counter: request.counter,
+    tokens,
+    total: tokens?.reduce((sum, count) => sum + count, 0),
+    expectedNext: request.expectedNext,
+    expectedEpoch: request.expectedEpoch,
+    fence: request.fencingToken,
+    ttl: request.ttlMs,
+    maxMessages: request.viewLimit?.messages,
+    maxTokens: request.viewLimit?.tokens,
+  };
+  return [JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
+}
+
+/** The result of the append script, or the error that its reply stands for. */
+export function appendResult(sessionId: string, { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan }): AppendResult {
+  const [word, ...rest] = reply as [string, ...unknown[]];
+  if (word !== "OK") {
+    throw refusal(sessionId, { word, detail: Number(rest[0]), request, plan });
+  }
+  const [appended, duplicates, found, next, epoch, view] = rest as [unknown, unknown, unknown[], unknown, string, unknown];
+  const conflicts = [...plan.conflicts, ...found.map((index) => plan.indexes[Number(index)]!)].sort((a, b) => a - b);
+  const result = { appended: Number(appended), duplicates: plan.duplicates + Number(duplicates), conflicts, next: Number(next), epoch };
+  const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
+  return complete === undefined ? result : { ...result, view: complete };
+}
+
+interface Refusal {
+  readonly word: string;
+  readonly detail: number;
+  readonly request: AppendRequest;
+  readonly plan: AppendPlan;
+}
+
+function refusal(sessionId: string, { word, detail, request, plan }: Refusal): Error {
+  switch (word) {
+    case "EPOCH":
+      return epochConflict(sessionId);
+    case "FENCED":
+      return fenced(sessionId);
+    case "POSITION":
+      return positionConflict(sessionId, request.expectedNext ?? 0, detail);
+    case "CONFLICT":
+      return contentConflict(sessionId, plan.records[detail]?.id ?? "");
+    default:
+      return damaged("append", sessionId);
+  }
+}

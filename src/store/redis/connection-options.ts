@@ -1,0 +1,100 @@
+import { ConfigurationError } from "../../errors.js";
+import { withoutUndefined } from "../../options.js";
+
+/** Options in the form of ioredis, with a URL where one was named. */
+export interface ConnectionOptions {
+  readonly url: string | undefined;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const notTranslated = "cannot be translated exactly for ioredis, which this package uses; leave it out, or pass ioredis options or your own ioredis client";
+
+/** Options that only node-redis has: by them its form is recognized. */
+const nodeRedisOnly = [
+  "socket",
+  "url",
+  "database",
+  "name",
+  "pingInterval",
+  "commandsQueueMaxLength",
+  "disableOfflineQueue",
+  "legacyMode",
+  "isolationPoolOptions",
+  "modules",
+  "functions",
+  "credentialsProvider",
+  "RESP",
+];
+
+/** node-redis option → ioredis option, where the meaning is the same. */
+const sameMeaning: Readonly<Record<string, string>> = { username: "username", password: "password", database: "db", name: "connectionName" };
+
+/** The same inside `socket`. */
+const sameSocketMeaning: Readonly<Record<string, string>> = {
+  host: "host",
+  port: "port",
+  path: "path",
+  family: "family",
+  connectTimeout: "connectTimeout",
+  noDelay: "noDelay",
+};
+
+/** What belongs to TLS inside `socket`, in the names of node:tls. */
+const tlsOptions = ["ca", "cert", "key", "passphrase", "rejectUnauthorized", "servername", "checkServerIdentity", "minVersion", "maxVersion", "ciphers"];
+
+/**
+ * The options of a connection for ioredis: those of ioredis as they are, those of node-redis translated.
+ *
+ * @throws ConfigurationError naming the first option of node-redis that has no exact counterpart.
+ */
+export function connectionOptions(config: Fields): ConnectionOptions {
+  const given = withoutUndefined(config);
+  if (!nodeRedisOnly.some((name) => name in given)) {
+    return { url: undefined, options: given };
+  }
+  const { url, socket, disableOfflineQueue, ...rest } = given;
+  if (url !== undefined && typeof url !== "string") {
+    throw new ConfigurationError("config.url", 'Option "config.url" must be a string.');
+  }
+  const options = {
+    ...translated(rest, { names: sameMeaning, path: "config" }),
+    ...(disableOfflineQueue !== undefined && { enableOfflineQueue: disableOfflineQueue !== true }),
+    ...(socket !== undefined && socketOptions(socket)),
+  };
+  return { url, options };
+}
+
+function socketOptions(socket: unknown): Fields {
+  if (typeof socket !== "object" || socket === null) {
+    throw new ConfigurationError("config.socket", 'Option "config.socket" must be an object.');
+  }
+  const { tls, keepAlive, ...rest } = withoutUndefined(socket as Fields);
+  const secured = tls === true;
+  const tlsPart = Object.fromEntries(Object.entries(rest).filter(([name]) => secured && tlsOptions.includes(name)));
+  const plain = Object.fromEntries(Object.entries(rest).filter(([name]) => !(name in tlsPart)));
+  if (tls !== undefined && typeof tls !== "boolean") {
+    refuse("config.socket.tls");
+  }
+  if (keepAlive !== undefined && typeof keepAlive !== "number") {
+    refuse("config.socket.keepAlive");
+  }
+  return {
+    ...translated(plain, { names: sameSocketMeaning, path: "config.socket" }),
+    ...(keepAlive !== undefined && { keepAlive }),
+    ...(secured && { tls: tlsPart }),
+  };
+}
+
+function translated(fields: Fields, { names, path }: { readonly names: Readonly<Record<string, string>>; readonly path: string }): Fields {
+  const pairs = Object.entries(fields).map(([name, value]) => {
+    const counterpart = Object.hasOwn(names, name) ? names[name]! : refuse(`${path}.${name}`);
+    return [counterpart, value] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+function refuse(option: string): never {
+  throw new ConfigurationError(option, `Option "${option}" of node-redis ${notTranslated}.`);
+}

@@ -1,0 +1,112 @@
+import { ConfigurationError } from "../../errors.js";
+import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
+import { isNodeRedisClient, isRedisClient, type RedisClient } from "./redis-client.js";
+
+/** Where Redis is: exactly one of the three. */
+export interface ConnectionSource {
+  readonly client?: RedisClient;
+  readonly url?: string;
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+/** A way to Redis. */
+export interface Connection {
+  /** The client, made at the first call where the application brought none. */
+  client(): Promise<RedisClient>;
+  /** Ends what was opened here; a client of the application's stays as it is. Waits for answers under way, at most so many milliseconds. */
+  close(milliseconds: number): Promise<void>;
+}
+
+/** What is used of a client that was opened here. */
+interface OwnClient extends RedisClient {
+  readonly status: string;
+  on(event: "error", listener: () => void): unknown;
+  quit(): Promise<unknown>;
+  disconnect(): void;
+}
+
+/**
+ * The connection that the options name.
+ *
+ * @throws ConfigurationError for none or several of them, for a client that is not ioredis's, and for options that cannot be translated.
+ */
+export function openConnection(owner: string, { client, url, config }: ConnectionSource): Connection {
+  const named = Object.entries({ client, url, config }).filter(([, value]) => value !== undefined);
+  if (named.length !== 1) {
+    const got = named.length === 0 ? "none" : named.map(([name]) => name).join(" and ");
+    throw new ConfigurationError("client", `${owner}: exactly one of "client", "url" and "config" is needed; got ${got}.`);
+  }
+  if (url !== undefined) {
+    return ownConnection({ url: checkedUrl(owner, url), options: {} });
+  }
+  if (config !== undefined) {
+    return ownConnection(connectionOptions(checkedConfig(owner, config)));
+  }
+  const given = checkedClient(owner, client);
+  return { client: async () => given, close: async () => undefined };
+}
+
+function checkedClient(owner: string, client: unknown): RedisClient {
+  if (isNodeRedisClient(client)) {
+    const advice = "pass an ioredis Redis or Cluster, or the url or config of the connection";
+    throw new ConfigurationError("client", `${owner}: option "client" is a node-redis client, and this package uses ioredis; ${advice}.`);
+  }
+  if (!isRedisClient(client)) {
+    throw new ConfigurationError("client", `${owner}: option "client" must be an ioredis Redis or Cluster, version 5 or 6.`);
+  }
+  return client;
+}
+
+function checkedUrl(owner: string, url: unknown): string {
+  // The URL itself is never shown: it may hold a password.
+  if (typeof url !== "string" || !/^(rediss?|unix):\/\/./.test(url) || !URL.canParse(url)) {
+    throw new ConfigurationError("url", `${owner}: option "url" must be a URL that begins with redis://, rediss:// or unix://.`);
+  }
+  return url;
+}
+
+function checkedConfig(owner: string, config: unknown): Readonly<Record<string, unknown>> {
+  if (isRedisClient(config) || isNodeRedisClient(config)) {
+    throw new ConfigurationError("config", `${owner}: option "config" is a client; pass an ioredis client as "client".`);
+  }
+  if (typeof config !== "object" || config === null || Array.isArray(config)) {
+    throw new ConfigurationError("config", `${owner}: option "config" must be an object of connection options.`);
+  }
+  return config as Readonly<Record<string, unknown>>;
+}
+
+function ownConnection(options: ConnectionOptions): Connection {
+  let opened: Promise<OwnClient> | undefined;
+  return {
+    client: () => (opened ??= connect(options)),
+    close: async (milliseconds) => {
+      const client = await opened?.catch(() => undefined);
+      if (client !== undefined) {
+        await end(client, milliseconds);
+      }
+    },
+  };
+}
+
+async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> {
+  // ioredis before 5.1 has no export of this name; its class is the module.
+  const module: Partial<Pick<typeof import("ioredis"), "Redis">> & { default: unknown } = await import("ioredis");
+  const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
+  // A URL wins over options that say otherwise, because ioredis lets its first argument win.
+  const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
+  // Each call reports its own failure; without a listener ioredis would print every failed reconnect.
+  client.on("error", () => undefined);
+  return client;
+}
+
+async function end(client: OwnClient, milliseconds: number): Promise<void> {
+  if (client.status === "ready") {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, milliseconds);
+    });
+    await Promise.race([client.quit().catch(() => undefined), patience]);
+    clearTimeout(timer);
+  }
+  client.disconnect();
+}

@@ -1,0 +1,81 @@
+import { randomToken } from "../random-token.js";
+import { rebuildConflict } from "../refusals.js";
+import { digestLength, idHash } from "./id-hash.js";
+import { beginsRound } from "../rounds.js";
+import type { SessionKeys } from "./keys.js";
+import type { ScriptRunner } from "./script-runner.js";
+import { viewFields } from "./scripts/fragments.js";
+import { rebuildScript } from "./scripts/rebuild.js";
+import type { RecordIdentity } from "../session-store.js";
+import type { CallName } from "./redis-errors.js";
+
+const pageLength = 1_000;
+const tries = 5;
+
+/** What a rebuild works with. */
+export interface Rebuild {
+  readonly runner: ScriptRunner;
+  readonly name: CallName;
+  readonly keys: SessionKeys;
+  readonly identify: (record: string, position: number) => RecordIdentity | undefined;
+}
+
+interface LogReading {
+  readonly length: number;
+  readonly epoch: string;
+  readonly rev: string;
+  readonly next: number;
+  readonly rounds: number;
+  readonly identities: string;
+}
+
+/**
+ * Derives `ids` and `state` anew from the log, page by page, and writes them in one step if the session is still the one that was read.
+ *
+ * @throws ConflictError `stale` where it changed in each of five tries.
+ */
+export async function rebuildSession(rebuild: Rebuild): Promise<void> {
+  const { runner, name, keys } = rebuild;
+  for (let count = 0; count < tries; count += 1) {
+    const { identities, ...read } = await readWholeLog(rebuild);
+    const request = { ...read, newEpoch: randomToken(), newRev: randomToken() };
+    const args = [JSON.stringify(request), identities];
+    const reply = await runner.run(name, { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true });
+    if (reply === "REBUILT") {
+      return;
+    }
+  }
+  throw rebuildConflict(name.sessionId);
+}
+
+async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<LogReading> {
+  const seen = new Set<string>();
+  const identities: string[] = [];
+  let rounds = 0;
+  for (;;) {
+    const [fields, records] = (await runner.transaction(name, [
+      { verb: "hmget", args: [keys.state, ...viewFields] },
+      { verb: "lrange", args: [keys.log, identities.length, identities.length + pageLength - 1] },
+    ])) as [(string | null)[], string[]];
+    const base = Number(fields[2] ?? 0);
+    for (const record of records) {
+      const position = base + identities.length;
+      identities.push(packedIdentity(identify(record, position), { position, seen }));
+      rounds += beginsRound(record) ? 1 : 0;
+    }
+    if (records.length < pageLength) {
+      const [epoch, rev, , , next] = fields;
+      return { length: identities.length, epoch: epoch ?? "", rev: rev ?? "", next: Number(next ?? 0), rounds, identities: identities.join("") };
+    }
+  }
+}
+
+// Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one that no message has.
+function packedIdentity(identity: RecordIdentity | undefined, { position, seen }: { readonly position: number; readonly seen: Set<string> }): string {
+  const hash = identity === undefined ? undefined : idHash(identity.id);
+  if (hash === undefined || seen.has(hash)) {
+    return idHash(`\u0000unreadable\u0000${position}`) + "-".repeat(digestLength);
+  }
+  seen.add(hash);
+  return hash + identity!.digest;
+}

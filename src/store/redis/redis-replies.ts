@@ -1,0 +1,95 @@
+import { beginsRound } from "../rounds.js";
+import { emptyView } from "../empty-results.js";
+import type { LogPage, SessionView, StoredRounds } from "../session-store.js";
+
+/** A view as Redis gives it: fields of `state`, records from an index of the log on, and the number of known ids. */
+export interface ViewReply {
+  readonly fields: readonly (string | null)[];
+  readonly records: readonly string[];
+  readonly ids: number;
+  readonly index: number;
+}
+
+/** The reply of the view script as {@link ViewReply}. */
+export function viewReply(reply: unknown): ViewReply {
+  const [fields, records, ids, index] = reply as [(string | null)[], string[], unknown, unknown];
+  return { fields, records, ids: Number(ids), index: Number(index) };
+}
+
+/**
+ * The view; undefined where the records begin too late, because the start has moved back since it was last seen.
+ *
+ * The first record read has the position base + index. One that lies before the start is surplus. Where `state` is missing, or holds side
+ * fields only, the view is all that the log has.
+ */
+export function viewFrom({ fields, records, ids, index }: ViewReply): SessionView | undefined {
+  const state = stateFrom(fields);
+  if (!state.begun) {
+    const { epoch, rev } = state;
+    const next = index + records.length;
+    return index > 0 ? undefined : { ...emptyView(), epoch, rev, next, records, damaged: next > 0 };
+  }
+  const { epoch, rev, base, start, next, head, headCount, tokens, counter } = state;
+  const first = base + index;
+  if (first > start) {
+    return undefined;
+  }
+  const damaged = records.length !== next - first || lacksIds(ids, index + records.length);
+  return { epoch, rev, base, start, next, head, headCount, tokens, counter, records: records.slice(start - first), damaged };
+}
+
+/** True where the index of ids holds less than one field for each record of the log and the one that explains them. */
+function lacksIds(ids: number, length: number): boolean {
+  return length > 0 && ids <= length;
+}
+
+/** What a page of the log was asked from, and what Redis gave. */
+export interface PageReply {
+  readonly fields: readonly (string | null)[];
+  readonly records: readonly string[];
+  readonly length: number;
+  readonly ids: number;
+  /** Index in the log of the first record. */
+  readonly index: number;
+}
+
+/** The page; undefined where the log's base has moved since it was last seen, so that the records are not those asked for. */
+export function pageFrom({ fields, records, length, ids, index }: PageReply, from: number | undefined): LogPage | undefined {
+  const state = stateFrom(fields);
+  const base = state.begun ? state.base : 0;
+  const next = state.begun ? state.next : length;
+  if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
+    return undefined;
+  }
+  const damaged = length !== (state.begun ? next - base : 0) || lacksIds(ids, length);
+  return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
+}
+
+/** The rounds that the script found. */
+export function roundsFrom(reply: unknown): StoredRounds {
+  const [base, rounds, damaged, index, records] = reply as [unknown, unknown, string, unknown, string[]];
+  const shown = records.filter(beginsRound).length;
+  const firstRound = Math.max(1, Number(rounds) - shown + 1);
+  return { records, from: Number(base) + Number(index), firstRound, damaged: damaged === "1" };
+}
+
+/** The side fields, in byte order of their names, which are given without `side:`. */
+export function sideFrom(reply: unknown): [string, string][] {
+  const list = reply as string[];
+  return Array.from({ length: list.length / 2 }, (_, index) => [list[2 * index]!.slice("side:".length), list[2 * index + 1]!]);
+}
+
+function stateFrom([epoch, rev, base, start, next, head, headCount, tokens, counter]: readonly (string | null | undefined)[]) {
+  return {
+    epoch: epoch ?? "",
+    rev: rev ?? "",
+    base: Number(base ?? 0),
+    start: Number(start ?? 0),
+    next: Number(next ?? 0),
+    head: head ?? "",
+    headCount: Number(headCount ?? 0),
+    tokens: tokens === null || tokens === undefined ? undefined : Number(tokens),
+    counter: counter ?? "",
+    begun: next !== null && next !== undefined,
+  };
+}

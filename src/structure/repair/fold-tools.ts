@@ -1,0 +1,50 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { jsonText } from "../../text/json-text.js";
+import { changeMessage, isCallBlock } from "../../messages/change-message.js";
+import { blocksOf, callsOf, speakerOf, without, type Block, type Call } from "../../messages/message-parts.js";
+import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
+
+/** Tells calls and results as text where no tools are declared (S28): calls in the model's own words, results as messages of the user. */
+export function foldTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  if (session.criteria.hasTools !== false || !mustHold(session, "S28")) {
+    return entries;
+  }
+  return entries.map((entry) => {
+    const isCalling = callsOf(entry.message).length > 0;
+    if (!isCalling && speakerOf(entry.message) !== "tool") {
+      return entry;
+    }
+    const message = isCalling ? "Told tool calls as text." : "Told a tool result as text of the user.";
+    session.repairs.push({ rule: "S28", index: entry.index, action: "changed", message });
+    return { ...entry, message: isCalling ? foldCalls(entry.message) : foldResult(entry.message) };
+  });
+}
+
+function foldCalls(message: BaseMessage): BaseMessage {
+  const told = callsOf(message).map(tellCall).join("\n");
+  const rest = blocksOf(message).filter((block) => !isCallBlock(block));
+  return changeMessage(message, {
+    content: typeof message.content === "string" ? [message.content, told].filter(Boolean).join("\n") : [...rest, textBlock(told)],
+    tool_calls: [],
+    invalid_tool_calls: [],
+    ...((message as { tool_call_chunks?: unknown[] }).tool_call_chunks === undefined ? {} : { tool_call_chunks: [] }),
+    additional_kwargs: without(message.additional_kwargs, "tool_calls"),
+  });
+}
+
+function tellCall({ name, args }: Call): string {
+  return `[called ${name} with ${args === undefined ? "nothing" : (jsonText(args) ?? "arguments that cannot be shown")}]`;
+}
+
+function foldResult(message: BaseMessage): BaseMessage {
+  const label = `[result of ${message.name ?? "a tool"}]`;
+  const { content, id } = message;
+  return new HumanMessage({
+    content: typeof content === "string" ? `${label} ${content}` : [textBlock(label), ...blocksOf(message)],
+    ...(id === undefined ? {} : { id }),
+  } as never);
+}
+
+function textBlock(text: string): Block {
+  return { type: "text", text } as Block;
+}

@@ -1,0 +1,154 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { callsOf, speakerOf } from "../../messages/message-parts.js";
+import { mergeMessages } from "./merge-messages.js";
+import { mayBeFirst } from "../rules/order-rules.js";
+import { mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
+
+const missingQuestion = "(The conversation begins with the assistant.)";
+const missingAnswer = "(no answer to the tool results)";
+
+/** Brings system messages to the front (S03) and makes them one (S04), where the profile wants that. */
+export function repairSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  return mergeSystemMessages(moveSystemMessages(entries, session), session);
+}
+
+function moveSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const front = entries.findIndex((entry) => !isSystem(entry));
+  const misplaced = front === -1 || !mustHold(session, "S03") ? [] : entries.slice(front).filter(isSystem);
+  if (misplaced.length === 0) {
+    return entries;
+  }
+  const drop = session.choices.systemMessages === "drop";
+  for (const { index } of misplaced) {
+    session.repairs.push({
+      rule: "S03",
+      index,
+      action: drop ? "removed" : "moved",
+      message: drop ? "Removed a system message behind others." : "Moved a system message to the front.",
+    });
+  }
+  return [...entries.slice(0, front), ...(drop ? [] : misplaced), ...entries.slice(front).filter((entry) => !isSystem(entry))];
+}
+
+function mergeSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const [first, ...others] = mustHold(session, "S04") ? entries.filter(isSystem) : [];
+  if (first === undefined || others.length === 0) {
+    return entries;
+  }
+  for (const { index } of others) {
+    session.repairs.push({ rule: "S04", index, action: "merged", message: "Merged a system message into the first." });
+  }
+  const merged = { ...first, merged: others.map(({ index }) => index), message: mergeMessages([first, ...others].map(({ message }) => message)) };
+  return entries.flatMap((entry) => (entry === first ? [merged] : isSystem(entry) ? [] : [entry]));
+}
+
+/** Makes one message of those that one speaker says in a row (S06), where the profile wants that. Tool results are never touched. */
+export function mergeRuns(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  if (!mustHold(session, "S06")) {
+    return entries;
+  }
+  const merged: Entry[] = [];
+  let run: Entry[] = [];
+  const finishRun = () => {
+    for (const entry of mergeRun(run, session)) {
+      merged.push(entry);
+    }
+    run = [];
+  };
+  for (const entry of entries) {
+    const speaker = speakerOf(entry.message);
+    if (speaker === "system") {
+      merged.push(entry);
+      continue;
+    }
+    if (run.length > 0 && speakerOf(run[0]!.message) !== speaker) {
+      finishRun();
+    }
+    run.push(entry);
+  }
+  finishRun();
+  return merged;
+}
+
+function mergeRun(run: readonly Entry[], { repairs }: RepairSession): readonly Entry[] {
+  const speaker = run.length > 1 ? speakerOf(run[0]!.message) : undefined;
+  if (speaker !== "user" && speaker !== "assistant") {
+    return run;
+  }
+  const base = run.at(speaker === "user" ? 0 : -1)!;
+  for (const entry of run) {
+    if (entry !== base) {
+      const message = `Merged a message of the ${speaker === "user" ? "user into the one before it" : "model into the one behind it"}.`;
+      repairs.push({ rule: "S06", index: entry.index, action: "merged", message });
+    }
+  }
+  const merged = run.filter((entry) => entry !== base).map(({ index }) => index);
+  return [{ index: base.index, merged, message: mergeMessages(run.map(({ message }) => message)) }];
+}
+
+/** Lets the conversation begin with the user (S02), and the model speak between tool results and the user (S25). */
+export function repairTurns(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  return repairEnd(addAnswers(repairBeginning(entries, session), session), session);
+}
+
+function repairBeginning(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const messages = entries.map(({ message }) => message);
+  const place = { messages, speakers: messages.map(speakerOf), profile: session.criteria.profile };
+  const first = entries.findIndex((entry) => !isSystem(entry));
+  if (first === -1 || mayBeFirst(place, first) || !mustHold(session, "S02")) {
+    return entries;
+  }
+  if (session.choices.leadingMessages === "drop") {
+    const found = entries.findIndex((entry, index) => index >= first && !isSystem(entry) && mayBeFirst(place, index));
+    const end = found === -1 ? entries.length : found;
+    for (const index of entries.slice(first, end).flatMap(indexesOf)) {
+      session.repairs.push({ rule: "S02", index, action: "removed", message: "Removed a message before the user's first." });
+    }
+    return [...entries.slice(0, first), ...entries.slice(end)];
+  }
+  const { index } = entries[first]!;
+  session.repairs.push({ rule: "S02", index, action: "added", message: "Put a user's message in brackets before the first message." });
+  const question = new HumanMessage({ content: missingQuestion, id: "synthesized-first", additional_kwargs: { [synthesizedKey]: true } });
+  return [...entries.slice(0, first), { message: question, index }, ...entries.slice(first)];
+}
+
+function addAnswers(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  if (!mustHold(session, "S25")) {
+    return entries;
+  }
+  const answered: Entry[] = [];
+  let previous: Entry | undefined;
+  for (const entry of entries) {
+    if (previous !== undefined && speakerOf(previous.message) === "tool" && speakerOf(entry.message) === "user") {
+      const id = `synthesized-answer-${previous.message.id ?? previous.index}`;
+      const message = new AIMessage({ content: missingAnswer, id, additional_kwargs: { [synthesizedKey]: true } });
+      answered.push({ message, index: entry.index });
+      session.repairs.push({ rule: "S25", index: entry.index, action: "added", message: "Put a message of the model before the user's." });
+    }
+    answered.push(entry);
+    previous = isSystem(entry) ? previous : entry;
+  }
+  return answered;
+}
+
+function repairEnd(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const { profile, purpose } = session.criteria;
+  if (!mustHold(session, "S05") || purpose !== "model-input" || session.choices.trailingMessages === "keep") {
+    return entries;
+  }
+  const isPrefix = ({ message }: Entry) => profile.markedPrefix === "accepted" && message.additional_kwargs["prefix"] === true;
+  const isTrailing = (entry: Entry) => speakerOf(entry.message) === "assistant" && callsOf(entry.message).length === 0 && !isPrefix(entry);
+  const end = entries.findLastIndex((entry) => !isTrailing(entry)) + 1;
+  for (const index of entries.slice(end).flatMap(indexesOf)) {
+    session.repairs.push({ rule: "S05", index, action: "removed", message: "Removed a message of the model from the end." });
+  }
+  return entries.slice(0, end);
+}
+
+function isSystem({ message }: Entry): boolean {
+  return speakerOf(message) === "system";
+}
+
+function indexesOf({ index, merged = [] }: Entry): readonly number[] {
+  return [...merged, index];
+}

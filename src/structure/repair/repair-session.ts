@@ -1,0 +1,44 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { StructureCriteria } from "../rules/context.js";
+import type { RepairChoices } from "./repair-choices.js";
+import type { StructureRule } from "../rules/rules.js";
+
+/** What was done to a message, in one word. */
+export type RepairAction = "added" | "changed" | "merged" | "moved" | "removed";
+
+/** One change that a repair made: for which rule, at which message of the input, and what. `message` never shows message text. */
+export interface StructureRepair {
+  readonly rule: StructureRule;
+  /** Index in the list that was given; of the message that an added one stands at. */
+  readonly index: number;
+  readonly action: RepairAction;
+  readonly message: string;
+}
+
+/** A message on its way through a repair, with its index in the list that was given. */
+export interface Entry {
+  readonly message: BaseMessage;
+  readonly index: number;
+  /** Indexes of the messages that were merged into this one. */
+  readonly merged?: readonly number[];
+}
+
+/** What all parts of one repair share. */
+export interface RepairSession {
+  readonly criteria: StructureCriteria;
+  readonly choices: RepairChoices;
+  readonly repairs: StructureRepair[];
+}
+
+/** True where the profile calls a breach of the rule an error; warnings are not repaired. */
+export function mustHold({ criteria }: RepairSession, rule: StructureRule): boolean {
+  return criteria.profile.rules[rule] === "error";
+}
+
+/** Key in `additional_kwargs` that marks a message which a repair made up. */
+export const synthesizedKey = "synthesized";
+
+/** True for a message that a repair made up. */
+export function isSynthesized(message: BaseMessage): boolean {
+  return (message.additional_kwargs as Record<string, unknown>)?.[synthesizedKey] === true;
+}

@@ -1,0 +1,123 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
+import { readStructure, type MessagePlace } from "../rules/context.js";
+import { foldTools } from "./fold-tools.js";
+import type { MessageRule } from "../rules/message-rule.js";
+import { earlyRules, lateRules } from "../rules/message-rules.js";
+import { repairCallIds } from "./repair-call-ids.js";
+import { resolveChoices, type RepairChoices } from "./repair-choices.js";
+import { mergeRuns, repairSystemMessages, repairTurns } from "./repair-order.js";
+import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./repair-session.js";
+import { repairTools } from "./repair-tools.js";
+import { findIssues, resolveStructureOptions, type StructureOptions } from "../validate.js";
+
+/** By what a conversation is judged, and what is done where there is more than one way to put it right. */
+export interface RepairOptions extends StructureOptions, Partial<RepairChoices> {}
+
+/** A conversation put right, and each change that was made. */
+export interface RepairedConversation {
+  /** A fresh array; messages that needed no change are the same objects. */
+  readonly messages: BaseMessage[];
+  /** Empty where nothing was wrong. */
+  readonly repairs: StructureRepair[];
+}
+
+/**
+ * The conversation without errors, for a model or a store that wants it so. The given messages stay as they are.
+ *
+ * Deterministic (the same messages give the same result in every process), idempotent, and minimal: a conversation without errors comes back as
+ * the same objects. Warnings are left alone. What remains wrong, because only the application can put it right, is a conversation with nothing
+ * to answer (S01), and, unless `trailingMessages` is `drop`, one that ends on the model's own message where the model is to answer (S05). Linear.
+ *
+ * @throws ConfigurationError for an option that cannot be used.
+ * @example
+ * const { messages, repairs } = repairConversation(view, { profile: "mistral", purpose: "model-input" });
+ */
+export function repairConversation(messages: readonly BaseMessage[], options: RepairOptions = {}): RepairedConversation {
+  const { criteria, choices } = resolveRepairOptions(options);
+  const session: RepairSession = { criteria, choices, repairs: [] };
+  const issues = findIssues(readStructure(messages, criteria));
+  if (issues.every(({ severity }) => severity !== "error")) {
+    return { messages: [...messages], repairs: [] };
+  }
+  const repaired = repairEntries(
+    messages.map((message, index) => ({ message, index })),
+    session,
+  );
+  return { messages: repaired.map(({ message }) => message), repairs: session.repairs.sort((a, b) => a.index - b.index) };
+}
+
+/** The options with defaults, checked. @throws ConfigurationError */
+export function resolveRepairOptions(options: RepairOptions): Pick<RepairSession, "criteria" | "choices"> {
+  return { criteria: resolveStructureOptions(options), choices: resolveChoices(options) };
+}
+
+/** Calls and what rules leave behind may be merged into one message, so that two rules are to be looked at again. */
+const lastRules: readonly MessageRule[] = [noDoubledCalls, orderInMessage, ...lateRules];
+
+/** Each part leaves alone what the parts before it put right. */
+function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
+    (given) => repairMessages(given, { session, rules: earlyRules }),
+    repairSystemMessages,
+    repairTools,
+    repairCallIds,
+    foldTools,
+    repairMessagesWithoutCalls,
+    mergeRuns,
+    repairTurns,
+    (given) => repairMessages(given, { session, rules: lastRules }),
+  ];
+  return parts.reduce((given, part) => part(given, session), entries);
+}
+
+/** A message whose calls were dropped may be left with nothing to say, and a result told by the user with what only a result may hold. */
+function repairMessagesWithoutCalls(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
+  const mayHaveChanged = session.choices.missingResults === "drop" || session.criteria.hasTools === false;
+  return mayHaveChanged ? repairMessages(entries, { session, rules: earlyRules }) : entries;
+}
+
+interface MessageRepairs {
+  readonly session: RepairSession;
+  readonly rules: readonly MessageRule[];
+}
+
+/** Rounds through the rules for one message: what one rule leaves behind may break another; a profile that contradicts itself must end, too. */
+const maxRounds = 5;
+
+function repairMessages(entries: readonly Entry[], { session, rules }: MessageRepairs): readonly Entry[] {
+  const messages = entries.map(({ message }) => message);
+  const context = readStructure(messages, session.criteria);
+  const held = rules.filter(({ rule }) => mustHold(session, rule));
+  return entries.flatMap((entry, index) => {
+    let message: BaseMessage | undefined = entry.message;
+    for (let round = 1, before; message !== undefined && message !== before && round <= maxRounds; round += 1) {
+      before = message;
+      message = repairOnce(entry, { message, held, place: { context, index }, session });
+    }
+    return message === undefined ? [] : message === entry.message ? [entry] : [{ ...entry, message }];
+  });
+}
+
+interface MessageInRepair {
+  readonly message: BaseMessage;
+  readonly held: readonly MessageRule[];
+  readonly place: MessagePlace;
+  readonly session: RepairSession;
+}
+
+function repairOnce({ index }: Entry, { message, held, place, session }: MessageInRepair): BaseMessage | undefined {
+  let current = message;
+  for (const { rule, find, repair } of held) {
+    if (find(current, place) === undefined) {
+      continue;
+    }
+    const { message: repaired, done } = repair(current, { ...place, choices: session.choices });
+    session.repairs.push({ rule, index, action: repaired === undefined ? "removed" : "changed", message: done });
+    if (repaired === undefined) {
+      return undefined;
+    }
+    current = repaired;
+  }
+  return current;
+}

@@ -1,0 +1,202 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { changeMessage, contentOf, dropKwarg, isCallBlock } from "../../messages/change-message.js";
+import { blocksOf, callsOf, isBlankText, isStandardContent, saysNothing, speakerOf, type Block, type Speaker } from "../../messages/message-parts.js";
+import type { MessageRule } from "./message-rule.js";
+import type { StructureProfile } from "../profiles/profile.js";
+
+const fillers: Readonly<Record<Speaker, string>> = {
+  system: "",
+  user: "(empty message)",
+  assistant: "(no answer)",
+  tool: "(empty result)",
+  other: "(empty message)",
+};
+
+/** S14: calls behind all text, results before it. */
+export const orderInMessage: MessageRule = {
+  rule: "S14",
+  find(message) {
+    const speaker = speakerOf(message);
+    if (speaker === "assistant" && standsBehind(message, { early: isCallBlock, late: isText })) {
+      return "Text stands behind a tool call.";
+    }
+    return speaker === "user" && standsBehind(message, { early: isNotResult, late: isResult }) ? "Something stands before a tool result." : undefined;
+  },
+  repair(message) {
+    const isLast = speakerOf(message) === "assistant" ? isCallBlock : isNotResult;
+    const blocks = blocksOf(message);
+    const content = [...blocks.filter((block) => !isLast(block)), ...blocks.filter(isLast)];
+    return { message: changeMessage(message, { content }), done: "Put the blocks of the message in order." };
+  },
+};
+
+const isText = (block: Block) => block.type === "text";
+const isResult = (block: Block) => block.type === "tool_result";
+const isNotResult = (block: Block) => !isResult(block);
+
+function standsBehind(message: BaseMessage, { early, late }: Record<"early" | "late", (block: Block) => boolean>): boolean {
+  const blocks = blocksOf(message);
+  const first = blocks.findIndex(early);
+  return first !== -1 && blocks.slice(first).some(late);
+}
+
+/** S15: no empty or blank text. */
+export const noBlankText: MessageRule = {
+  rule: "S15",
+  find(message, { context }) {
+    const { content } = message as { content: unknown };
+    const refusesBlank = context.profile.blankText !== "accepted";
+    const mayBeEmpty = speakerOf(message) === "assistant";
+    if (typeof content === "string") {
+      const blank = content.trim() === "" && !(content === "" && mayBeEmpty);
+      return refusesBlank && blank ? "The text is empty or blank." : undefined;
+    }
+    if (blocksOf(message).length === 0) {
+      return "The content is an empty list.";
+    }
+    return refusesBlank && blocksOf(message).some(isBlankText) ? "A text block is empty or blank." : undefined;
+  },
+  repair(message, { choices: { emptyMessages } }) {
+    const blocks = blocksOf(message).filter((block) => !isBlankText(block));
+    const speaker = speakerOf(message);
+    if (blocks.length > 0) {
+      return { message: changeMessage(message, { content: blocks }), done: "Removed blank text." };
+    }
+    if (speaker === "assistant" && callsOf(message).length > 0) {
+      return { message: changeMessage(message, { content: "" }), done: "Removed blank text beside tool calls." };
+    }
+    if (speaker === "system" || (speaker === "assistant" && emptyMessages === "drop")) {
+      return { done: "Removed an empty message." };
+    }
+    return { message: changeMessage(message, { content: fillers[speaker] }), done: "Said that the message is empty." };
+  },
+};
+
+/** S16: the model says something or calls a tool. */
+export const noEmptyAnswer: MessageRule = {
+  rule: "S16",
+  find(message) {
+    if (speakerOf(message) !== "assistant") {
+      return undefined;
+    }
+    if (saysNothing(message)) {
+      return "The model neither says anything nor calls a tool.";
+    }
+    return holdsForgottenCalls(message) ? "The message holds a list of raw tool calls, though it calls none." : undefined;
+  },
+  repair(message, { choices: { emptyMessages } }) {
+    if (!saysNothing(message)) {
+      return { message: dropKwarg(message, "tool_calls"), done: "Removed the list of raw tool calls." };
+    }
+    if (emptyMessages === "drop") {
+      return { done: "Removed an empty message of the model." };
+    }
+    const clean = holdsForgottenCalls(message) ? dropKwarg(message, "tool_calls") : message;
+    return { message: changeMessage(clean, { content: fillers.assistant }), done: "Said that the message is empty." };
+  },
+};
+
+function holdsForgottenCalls(message: BaseMessage): boolean {
+  return Array.isArray((message.additional_kwargs as Record<string, unknown>)?.["tool_calls"]) && callsOf(message).length === 0;
+}
+
+/** S17: the model's last message does not end in white space. */
+export const noTrailingSpace: MessageRule = {
+  rule: "S17",
+  find(message, { context, index }) {
+    const isPrefix = index === context.messages.length - 1 && context.purpose === "model-input" && callsOf(message).length === 0;
+    const last = blocksOf(message).at(-1);
+    return isPrefix && speakerOf(message) === "assistant" && last?.type === "text" && /\s$/.test(String(last["text"]))
+      ? "The model's last message ends in white space."
+      : undefined;
+  },
+  repair(message) {
+    const { content } = message as { content: string | Block[] };
+    const trimmed =
+      typeof content === "string" ? content.trimEnd() : content.map((block, index) => (index === content.length - 1 ? trimEnd(block) : block));
+    return { message: changeMessage(message, { content: trimmed }), done: "Removed white space at the end." };
+  },
+};
+
+function trimEnd(block: Block): Block {
+  return { ...block, text: String(block["text"]).trimEnd() } as Block;
+}
+
+/** S18: no text beside calls. */
+export const noTextBesideCalls: MessageRule = {
+  rule: "S18",
+  find(message) {
+    const hasText = blocksOf(message).some((block) => block.type === "text");
+    return hasText && callsOf(message).length > 0 ? "The message has text beside its tool calls." : undefined;
+  },
+  repair(message) {
+    const content = contentOf(blocksOf(message).filter((block) => block.type !== "text"));
+    return { message: changeMessage(message, { content }), done: "Removed the text beside tool calls." };
+  },
+};
+
+const mediaTypes = new Set(["image", "image_url", "audio", "input_audio", "video", "file", "media", "document", "document_url"]);
+
+/** S27: only blocks that the role may hold. */
+export const noForeignBlocks: MessageRule = {
+  rule: "S27",
+  find(message, { context }) {
+    const blocks = blocksOf(message);
+    const rest = blocks.filter((block) => !isForeign(block, message, context.profile));
+    const passes = rest.length === blocks.length || (isLeftOut(message) && !rest.every(isBlankText));
+    return passes ? undefined : "A content block is of a kind that this role may not hold here.";
+  },
+  repair(message, { context }) {
+    const blocks = blocksOf(message).flatMap((block) => {
+      if (!isForeign(block, message, context.profile)) {
+        return [block];
+      }
+      return mediaTypes.has(block.type) ? [{ type: "text", text: `(${block.type.split("_")[0]} left out)` } as Block] : [];
+    });
+    return { message: changeMessage(message, { content: contentOf(blocks) }), done: "Left out content that the provider refuses." };
+  },
+};
+
+/** Adapters leave out what they do not know of the model's standard content; something must be left. */
+function isLeftOut(message: BaseMessage): boolean {
+  return speakerOf(message) === "assistant" && isStandardContent(message);
+}
+
+/** The model's call blocks are the business of S29. */
+function isForeign(block: Block, message: BaseMessage, { blocks }: StructureProfile): boolean {
+  const speaker = speakerOf(message);
+  const types = blocks?.[speaker];
+  return types !== undefined && !types.includes(block.type) && !(speaker === "assistant" && isCallBlock(block));
+}
+
+/** S29: a call is given once. */
+export const noDoubledCalls: MessageRule = {
+  rule: "S29",
+  find(message, { context }) {
+    if (speakerOf(message) !== "assistant" || !Array.isArray(message.content)) {
+      return undefined;
+    }
+    const { types = [], required = false, standard = "refused" } = context.profile.callBlocks ?? {};
+    const blocks = blocksOf(message).filter(isCallBlock);
+    const others = blocksOf(message).filter((block) => !isCallBlock(block) && !isForeign(block, message, context.profile)).length;
+    if (isStandardContent(message) && standard !== "refused") {
+      return blocks.length > 0 && others === 0 && standard === "beside-text" ? "The content holds nothing but tool calls." : undefined;
+    }
+    if (blocks.some(({ type }) => !types.includes(type))) {
+      return "The content repeats a tool call.";
+    }
+    return required && !sameIds(blocks, message) ? "The content does not repeat the tool calls of the message." : undefined;
+  },
+  repair(message, { context }) {
+    const rest = blocksOf(message).filter((block) => !isCallBlock(block));
+    const required = context.profile.callBlocks?.required === true;
+    const repeated = required ? callsOf(message).map(({ id, name, args }) => ({ type: "tool_use", id, name, input: args }) as Block) : [];
+    const content = rest.length === 0 ? "" : [...rest, ...repeated];
+    return { message: changeMessage(message, { content }), done: "Gave each tool call once." };
+  },
+};
+
+function sameIds(blocks: readonly Block[], message: BaseMessage): boolean {
+  const sorted = (ids: readonly unknown[]) => ids.map(String).sort().join("\n");
+  return sorted(blocks.map((block) => block["id"])) === sorted(callsOf(message).map(({ id }) => id));
+}

@@ -1,0 +1,114 @@
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { changeCalls, changeMessage } from "../../messages/change-message.js";
+import { callsOf, isPlainObject, speakerOf } from "../../messages/message-parts.js";
+import type { MessageRule } from "./message-rule.js";
+import type { NameForm } from "../profiles/profile.js";
+
+/** What a tool is called that has no name. */
+const unnamedTool = "unknown_tool";
+
+/** S19: the arguments of a call are an object. */
+export const readableCalls: MessageRule = {
+  rule: "S19",
+  find(message) {
+    return callsOf(message).every(({ readable }) => readable) ? undefined : "The arguments of a tool call are not an object.";
+  },
+  repair(message) {
+    const changed = changeCalls(message, ({ readable, args, name }) => (readable ? undefined : { name: name || unnamedTool, args: objectOf(args) }));
+    return { message: changed, done: "Wrapped the arguments of a tool call in an object." };
+  },
+};
+
+/** The arguments as an object: parsed where that gives one, else wrapped so that the model sees what it wrote. */
+function objectOf(args: unknown): Record<string, unknown> {
+  if (args === undefined || args === null || args === "") {
+    return {};
+  }
+  if (typeof args !== "string") {
+    return { value: args };
+  }
+  try {
+    const parsed: unknown = JSON.parse(args);
+    return isPlainObject(parsed) ? parsed : { value: parsed };
+  } catch {
+    return { INVALID_JSON: args };
+  }
+}
+
+/** S20: a tool result names its tool. */
+export const namedResults: MessageRule = {
+  rule: "S20",
+  find(message) {
+    return speakerOf(message) === "tool" && !message.name ? "The tool result does not name its tool." : undefined;
+  },
+  repair(message, { context, index }) {
+    const name = context.links.callOf[index]?.name || unnamedTool;
+    return { message: changeMessage(message, { name }), done: "Named the tool." };
+  },
+};
+
+/** S26: names have the form that the provider accepts. */
+export const wellFormedNames: MessageRule = {
+  rule: "S26",
+  find(message, { context }) {
+    const form = context.profile.names;
+    if (form === undefined) {
+      return undefined;
+    }
+    if (message.name !== undefined && message.name !== null && !fits(message.name, form)) {
+      return "The name of the message has characters, or a length, that the provider refuses.";
+    }
+    const isWrong = callsOf(message).some(({ name }) => !fits(name, form));
+    return isWrong ? "The name of a tool has characters, or a length, that the provider refuses." : undefined;
+  },
+  repair(message, { context }) {
+    const form = context.profile.names!;
+    const called = callsOf(message).some(({ name }) => !fits(name, form))
+      ? changeCalls(message, ({ name }) => (fits(name, form) ? undefined : { name: fit(name, form) || unnamedTool }))
+      : message;
+    return { message: renameSpeaker(called, form), done: "Changed a name to the form that the provider accepts." };
+  },
+};
+
+function renameSpeaker(message: BaseMessage, form: NameForm): BaseMessage {
+  if (message.name === undefined || message.name === null || fits(message.name, form)) {
+    return message;
+  }
+  const name = fit(String(message.name), form) || (speakerOf(message) === "tool" ? unnamedTool : undefined);
+  return changeMessage(message, { name });
+}
+
+function fits(name: unknown, { characters, maxLength }: NameForm): boolean {
+  return typeof name === "string" && name.length > 0 && name.length <= maxLength && [...name].every((character) => characters.includes(character));
+}
+
+/** The name with an underscore for each character that is refused, cut where it is too long. */
+function fit(name: string, { characters, maxLength }: NameForm): string {
+  return Array.from(name.slice(0, maxLength), (character) => (characters.includes(character) ? character : "_")).join("");
+}
+
+/** S31: the provider knows every role. */
+export const knownRoles: MessageRule = {
+  rule: "S31",
+  find(message, { context }) {
+    const type: string = message.getType();
+    const role = type === "generic" ? (message as unknown as { role: string }).role : type;
+    const isKnown = ["system", "developer", "human", "ai", "tool"].includes(type) || context.profile.genericRoles?.includes(role);
+    return isKnown ? undefined : "The provider does not know the role of the message.";
+  },
+  repair(message, { choices: { unknownRoles } }) {
+    const speaker = speakerOf(message);
+    if (message.getType() === "remove" || (speaker === "other" && unknownRoles === "drop")) {
+      return { done: "Removed a message of an unknown role." };
+    }
+    return { message: typed(message), done: "Gave the message a role that the provider knows." };
+  },
+};
+
+/** The message as one of LangChain's own types: what it is where its role says so, else the user's. */
+function typed(message: BaseMessage): BaseMessage {
+  const speaker = speakerOf(message);
+  const { content, name, id, additional_kwargs, response_metadata } = message;
+  const Type = speaker === "assistant" ? AIMessage : speaker === "system" ? SystemMessage : HumanMessage;
+  return new Type({ content, name, id, additional_kwargs, response_metadata } as never);
+}

@@ -1,0 +1,92 @@
+import { fitsForm } from "../repair/call-ids.js";
+import type { LinkedCall } from "./call-links.js";
+import type { ReportFinding, StructureContext } from "./context.js";
+import { answeredId, showId } from "../../messages/message-parts.js";
+
+/** Finds what is wrong between calls and results: rules S07 to S13, S28 and S30. */
+export function checkTools(context: StructureContext, report: ReportFinding): void {
+  checkResults(context, report);
+  const seen = new Set<string>();
+  for (const [index, calls] of context.links.callsAt) {
+    if (context.hasTools === false) {
+      report({ rule: "S28", index, message: "The message calls tools, but no tools are declared." });
+    }
+    checkOpenCalls(context, { index, calls }, report);
+    checkIds(context, { index, calls, seen }, report);
+  }
+}
+
+function checkResults({ messages, speakers, links, profile }: StructureContext, report: ReportFinding): void {
+  let block = -1;
+  let newest = -1;
+  speakers.forEach((speaker, index) => {
+    if (speaker !== "tool") {
+      return;
+    }
+    const call = links.callOf[index];
+    const id = showId(answeredId(messages[index]!));
+    if (call === undefined) {
+      report({ rule: "S07", index, message: `The tool result ${id} answers no call that was made before it.` });
+      return;
+    }
+    if (call.results[0] !== index) {
+      report({ rule: "S12", index, message: `The call ${id} has a result already.` });
+      return;
+    }
+    if (links.blockOf[index] !== call.index) {
+      report({ rule: "S09", index, message: `The tool result ${id} does not stand immediately behind the message that called for it.` });
+      return;
+    }
+    if (block !== call.index) {
+      block = call.index;
+      newest = -1;
+    }
+    if (profile.resultOrder === "calls" && call.place < newest) {
+      report({ rule: "S09", index, message: `The tool result ${id} stands behind the result of a later call.` });
+    }
+    newest = Math.max(newest, call.place);
+  });
+}
+
+interface CallingMessage {
+  readonly index: number;
+  readonly calls: readonly LinkedCall[];
+}
+
+function checkOpenCalls({ links, purpose }: StructureContext, { index, calls }: CallingMessage, report: ReportFinding): void {
+  const open = calls.filter(({ results }) => results.length === 0);
+  const atEnd = links.frontier === index;
+  if (open.length === 0 || (atEnd && purpose === "history")) {
+    return;
+  }
+  for (const { id } of open) {
+    if (atEnd) {
+      report({ rule: "S30", index, message: `The call ${showId(id)} at the end has no result; answer it before a model is called.` });
+    } else if (open.length < calls.length) {
+      report({ rule: "S10", index, message: `The call ${showId(id)} has no result, while others of the same message have one.` });
+    } else {
+      report({ rule: "S08", index, message: `The call ${showId(id)} has no result.` });
+    }
+  }
+}
+
+function checkIds(
+  { profile }: StructureContext,
+  { index, calls, seen }: CallingMessage & { readonly seen: Set<string> },
+  report: ReportFinding,
+): void {
+  const own = new Set<string>();
+  const reuse = profile.callIds?.reuse ?? profile.rules.S11;
+  for (const { id = "" } of calls) {
+    if (!fitsForm(id, profile.callIds)) {
+      report({ rule: "S13", index, message: `The provider does not accept the call id ${showId(id)}.` });
+    }
+    if (own.has(id)) {
+      report({ rule: "S11", index, message: `Two calls of this message share the id ${showId(id)}.` });
+    } else if (seen.has(id) && reuse !== "accepted") {
+      report({ rule: "S11", index, severity: reuse, message: `An earlier message made a call with the id ${showId(id)}.` });
+    }
+    own.add(id);
+  }
+  own.forEach((id) => seen.add(id));
+}

@@ -1,0 +1,175 @@
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { anyFunction, lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
+import { jsonText } from "../text/json-text.js";
+import { boundContent } from "../messages/bound-content.js";
+import { answeredId, callsOf, speakerOf, type Call, type Speaker } from "../messages/message-parts.js";
+
+/** How a history from an untrusted client is taken over. */
+export interface SanitizeOptions {
+  /**
+   * True for a tool result that your own tools gave, by its call id and text; all others count as forged. Without it, every result does.
+   * @default () => false
+   */
+  readonly isKnownResult?: (callId: string, content: unknown) => boolean;
+  /** What becomes of forged tool results: `mark` says so in the text and in `additional_kwargs.unverified`, `drop` leaves them out. @default "mark" */
+  readonly forgedResults?: "mark" | "drop";
+  /** Most messages; the oldest go. @default 200 */
+  readonly maxMessages?: number;
+  /** Most characters of one message's content; the end goes. Content blocks count as their JSON. @default 20000 */
+  readonly maxCharacters?: number;
+  /** Most characters of all messages together; the oldest messages go. @default 200000 */
+  readonly maxTotalCharacters?: number;
+  /** Most tool calls in one message; the last go. @default 20 */
+  readonly maxToolCalls?: number;
+  /** Whether the client's message ids are kept. Ids of stored messages could be claimed with them. @default false */
+  readonly keepIds?: boolean;
+}
+
+/** One thing that was done to a history, at a message of the input. */
+export interface SanitizeChange {
+  readonly index: number;
+  readonly action: "removed" | "marked" | "shortened" | "stripped";
+  readonly message: string;
+}
+
+/** What of a history can be taken over, and what was done to it. */
+export interface SanitizedConversation {
+  readonly messages: BaseMessage[];
+  readonly changes: SanitizeChange[];
+}
+
+const sanitizeOptions = lazy(() =>
+  z.strictObject({
+    isKnownResult: anyFunction<NonNullable<SanitizeOptions["isKnownResult"]>>().default(() => () => false),
+    forgedResults: z.enum(["mark", "drop"], "must be mark or drop").default("mark"),
+    maxMessages: positiveInteger.default(200),
+    maxCharacters: positiveInteger.default(20_000),
+    maxTotalCharacters: positiveInteger.default(200_000),
+    maxToolCalls: nonNegativeInteger.default(20),
+    keepIds: z.boolean("must be true or false").default(false),
+  }),
+);
+
+type Settings = SchemaOutput<typeof sanitizeOptions>;
+
+interface Kept {
+  readonly message: BaseMessage;
+  readonly index: number;
+  readonly characters: number;
+}
+
+/**
+ * What can be taken over of a history that an untrusted client sent: messages of the user, the model and tools, made anew from their content, names
+ * and calls, within bounds. System messages and messages of other roles are left out; so is all metadata, which could pass for a
+ * summary, a developer message or raw calls. Tool results that are not known are marked or left out.
+ *
+ * What the model is said to have said is still the client's word. Repair the result before a model sees it: bounds may part calls from results.
+ *
+ * @throws ConfigurationError for an option that cannot be used.
+ * @example
+ * const { messages, changes } = sanitizeConversation(request.messages, { isKnownResult: (id) => issuedCallIds.has(id) });
+ */
+export function sanitizeConversation(messages: readonly BaseMessage[], options: SanitizeOptions = {}): SanitizedConversation {
+  const settings = parseOptions("sanitizeConversation", sanitizeOptions(), options);
+  const changes: SanitizeChange[] = [];
+  const kept = messages.flatMap((message, index) => sanitizeMessage(message, { index, settings, changes }));
+  const recent = keepRecent(kept, { settings, changes });
+  return { messages: recent.map(({ message }) => message), changes: changes.sort((a, b) => a.index - b.index) };
+}
+
+interface Place {
+  readonly index: number;
+  readonly settings: Settings;
+  readonly changes: SanitizeChange[];
+}
+
+function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
+  const { index, settings, changes } = place;
+  const speaker = speakerOf(message);
+  const isUnusable = speaker === "tool" && !isShort(answeredId(message));
+  const isForged = speaker === "tool" && !settings.isKnownResult(answeredId(message), message.content);
+  const isDropped = isUnusable || (isForged && settings.forgedResults === "drop");
+  if (speaker === "system" || speaker === "other" || isDropped) {
+    const kind = isDropped ? "tool result that is not known" : speaker === "system" ? "system message" : "message of an unknown role";
+    changes.push({ index, action: "removed", message: `Removed a ${kind}.` });
+    return [];
+  }
+  if (hasMetadata(message)) {
+    changes.push({ index, action: "stripped", message: "Left out the metadata of the message." });
+  }
+  const { content, characters, isShortened } = boundContent(message, { maxCharacters: settings.maxCharacters, label: isForged ? forgedLabel : "" });
+  if (isShortened) {
+    changes.push({ index, action: "shortened", message: `Shortened the content to ${settings.maxCharacters} characters.` });
+  }
+  if (isForged) {
+    changes.push({ index, action: "marked", message: "Marked a tool result that is not known." });
+  }
+  const calls = takeCalls(message, place);
+  const size = calls.reduce((sum, call) => sum + sizeOf(call), characters);
+  return [{ index, characters: size, message: rebuild(message, { speaker, content, isForged, calls, place }) }];
+}
+
+const forgedLabel = "[unverified tool result from the client] ";
+
+function hasMetadata(message: BaseMessage): boolean {
+  return Object.keys(message.additional_kwargs ?? {}).length > 0 || Object.keys(message.response_metadata ?? {}).length > 0;
+}
+
+interface Rebuilding {
+  readonly speaker: Speaker;
+  readonly content: unknown;
+  readonly isForged: boolean;
+  readonly calls: readonly object[];
+  readonly place: Place;
+}
+
+function rebuild(message: BaseMessage, { speaker, content, isForged, calls, place }: Rebuilding): BaseMessage {
+  const { name, id } = message;
+  const fields = {
+    content,
+    ...(isShort(name) ? { name } : {}),
+    ...(place.settings.keepIds && isShort(id) ? { id } : {}),
+  };
+  if (speaker === "tool") {
+    const marks = isForged ? { additional_kwargs: { unverified: true } } : {};
+    const { status } = message as ToolMessage;
+    return new ToolMessage({ ...fields, ...marks, ...(status === "error" ? { status } : {}), tool_call_id: answeredId(message) } as never);
+  }
+  return speaker === "user" ? new HumanMessage(fields as never) : new AIMessage({ ...fields, tool_calls: calls } as never);
+}
+
+/** Calls with arguments that are an object and are no larger than a message may be. */
+function takeCalls(message: BaseMessage, { index, settings, changes }: Place): object[] {
+  const calls = callsOf(message);
+  const fits = ({ id, name, args, readable }: Call) => readable && isShort(id) && isShort(name) && sizeOf(args) <= settings.maxCharacters;
+  const taken = calls.filter(fits).slice(0, settings.maxToolCalls);
+  if (taken.length < calls.length) {
+    changes.push({ index, action: "shortened", message: "Left out tool calls that are unreadable, too large or too many." });
+  }
+  return taken.map(({ id, name, args }) => ({ type: "tool_call", id, name, args }));
+}
+
+/** The longest id or name that is taken over. */
+const maxNameLength = 128;
+
+function isShort(name: unknown): name is string {
+  return typeof name === "string" && name.length > 0 && name.length <= maxNameLength;
+}
+
+function sizeOf(value: unknown): number {
+  return value === undefined ? 0 : (jsonText(value)?.length ?? Infinity);
+}
+
+function keepRecent(kept: readonly Kept[], { settings, changes }: Pick<Place, "settings" | "changes">): readonly Kept[] {
+  let characters = 0;
+  let first = kept.length;
+  while (first > 0 && kept.length - first < settings.maxMessages && characters + kept[first - 1]!.characters <= settings.maxTotalCharacters) {
+    first -= 1;
+    characters += kept[first]!.characters;
+  }
+  for (const { index } of kept.slice(0, first)) {
+    changes.push({ index, action: "removed", message: "Removed a message beyond the bounds of the history." });
+  }
+  return kept.slice(first);
+}

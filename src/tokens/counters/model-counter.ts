@@ -1,0 +1,38 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { lazy, objectWith, parseOptions } from "../../options.js";
+import type { Cost } from "../formulas/cost.js";
+import { messageCost, replyTokens } from "../formulas/message-cost.js";
+import type { TokenCounter } from "../token-counter.js";
+
+/** A model that counts text: every LangChain chat model and language model does. */
+export interface CountingModel {
+  getNumTokens(text: string): Promise<number>;
+  /** The name of the model's class. */
+  getName?(): string;
+  /** The model's own name, such as `gpt-4o`; many classes say `modelName` instead. */
+  readonly model?: string;
+  readonly modelName?: string;
+}
+
+const optionsSchema = lazy(() => z.strictObject({ model: objectWith<CountingModel>(["getNumTokens"], "a model with a getNumTokens method") }));
+
+/**
+ * A counter that asks the model (`getNumTokens`), once per message with all its texts in one call, a line each.
+ *
+ * What the model does for it is the model's business: LangChain's default downloads an encoding from the network at the first call, falls back to
+ * four characters a token when it cannot, and takes minutes for a long run of one letter. Prefer `tiktokenCounter` or `approximateCounter` unless the model
+ * counts by itself. Tool calls count by their text; overhead and media by OpenAI's formulas, as with `tiktokenCounter`.
+ *
+ * @throws ConfigurationError if the model has no `getNumTokens`.
+ */
+export function modelCounter(model: CountingModel): TokenCounter {
+  parseOptions("modelCounter", optionsSchema(), { model });
+  const count = async ({ texts, tokens }: Cost) => tokens + (texts.length === 0 ? 0 : await model.getNumTokens(texts.join("\n")));
+  return {
+    id: `model:${[model.getName?.(), model.model ?? model.modelName].filter(Boolean).join(":") || "unnamed"}:1`,
+    perRequest: replyTokens,
+    countMessage: (message: BaseMessage) => count(messageCost(message)),
+    countText: (text: string) => count({ texts: text === "" ? [] : [text], tokens: 0 }),
+  };
+}
