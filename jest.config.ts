@@ -4,7 +4,10 @@ import type { Config } from "jest";
 const shared: Config = {
   testEnvironment: "node",
   transform: {
-    "^.+\\.ts$": ["@swc/jest", { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } }],
+    "^.+\\.ts$": [
+      "@swc/jest",
+      { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
+    ],
   },
   moduleNameMapper: {
     "^(\\.{1,2}/.*)\\.js$": "$1",

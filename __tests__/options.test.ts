@@ -17,6 +17,8 @@ describe("parseOptions", () => {
   });
 
   it("has a typed error also where more is wrong than can be told at once", () => {
-    expect(errorFor({ list: Array.from({ length: 200_000 }, () => "SECRET") })).toMatchObject({ name: "ConfigurationError" });
+    expect(errorFor({ list: Array.from({ length: 200_000 }, () => "SECRET") })).toMatchObject({
+      name: "ConfigurationError",
+    });
   });
 });

@@ -28,23 +28,39 @@ describe("the README", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it("has a first example of twelve lines or fewer", () => {
-    expect(blocks[0]!.trim().split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(12);
+    expect(
+      blocks[0]!
+        .trim()
+        .split("\n")
+        .filter((line) => line.trim() !== "").length,
+    ).toBeLessThanOrEqual(12);
   });
 
   it("has only examples that compile", () => {
-    const imported = (code: string) => [...code.matchAll(/^import .*? from "langchain-redis-memory.*";$/gms)].length > 0;
+    const imported = (code: string) =>
+      [...code.matchAll(/^import .*? from "langchain-redis-memory.*";$/gms)].length > 0;
     const names = Object.keys(jest.requireActual<object>("../src/index.js")).join(", ");
     const files = blocks.map((code, index) => {
       const path = join(folder, `block-${index}.mts`);
-      writeFileSync(path, `${imported(code) ? "" : `import { ${names} } from "langchain-redis-memory";\n`}${code}\nexport {};\n`);
+      writeFileSync(
+        path,
+        `${imported(code) ? "" : `import { ${names} } from "langchain-redis-memory";\n`}${code}\nexport {};\n`,
+      );
       return path;
     });
     const globals = join(folder, "globals.mts");
     writeFileSync(globals, prelude);
-    const { config } = ts.readConfigFile(join(root, "tsconfig.json"), (path) => readFileSync(path, "utf8")) as { config: { compilerOptions: object } };
-    const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, noEmit: true, noUnusedLocals: false }, root);
+    const { config } = ts.readConfigFile(join(root, "tsconfig.json"), (path) => readFileSync(path, "utf8")) as {
+      config: { compilerOptions: object };
+    };
+    const { options } = ts.convertCompilerOptionsFromJson(
+      { ...config.compilerOptions, noEmit: true, noUnusedLocals: false },
+      root,
+    );
     const found = ts.getPreEmitDiagnostics(ts.createProgram([globals, ...files], options));
-    expect(found.map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`)).toEqual([]);
+    expect(
+      found.map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`),
+    ).toEqual([]);
   }, 60_000);
 
   it("has a first example that works as it stands, against a model server and a Redis of the test", async () => {
@@ -52,7 +68,10 @@ describe("the README", () => {
     const path = join(folder, "first.mts");
     writeFileSync(path, `${blocks[0]!.replace("redis://localhost:6379", sharedRedisUrl())}\nawait memory.close();\n`);
     const environment = { ...process.env, OPENAI_API_KEY: "none", OPENAI_BASE_URL: server.url };
-    const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", path], { cwd: root, env: environment });
+    const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", path], {
+      cwd: root,
+      env: environment,
+    });
     await server.close();
     expect(stdout.trim()).toBe("Hello Ann!");
     expect(server.requests).toHaveLength(1);

@@ -1,4 +1,5 @@
-// All benchmarks, or those named by --only=append,view. --quick: seconds instead of minutes, written nowhere that lasts.
+// All benchmarks, or those named by --only=append,view. --quick: seconds instead of minutes, written nowhere that
+// lasts.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -4,9 +4,22 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { ChatHistoryTruncationReducer, RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
 import { chatModel, connection } from "./support/setting.js";
 
-const options = { ...connection(), sessionTTL: 3600, reducer: new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 2 }) };
-const prompt = ChatPromptTemplate.fromMessages([["system", "You are a librarian."], new MessagesPlaceholder("history"), ["human", "{input}"]]);
-const model = chatModel(["Try 'The Boys in the Boat'.", "Try 'Dubliners'.", "Try 'City of Thieves'.", "Try 'A Moveable Feast'."]);
+const options = {
+  ...connection(),
+  sessionTTL: 3600,
+  reducer: new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 2 }),
+};
+const prompt = ChatPromptTemplate.fromMessages([
+  ["system", "You are a librarian."],
+  new MessagesPlaceholder("history"),
+  ["human", "{input}"],
+]);
+const model = chatModel([
+  "Try 'The Boys in the Boat'.",
+  "Try 'Dubliners'.",
+  "Try 'City of Thieves'.",
+  "Try 'A Moveable Feast'.",
+]);
 const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
 
 const instances = [new RedisChatMemory(options), new RedisChatMemory(options)];

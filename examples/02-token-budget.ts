@@ -11,7 +11,9 @@ const history = new RedisChatMessageHistory({
   reducer: new ChatHistoryTokenReducer({ maxTokens: 800, targetTokens: 600, tokenCounter }),
   onEvent: (event) => {
     if (event.type === "reduced") {
-      console.log(`reduced: ${event.before.tokens} tokens in ${event.before.messages} messages -> ${event.after.tokens} in ${event.after.messages}`);
+      console.log(
+        `reduced: ${event.before.tokens} tokens in ${event.before.messages} messages -> ${event.after.tokens} in ${event.after.messages}`,
+      );
     }
   },
 });
@@ -21,12 +23,18 @@ for (let turn = 1; turn <= 6; turn += 1) {
   await history.addMessages([
     new HumanMessage(`Which flights are there on day ${turn}?`),
     new AIMessage({ content: "", tool_calls: [call] }),
-    new ToolMessage({ content: `Flight ${turn}01 at 09:00, ${"seat map, ".repeat(40)}end of list`, tool_call_id: call.id, name: call.name }),
+    new ToolMessage({
+      content: `Flight ${turn}01 at 09:00, ${"seat map, ".repeat(40)}end of list`,
+      tool_call_id: call.id,
+      name: call.name,
+    }),
     new AIMessage(`There is one flight, ${turn}01, at nine in the morning.`),
   ]);
 }
 
 const view = await history.getMessages();
-console.log(`the model sees ${view.length} of ${(await history.getTranscript()).length} messages, beginning with: ${view[0]!.text}`);
+console.log(
+  `the model sees ${view.length} of ${(await history.getTranscript()).length} messages, beginning with: ${view[0]!.text}`,
+);
 await history.clear();
 await history.close();

@@ -4,7 +4,10 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { ChatHistorySummarizationReducer, RedisChatMemory } from "langchain-redis-memory";
 import { chatModel, connection } from "./support/setting.js";
 
-const summarizer = chatModel(["Ann plans a trip: Oslo on Monday, Bergen on Tuesday.", "Ann plans Oslo, Bergen, Tromsø and Bodø; she travels with a dog."]);
+const summarizer = chatModel([
+  "Ann plans a trip: Oslo on Monday, Bergen on Tuesday.",
+  "Ann plans Oslo, Bergen, Tromsø and Bodø; she travels with a dog.",
+]);
 const memory = new RedisChatMemory({
   ...connection(),
   reducer: new ChatHistorySummarizationReducer({ model: summarizer, targetCount: 4, thresholdCount: 2 }),

@@ -1,4 +1,5 @@
-// Every tool run of a session, recorded by a callback handler and kept in Redis beside the messages: same slot, same expiry, bounded.
+// Every tool run of a session, recorded by a callback handler and kept in Redis beside the messages: same slot, same
+// expiry, bounded.
 import { randomUUID } from "node:crypto";
 import { tool } from "@langchain/core/tools";
 import { RedisToolInvocationHistory } from "langchain-redis-memory";
@@ -15,10 +16,17 @@ const weather = tool(
   { name: "weather", description: "The weather in a city.", schema: z.object({ city: z.string() }) },
 );
 
-const log = new RedisToolInvocationHistory({ ...connection(), sessionId: `tools-${randomUUID()}`, sessionTTL: 3600, limit: 100 });
+const log = new RedisToolInvocationHistory({
+  ...connection(),
+  sessionId: `tools-${randomUUID()}`,
+  sessionTTL: 3600,
+  limit: 100,
+});
 const callbacks = [log.callbackHandler()];
 await weather.invoke({ type: "tool_call", id: "call-1", name: "weather", args: { city: "Oslo" } }, { callbacks });
-await weather.invoke({ type: "tool_call", id: "call-2", name: "weather", args: { city: "Atlantis" } }, { callbacks }).catch(() => undefined);
+await weather
+  .invoke({ type: "tool_call", id: "call-2", name: "weather", args: { city: "Atlantis" } }, { callbacks })
+  .catch(() => undefined);
 
 for (const { name, inputs, outputs, status, toolCallId } of await log.toList()) {
   console.log(`${toolCallId}  ${name}(${JSON.stringify(inputs)})  ${status}: ${JSON.stringify(outputs)}`);

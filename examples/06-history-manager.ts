@@ -1,7 +1,14 @@
-// An agent's loop in a window that is too small for it: parallel and failing tools, uploads and sources, on two instances in turns.
+// An agent's loop in a window that is too small for it: parallel and failing tools, uploads and sources, on two
+// instances in turns.
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { HistoryManager, RedisChatMessageHistory, validateConversation, type FittedWindow, type WindowSection } from "langchain-redis-memory";
+import {
+  HistoryManager,
+  RedisChatMessageHistory,
+  validateConversation,
+  type FittedWindow,
+  type WindowSection,
+} from "langchain-redis-memory";
 import { connection } from "./support/setting.js";
 
 const sections: readonly WindowSection[] = ["system", "user", "tools", "uploads", "loop", "history"];
@@ -9,7 +16,11 @@ const shared = connection();
 const sessionId = `travel-${randomUUID()}`;
 const tools = ["search", "book", "map"].map((name) => ({
   type: "function" as const,
-  function: { name, description: `The ${name} tool.`, parameters: { type: "object", properties: { query: { type: "string" } } } },
+  function: {
+    name,
+    description: `The ${name} tool.`,
+    parameters: { type: "object", properties: { query: { type: "string" } } },
+  },
 }));
 
 /** An instance of the application: in production a process of its own. */
@@ -19,9 +30,16 @@ function instance(): { history: RedisChatMessageHistory; manager: HistoryManager
 }
 
 const chunks = (id: string, count: number) =>
-  Array.from({ length: count }, (_, index) => ({ id, chunkId: String(index), text: `Paragraph ${index + 1} of ${id}: `.padEnd(400, "the rules for trips by train and by air; ") }));
+  Array.from({ length: count }, (_, index) => ({
+    id,
+    chunkId: String(index),
+    text: `Paragraph ${index + 1} of ${id}: `.padEnd(400, "the rules for trips by train and by air; "),
+  }));
 const calling = (text: string, ...calls: [id: string, name: string][]) =>
-  new AIMessage({ content: text, tool_calls: calls.map(([id, name]) => ({ type: "tool_call", id, name, args: { query: `${name} for ${id}` } })) });
+  new AIMessage({
+    content: text,
+    tool_calls: calls.map(([id, name]) => ({ type: "tool_call", id, name, args: { query: `${name} for ${id}` } })),
+  });
 
 /** What is asked of the model, and what of it is sent: a row for each call. */
 function printRow(label: string, { messages, outcome }: FittedWindow): void {
@@ -30,7 +48,17 @@ function printRow(label: string, { messages, outcome }: FittedWindow): void {
     return asked === given ? String(given) : `${given} of ${asked}`;
   });
   const problems = validateConversation(messages, { purpose: "model-input" });
-  console.log([label, ...cells, `${outcome.tokens} of ${outcome.limit}`, String(outcome.overBudgetBy), problems.length === 0 ? "yes" : "NO"].map(pad).join(""));
+  console.log(
+    [
+      label,
+      ...cells,
+      `${outcome.tokens} of ${outcome.limit}`,
+      String(outcome.overBudgetBy),
+      problems.length === 0 ? "yes" : "NO",
+    ]
+      .map(pad)
+      .join(""),
+  );
 }
 
 function pad(cell: string, index: number): string {
@@ -38,7 +66,11 @@ function pad(cell: string, index: number): string {
 }
 
 /** Rows for a turn: the model's messages in turn, each followed by what its tools gave. */
-async function play(manager: HistoryManager, question: string, steps: readonly (readonly [AIMessage, ...Parameters<HistoryManager["addToolCallResults"]>[0]])[]) {
+async function play(
+  manager: HistoryManager,
+  question: string,
+  steps: readonly (readonly [AIMessage, ...Parameters<HistoryManager["addToolCallResults"]>[0]])[],
+) {
   for (const [index, [answer, ...results]] of steps.entries()) {
     const window = await manager.getHistoryForModelCall({
       originalUserMessage: question,
@@ -54,7 +86,9 @@ async function play(manager: HistoryManager, question: string, steps: readonly (
 }
 
 function printStored(messages: readonly BaseMessage[]): void {
-  messages.forEach((message) => console.log(`  ${message.getType().padEnd(6)} ${JSON.stringify(message.content).slice(0, 100)}`));
+  messages.forEach((message) =>
+    console.log(`  ${message.getType().padEnd(6)} ${JSON.stringify(message.content).slice(0, 100)}`),
+  );
 }
 
 const [one, two] = [instance(), instance()];
@@ -62,8 +96,18 @@ console.log(["tokens", ...sections, "sent", "over", "valid"].map(pad).join(""));
 
 console.log("Turn 1, instance one: two uploads, three iterations, parallel calls, one of them failing, twelve chunks");
 await one.manager.addUploadedContent([
-  { id: "policy", name: "policy.txt", mimeType: "text/plain", text: "Trips of more than four hours may be by air. ".repeat(60) },
-  { id: "badge", name: "badge.png", mimeType: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==" },
+  {
+    id: "policy",
+    name: "policy.txt",
+    mimeType: "text/plain",
+    text: "Trips of more than four hours may be by air. ".repeat(60),
+  },
+  {
+    id: "badge",
+    name: "badge.png",
+    mimeType: "image/png",
+    data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  },
 ]);
 await play(one.manager, "May I fly to Vienna?", [
   [
@@ -77,7 +121,11 @@ await play(one.manager, "May I fly to Vienna?", [
     { id: "route", name: "map", content: "Ten hours by train. ".repeat(40) },
   ],
   [calling("", ["rest", "search"]), { id: "rest", name: "search", chunks: chunks("hotels", 3) }],
-  [new AIMessage("Yes: the train takes ten hours, and [source1] allows a flight then. [source10] names a hotel.\n\nAsk next: What will it cost?")],
+  [
+    new AIMessage(
+      "Yes: the train takes ten hours, and [source1] allows a flight then. [source10] names a hotel.\n\nAsk next: What will it cost?",
+    ),
+  ],
 ]);
 await one.manager.commit();
 
@@ -95,7 +143,13 @@ await one.manager.commit();
 console.log("\nStored, each turn in one write:");
 printStored(await one.history.getTranscript());
 console.log("\nSources by number, on instance two:");
-await two.manager.getHistoryForModelCall({ originalUserMessage: "?", renderedUserMessage: "?", renderedSystemMessage: "" });
-two.manager.references.toList().forEach(({ sourceNumber, chunk }) => console.log(`  [source${sourceNumber}] ${chunk.id}_${chunk.chunkId}`));
+await two.manager.getHistoryForModelCall({
+  originalUserMessage: "?",
+  renderedUserMessage: "?",
+  renderedSystemMessage: "",
+});
+two.manager.references
+  .toList()
+  .forEach(({ sourceNumber, chunk }) => console.log(`  [source${sourceNumber}] ${chunk.id}_${chunk.chunkId}`));
 await two.history.clear();
 await Promise.all([one.history.close(), two.history.close()]);

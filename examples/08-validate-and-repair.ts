@@ -11,7 +11,10 @@ const broken = [
   new ToolMessage({ content: "in Rome", tool_call_id: "call_0", name: "lookup" }), // its call was trimmed away
 ];
 
-for (const { rule, severity, index, message } of validateConversation(broken, { profile: "anthropic", purpose: "model-input" })) {
+for (const { rule, severity, index, message } of validateConversation(broken, {
+  profile: "anthropic",
+  purpose: "model-input",
+})) {
   console.log(`${rule} ${severity} at ${index}: ${message}`);
 }
 
@@ -20,5 +23,7 @@ console.log("\nrepairs:");
 repairs.forEach(({ rule, index, action, message }) => console.log(`  ${rule} ${action} at ${index}: ${message}`));
 console.log("\nwhat is sent:");
 messages.forEach((message) => console.log(`  ${message.getType().padEnd(5)} ${message.text || "(tool calls)"}`));
-const errors = validateConversation(messages, { profile: "anthropic", purpose: "model-input" }).filter(({ severity }) => severity === "error");
+const errors = validateConversation(messages, { profile: "anthropic", purpose: "model-input" }).filter(
+  ({ severity }) => severity === "error",
+);
 console.log(`\nerrors left: ${errors.length}`);

@@ -1,4 +1,5 @@
-// Types file by file, by the compiler; code in a few files per module system, because to import two hundred small ones takes long.
+// Types file by file, by the compiler; code in a few files per module system, because to import two hundred small ones
+// takes long.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -28,7 +29,10 @@ const bundle = await rollup({
 for (const name of readdirSync(compiled, { recursive: true }).filter((file) => /\.js(\.map)?$/.test(file))) {
   rmSync(join(compiled, name));
 }
-for (const [format, folder] of [["es", "esm"], ["cjs", "cjs"]]) {
+for (const [format, folder] of [
+  ["es", "esm"],
+  ["cjs", "cjs"],
+]) {
   await bundle.write({
     format,
     dir: join(dist, folder),

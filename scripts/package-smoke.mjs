@@ -1,4 +1,5 @@
-// Checks the package as users get it: packed, installed into an empty folder, imported, required, type-checked, and used by the examples.
+// Checks the package as users get it: packed, installed into an empty folder, imported, required, type-checked, and
+// used by the examples.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +14,10 @@ const packages = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"
 const ownName = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
 const expectedFiles = /^(dist\/.+|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/;
 const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE"];
-/** What a user's bundle may hold of this package, minified, where it uses one of its smallest exports. The whole is ten times that. */
+/**
+ * What a user's bundle may hold of this package, minified, where it uses one of its smallest exports. The whole is ten
+ * times that.
+ */
 const bytesOfOneExport = 20_000;
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
@@ -46,9 +50,14 @@ function main() {
   checkExamples(tarball);
 }
 
-/** Packs and returns the tarball's path; complains about files that do not belong in it, and about those that are missing. */
+/**
+ * Packs and returns the tarball's path; complains about files that do not belong in it, and about those that are
+ * missing.
+ */
 function pack() {
-  const [{ filename, files }] = JSON.parse(run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], root));
+  const [{ filename, files }] = JSON.parse(
+    run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], root),
+  );
   const paths = files.map(({ path }) => path);
   const problems = [
     ...paths.filter((path) => !expectedFiles.test(path)).map((path) => `${path} does not belong in the package`),
@@ -89,7 +98,9 @@ function checkBundle() {
     const { outputFiles } = buildSync({ stdin: { contents, resolveDir: join(folder, "ioredis") }, ...options });
     const { length } = outputFiles[0].contents;
     if (length > bytesOfOneExport) {
-      throw new Error(`${length} bytes of the package are in a bundle that uses one reducer; see scripts/mark-pure.mjs.`);
+      throw new Error(
+        `${length} bytes of the package are in a bundle that uses one reducer; see scripts/mark-pure.mjs.`,
+      );
     }
   });
 }
@@ -100,7 +111,16 @@ function typeCheck(place, files) {
     cpSync(join(place, file), join(place, `${basename(file, extname(file))}.mts`));
     cpSync(join(place, file), join(place, `${basename(file, extname(file))}.cts`));
   }
-  const shared = ["--noEmit", "--strict", "--target", "es2022", "--typeRoots", join(root, "node_modules", "@types"), "--types", "node"];
+  const shared = [
+    "--noEmit",
+    "--strict",
+    "--target",
+    "es2022",
+    "--typeRoots",
+    join(root, "node_modules", "@types"),
+    "--types",
+    "node",
+  ];
   const named = (extension) => files.map((file) => `${basename(file, extname(file))}${extension}`);
   runTool("tsc", [...shared, "--module", "nodenext", ...named(".mts"), ...named(".cts")], place);
   runTool("tsc", [...shared, "--module", "esnext", "--moduleResolution", "bundler", ...files], place);
@@ -108,13 +128,22 @@ function typeCheck(place, files) {
 
 /** Runs every example against the installed package, with the other packages that the examples import. */
 function checkExamples(tarball) {
-  const files = existsSync(examples) ? readdirSync(examples).filter((name) => /^\d\d-.+\.ts$/.test(name)).sort() : [];
+  const files = existsSync(examples)
+    ? readdirSync(examples)
+        .filter((name) => /^\d\d-.+\.ts$/.test(name))
+        .sort()
+    : [];
   if (files.length === 0) {
     return;
   }
   const place = join(folder, "with-examples");
   const installed = check("install with what the examples import", () => {
-    install(place, [tarball, ...new Set(["@langchain/core", "ioredis", ...importedByExamples()])].map((name) => (name === tarball ? name : locked(name))));
+    install(
+      place,
+      [tarball, ...new Set(["@langchain/core", "ioredis", ...importedByExamples()])].map((name) =>
+        name === tarball ? name : locked(name),
+      ),
+    );
     cpSync(examples, join(place, "examples"), { recursive: true });
     return true;
   });
@@ -126,13 +155,16 @@ function checkExamples(tarball) {
 function importedByExamples() {
   const files = readdirSync(examples, { recursive: true }).filter((name) => name.endsWith(".ts"));
   const specifiers = files.flatMap((name) =>
-    [...readFileSync(join(examples, name), "utf8").matchAll(/(?:\bfrom|\bimport\(?)\s*"([^".][^"]*)"/g)].map((match) => match[1]),
+    [...readFileSync(join(examples, name), "utf8").matchAll(/(?:\bfrom|\bimport\(?)\s*"([^".][^"]*)"/g)].map(
+      (match) => match[1],
+    ),
   );
   const names = specifiers
     .filter((name) => !name.startsWith("node:"))
     .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"))
     .filter((name) => name !== ownName);
-  // The newest LangGraph wants a newer core than the one in the lockfile; left to itself, npm looks for a way out for many minutes.
+  // The newest LangGraph wants a newer core than the one in the lockfile; left to itself, npm looks for a way out for
+  // many minutes.
   return names.includes("langchain") ? [...names, "@langchain/langgraph", "@langchain/langgraph-checkpoint"] : names;
 }
 
@@ -154,8 +186,16 @@ function runTool(name, args, cwd = folder) {
 
 function run(command, args, cwd) {
   // Nothing of an npm that started this script may leak into the npm that it starts.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name)));
-  return execFileSync(command, args, { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 });
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name)),
+  );
+  return execFileSync(command, args, {
+    cwd,
+    env,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 300_000,
+  });
 }
 
 function check(title, work) {

@@ -37,7 +37,9 @@ export class MemoryError extends Error {
   }
 }
 
-/** An option, argument or combination of them that cannot be used; `option` names it. Thrown before any work is done. */
+/**
+ * An option, argument or combination of them that cannot be used; `option` names it. Thrown before any work is done.
+ */
 export class ConfigurationError extends MemoryError {
   protected static override readonly brandName = "ConfigurationError";
   override readonly [brand] = ["MemoryError", "ConfigurationError"];
@@ -66,8 +68,8 @@ export type StoreErrorCode =
 /**
  * Redis refused, failed, or did not answer in time.
  *
- * After `timeout` and `unavailable` the outcome of a write is unknown; the same call with the same messages (or the same
- * `turnId`) is safe, because writes are idempotent by message id.
+ * After `timeout` and `unavailable` the outcome of a write is unknown; the same call with the same messages (or the
+ * same `turnId`) is safe, because writes are idempotent by message id.
  */
 export class StoreError extends MemoryError {
   protected static override readonly brandName = "StoreError";
@@ -90,8 +92,8 @@ export class StoreError extends MemoryError {
 /**
  * The session is not what the caller expected; nothing was written.
  *
- * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext` says.
- * `epoch`: the session was cleared, or expired and began anew. `stale`: another writer changed the view first.
+ * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
+ * says. `epoch`: the session was cleared, or expired and began anew. `stale`: another writer changed the view first.
  * `unknown_message`: no message of this id is stored.
  */
 export class ConflictError extends MemoryError {
@@ -109,7 +111,10 @@ export class ConflictError extends MemoryError {
   }
 }
 
-/** A message that cannot be stored, or a stored record that cannot be read; `position` is its place in the log, where known. */
+/**
+ * A message that cannot be stored, or a stored record that cannot be read; `position` is its place in the log, where
+ * known.
+ */
 export class RecordError extends MemoryError {
   protected static override readonly brandName = "RecordError";
   override readonly [brand] = ["MemoryError", "RecordError"];

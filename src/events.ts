@@ -1,6 +1,6 @@
 /**
- * What the package reports beside results and errors: one object per event, told apart by `type`. Events name sessions, positions and
- * ids, never message text. A handler that throws is ignored: telling must not break doing.
+ * What the package reports beside results and errors: one object per event, told apart by `type`. Events name sessions,
+ * positions and ids, never message text. A handler that throws is ignored: telling must not break doing.
  *
  * - `command`: one round trip to Redis was made (also when it failed).
  * - `record_skipped`: a stored record could not be read and was left out of the result.
@@ -12,10 +12,20 @@
  */
 export type MemoryEvent =
   | { readonly type: "command"; readonly sessionId: string; readonly operation: string; readonly milliseconds: number }
-  | { readonly type: "record_skipped"; readonly sessionId: string; readonly position: number | undefined; readonly error: Error }
+  | {
+      readonly type: "record_skipped";
+      readonly sessionId: string;
+      readonly position: number | undefined;
+      readonly error: Error;
+    }
   | { readonly type: "damaged"; readonly sessionId: string; readonly operation: string }
   | { readonly type: "conflict_kept"; readonly sessionId: string; readonly messageId: string }
-  | { readonly type: "tool_result_hidden"; readonly sessionId: string; readonly messageId: string | undefined; readonly toolCallId: string }
+  | {
+      readonly type: "tool_result_hidden";
+      readonly sessionId: string;
+      readonly messageId: string | undefined;
+      readonly toolCallId: string;
+    }
   | {
       readonly type: "reduced";
       readonly sessionId: string;

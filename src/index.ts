@@ -58,7 +58,11 @@ export { approximateCounter, type ApproximateCounterOptions } from "./tokens/cou
 export { modelCounter, type CountingModel } from "./tokens/counters/model-counter.js";
 export { countMessages } from "./tokens/count-messages.js";
 export type { EncodingName } from "./tokens/encoder/encodings.js";
-export { tiktokenCounter, type TiktokenCounter, type TiktokenCounterOptions } from "./tokens/counters/tiktoken-counter.js";
+export {
+  tiktokenCounter,
+  type TiktokenCounter,
+  type TiktokenCounterOptions,
+} from "./tokens/counters/tiktoken-counter.js";
 export type { TokenCounter } from "./tokens/token-counter.js";
 
 export type { SystemMessages } from "./conversation/sections.js";
@@ -73,10 +77,19 @@ export {
 export type { SummaryModel } from "./reducers/summary/summarizer.js";
 export type { SummaryRole } from "./reducers/summary/summary-message.js";
 export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
-export { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "./reducers/summary/summarization-reducer.js";
+export {
+  ChatHistorySummarizationReducer,
+  type ChatHistorySummarizationReducerOptions,
+} from "./reducers/summary/summarization-reducer.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "./reducers/token-reducer.js";
-export { ChatHistoryToolResultReducer, type ChatHistoryToolResultReducerOptions } from "./reducers/tool-result-reducer.js";
-export { ChatHistoryTruncationReducer, type ChatHistoryTruncationReducerOptions } from "./reducers/truncation-reducer.js";
+export {
+  ChatHistoryToolResultReducer,
+  type ChatHistoryToolResultReducerOptions,
+} from "./reducers/tool-result-reducer.js";
+export {
+  ChatHistoryTruncationReducer,
+  type ChatHistoryTruncationReducerOptions,
+} from "./reducers/truncation-reducer.js";
 export { pipeReducers } from "./reducers/pipe-reducers.js";
 
 export {
@@ -105,8 +118,16 @@ export type {
   OpenAIRequestMessage,
 } from "./openai/openai-message.js";
 export type { SimulatedCall } from "./openai/simulated-calls.js";
-export { RedisToolInvocationHistory, type RedisToolInvocationHistoryOptions } from "./openai/tool-log/redis-tool-invocation-history.js";
-export type { NewToolInvocation, ToolInvocation, ToolInvocationFilter, ToolStatus } from "./openai/tool-log/tool-invocation.js";
+export {
+  RedisToolInvocationHistory,
+  type RedisToolInvocationHistoryOptions,
+} from "./openai/tool-log/redis-tool-invocation-history.js";
+export type {
+  NewToolInvocation,
+  ToolInvocation,
+  ToolInvocationFilter,
+  ToolStatus,
+} from "./openai/tool-log/tool-invocation.js";
 export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "./openai/tool-log/tool-invocation-history.js";
 
 export * from "./history-manager/index.js";

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { ConfigurationError } from "./errors.js";
 
 /**
- * What `build` gives, built at the first call and kept. Schemas take longer to build than all else that an import of this package runs, and
- * most programs use few of them.
+ * What `build` gives, built at the first call and kept. Schemas take longer to build than all else that an import of
+ * this package runs, and most programs use few of them.
  */
 export function lazy<T extends object>(build: () => T): () => T {
   let built: T | undefined;
@@ -20,7 +20,10 @@ export const positiveInteger = z.int("must be a positive integer").min(1, "must 
 export const nonNegativeInteger = z.int("must be an integer of 0 or more").min(0, "must be an integer of 0 or more");
 
 /** A share between 0 and 1, both included. */
-export const fraction = z.number("must be a number from 0 to 1").min(0, "must be a number from 0 to 1").max(1, "must be a number from 0 to 1");
+export const fraction = z
+  .number("must be a number from 0 to 1")
+  .min(0, "must be a number from 0 to 1")
+  .max(1, "must be a number from 0 to 1");
 
 /** Any text. */
 export const anyText = lazy(() => z.string("must be a string"));
@@ -31,7 +34,10 @@ export const nonEmptyText = lazy(() => z.string("must be a non-empty string").mi
 /** Any function; what it takes and returns is the type's business. */
 export const anyFunction = <T>() => z.custom<T>((value) => typeof value === "function", "must be a function");
 
-/** An object with the named methods: how instances are recognized, since classes may come from another copy of a package. */
+/**
+ * An object with the named methods: how instances are recognized, since classes may come from another copy of a
+ * package.
+ */
 export const objectWith = <T>(methods: readonly string[], description: string) =>
   z.custom<T>(
     (value) =>
@@ -63,7 +69,9 @@ export function parseOptions<S extends z.ZodType>(owner: string, schema: S, opti
 
 /** The options without those that are undefined, which would hide a default. */
 export function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 }
 
 function checked<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.ZodSafeParseResult<z.output<S>> {

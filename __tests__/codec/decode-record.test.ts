@@ -20,7 +20,14 @@ const stored = (message: BaseMessage): string => JSON.stringify(message.toDict()
 describe("a record that LangChain for JavaScript wrote", () => {
   it.each<[string, BaseMessage]>([
     ["human", new HumanMessage({ content: "hi", id: "1", name: "Bo" })],
-    ["ai", new AIMessage({ content: [{ type: "text", text: "x" }], tool_calls: [{ id: "c", name: "n", args: { q: 1 } }], usage_metadata: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } })],
+    [
+      "ai",
+      new AIMessage({
+        content: [{ type: "text", text: "x" }],
+        tool_calls: [{ id: "c", name: "n", args: { q: 1 } }],
+        usage_metadata: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+      }),
+    ],
     ["system", new SystemMessage("x")],
     ["tool", new ToolMessage({ content: "x", tool_call_id: "c", artifact: { a: [1] }, status: "success", name: "n" })],
     ["generic", new ChatMessage("x", "moderator")],
@@ -52,14 +59,23 @@ describe("a record that LangChain for JavaScript wrote", () => {
 
   it("from the first releases is read by type, role and text", () => {
     expect(decode({ type: "human", role: undefined, text: "hi" })).toMatchObject({ content: "hi", type: "human" });
-    expect(decode({ type: "generic", role: "moderator", text: "hi" })).toMatchObject({ content: "hi", role: "moderator" });
+    expect(decode({ type: "generic", role: "moderator", text: "hi" })).toMatchObject({
+      content: "hi",
+      role: "moderator",
+    });
   });
 
   it("from before calls were parsed has them parsed, the unreadable ones apart", () => {
     const warn = jest.spyOn(console, "warn");
     const call = (id: string, text: string) => ({ id, type: "function", function: { name: "n", arguments: text } });
-    const message = decode({ type: "ai", data: { content: "", additional_kwargs: { tool_calls: [call("a", '{"q":1}'), call("b", "{")] } } });
-    expect(message).toMatchObject({ tool_calls: [{ id: "a", name: "n", args: { q: 1 } }], invalid_tool_calls: [{ id: "b", args: "{" }] });
+    const message = decode({
+      type: "ai",
+      data: { content: "", additional_kwargs: { tool_calls: [call("a", '{"q":1}'), call("b", "{")] } },
+    });
+    expect(message).toMatchObject({
+      tool_calls: [{ id: "a", name: "n", args: { q: 1 } }],
+      invalid_tool_calls: [{ id: "b", args: "{" }],
+    });
     expect(warn).not.toHaveBeenCalled();
     warn.mockRestore();
   });
@@ -68,9 +84,22 @@ describe("a record that LangChain for JavaScript wrote", () => {
 describe("a record that LangChain for Python wrote", () => {
   it("has null read as missing", () => {
     const call = { name: "n", args: { q: null }, id: null, type: "tool_call" };
-    const data = { content: "x", additional_kwargs: {}, response_metadata: {}, type: "ai", name: null, id: null, example: false, tool_calls: [call], invalid_tool_calls: [], usage_metadata: null };
+    const data = {
+      content: "x",
+      additional_kwargs: {},
+      response_metadata: {},
+      type: "ai",
+      name: null,
+      id: null,
+      example: false,
+      tool_calls: [call],
+      invalid_tool_calls: [],
+      usage_metadata: null,
+    };
     const message = decode({ type: "ai", data }) as AIMessage;
-    expect(publicFields(message)).toEqual(publicFields(new AIMessage({ content: "x", tool_calls: [{ name: "n", args: { q: null }, type: "tool_call" }] })));
+    expect(publicFields(message)).toEqual(
+      publicFields(new AIMessage({ content: "x", tool_calls: [{ name: "n", args: { q: null }, type: "tool_call" }] })),
+    );
     expect(message.tool_calls![0]).not.toHaveProperty("id");
   });
 
@@ -90,7 +119,10 @@ describe("a record that LangChain for Python wrote", () => {
 
 describe("a developer message", () => {
   it("is a system message that says so", () => {
-    expect(decode({ type: "developer", data: { content: "x" } })).toMatchObject({ type: "system", additional_kwargs: { __openai_role__: "developer" } });
+    expect(decode({ type: "developer", data: { content: "x" } })).toMatchObject({
+      type: "system",
+      additional_kwargs: { __openai_role__: "developer" },
+    });
   });
 });
 
@@ -112,26 +144,48 @@ describe("a record that cannot be read", () => {
     ["with calls that are no list", '{"type":"ai","data":{"content":"","tool_calls":"secret"}}'],
     ["of a tool without its call", '{"type":"tool","data":{"content":"secret"}}'],
     ["of a role without its role", '{"type":"generic","data":{"content":"secret"}}'],
-    ["with an unknown tag", '{"type":"human","data":{"content":"","additional_kwargs":{"$lcmem":["Secret"]}},"meta":{"v":1}}'],
-    ["with a big integer that is none", '{"type":"human","data":{"content":"","additional_kwargs":{"$lcmem":["BigInt","secret"]}},"meta":{"v":1}}'],
-    ["with bytes that are no floats", '{"type":"human","data":{"content":"","additional_kwargs":{"a":{"$lcmem":["Float64Array","AAA="]}}},"meta":{"v":1}}'],
-    ["with tags nested too deeply", `{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":{"$lcmem":["Set",[${deep(100_000)}]]}},"meta":{"v":1}}`],
+    [
+      "with an unknown tag",
+      '{"type":"human","data":{"content":"","additional_kwargs":{"$lcmem":["Secret"]}},"meta":{"v":1}}',
+    ],
+    [
+      "with a big integer that is none",
+      '{"type":"human","data":{"content":"","additional_kwargs":{"$lcmem":["BigInt","secret"]}},"meta":{"v":1}}',
+    ],
+    [
+      "with bytes that are no floats",
+      '{"type":"human","data":{"content":"","additional_kwargs":{"a":{"$lcmem":["Float64Array","AAA="]}}},"meta":{"v":1}}',
+    ],
+    [
+      "with tags nested too deeply",
+      `{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":{"$lcmem":["Set",[${deep(100_000)}]]}},"meta":{"v":1}}`,
+    ],
     ["with a version that is no number", '{"type":"human","data":{"content":"secret"},"meta":{"v":"1"}}'],
   ])("because it is %s says where, and not what it holds", (_, record) => {
     const error = errorOf(record, 41);
-    expect(error).toMatchObject({ code: "corrupt", position: 41, message: expect.stringContaining("at position 41") as string });
+    expect(error).toMatchObject({
+      code: "corrupt",
+      position: 41,
+      message: expect.stringContaining("at position 41") as string,
+    });
     expect(`${error.message} ${String(error.cause)}`).not.toContain("secret");
   });
 
   it("because it is newer says which version it has", () => {
-    expect(errorOf('{"type":"human","data":{},"meta":{"v":2}}', 5)).toMatchObject({ code: "unsupported_version", position: 5, message: expect.stringContaining("version 2") as string });
+    expect(errorOf('{"type":"human","data":{},"meta":{"v":2}}', 5)).toMatchObject({
+      code: "unsupported_version",
+      position: 5,
+      message: expect.stringContaining("version 2") as string,
+    });
   });
 
   it("because it is nested without end does not take the process along", () => {
     const record = `{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":${deep(200_000)}},"meta":{"v":1}}`;
     const { message } = decodeRecord(record);
     expect(() => digestMessage(message)).toThrow(RecordError);
-    expect(errorOf(`{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":${deep(200_000)}}}`)).toMatchObject({ code: "corrupt" });
+    expect(
+      errorOf(`{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":${deep(200_000)}}}`),
+    ).toMatchObject({ code: "corrupt" });
   });
 
   function errorOf(record: string, position?: number): RecordError {
@@ -147,7 +201,8 @@ describe("a record that cannot be read", () => {
 
 describe("an odd record that can be read", () => {
   it("has a key __proto__ as data and changes no prototype", () => {
-    const record = '{"type":"human","data":{"content":"x","__proto__":{"polluted":1},"additional_kwargs":{"__proto__":{"polluted":1}}}}';
+    const record =
+      '{"type":"human","data":{"content":"x","__proto__":{"polluted":1},"additional_kwargs":{"__proto__":{"polluted":1}}}}';
     for (const text of [record, `${record.slice(0, -1)},"meta":{"v":1}}`]) {
       const { message } = decodeRecord(text);
       expect(Object.keys(message.additional_kwargs)).toEqual(["__proto__"]);
@@ -162,7 +217,10 @@ describe("an odd record that can be read", () => {
   });
 
   it("has an id that is no text read as none", () => {
-    expect(decodeRecord('{"type":"human","data":{"content":"x","id":7}}')).toMatchObject({ id: undefined, message: { id: undefined } });
+    expect(decodeRecord('{"type":"human","data":{"content":"x","id":7}}')).toMatchObject({
+      id: undefined,
+      message: { id: undefined },
+    });
     expect(decodeRecord('{"type":"human","data":{"content":"x","id":""}}').id).toBeUndefined();
   });
 });
@@ -176,7 +234,9 @@ describe("a stored message that was parsed already", () => {
   });
 
   it("is refused with its position where it is none", () => {
-    expect(() => reviveMessage(undefined, 3)).toThrow(expect.objectContaining({ code: "corrupt", position: 3 }) as Error);
+    expect(() => reviveMessage(undefined, 3)).toThrow(
+      expect.objectContaining({ code: "corrupt", position: 3 }) as Error,
+    );
   });
 });
 
@@ -189,12 +249,18 @@ describe("identifyRecord", () => {
   it("gives a record of another maker its id, or one that depends on its text alone", () => {
     expect(identifyRecord(stored(human("hi", "own")))?.id).toBe("own");
     const first = identifyRecord(stored(human("hi")));
-    expect(first).toEqual({ id: expect.stringMatching(/^record:[\w-]{14}$/) as string, digest: digestMessage(human("hi")) });
+    expect(first).toEqual({
+      id: expect.stringMatching(/^record:[\w-]{14}$/) as string,
+      digest: digestMessage(human("hi")),
+    });
     expect(identifyRecord(stored(human("hi")))).toEqual(first);
     expect(identifyRecord(stored(human("ho")))?.id).not.toBe(first?.id);
   });
 
   it("gives nothing for what cannot be read", () => {
-    expect([identifyRecord("{"), identifyRecord('{"type":"human","data":{"content":"x"},"meta":{"v":9}}')]).toEqual([undefined, undefined]);
+    expect([identifyRecord("{"), identifyRecord('{"type":"human","data":{"content":"x"},"meta":{"v":9}}')]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });

@@ -18,10 +18,18 @@ import { RecordError } from "../../src/errors.js";
 import { aiCalls, human, tool } from "../support/messages.js";
 import { publicFields } from "../support/public-fields.js";
 
-const roundTrip = (message: BaseMessage): BaseMessage => decodeRecord(encodeMessage(message, { id: message.id ?? "m1" }).record).message;
+const roundTrip = (message: BaseMessage): BaseMessage =>
+  decodeRecord(encodeMessage(message, { id: message.id ?? "m1" }).record).message;
 
 const rich: BaseMessage[] = [
-  new HumanMessage({ content: [{ type: "text", text: "Was ist das?" }, { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }], id: "h1", name: "Bo" }),
+  new HumanMessage({
+    content: [
+      { type: "text", text: "Was ist das?" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } },
+    ],
+    id: "h1",
+    name: "Bo",
+  }),
   new SystemMessage({ content: "Be brief.", id: "s1", additional_kwargs: { __openai_role__: "developer" } }),
   new AIMessage({
     content: "",
@@ -33,7 +41,15 @@ const rich: BaseMessage[] = [
     response_metadata: { model_name: "m", finish_reason: "tool_calls" },
     additional_kwargs: { refusal: null },
   }),
-  new ToolMessage({ content: "42", id: "t1", tool_call_id: "c1", name: "search", artifact: { rows: [[1, 2]] }, status: "error", metadata: { ms: 3 } }),
+  new ToolMessage({
+    content: "42",
+    id: "t1",
+    tool_call_id: "c1",
+    name: "search",
+    artifact: { rows: [[1, 2]] },
+    status: "error",
+    metadata: { ms: 3 },
+  }),
   new ChatMessage({ content: "hm", id: "g1", role: "moderator" }),
   new FunctionMessage({ content: "ok", id: "f1", name: "legacy" }),
 ];
@@ -54,22 +70,30 @@ describe("a record", () => {
     expect(digest).toBe(encodeMessage(human("hi"), { id: "m2" }).digest);
   });
 
-  it.each(rich.map((message) => [message.getType(), message] as const))("of type %s brings back every field and the class", (_, message) => {
-    const decoded = roundTrip(message);
-    expect(publicFields(decoded)).toStrictEqual(publicFields(message));
-    expect(decoded).toEqual(message);
-    expect(decoded.constructor).toBe(message.constructor);
-    expect(decoded.contentBlocks).toEqual(message.contentBlocks);
-    expect(JSON.parse(JSON.stringify(decoded))).toEqual(JSON.parse(JSON.stringify(message)));
-  });
+  it.each(rich.map((message) => [message.getType(), message] as const))(
+    "of type %s brings back every field and the class",
+    (_, message) => {
+      const decoded = roundTrip(message);
+      expect(publicFields(decoded)).toStrictEqual(publicFields(message));
+      expect(decoded).toEqual(message);
+      expect(decoded.constructor).toBe(message.constructor);
+      expect(decoded.contentBlocks).toEqual(message.contentBlocks);
+      expect(JSON.parse(JSON.stringify(decoded))).toEqual(JSON.parse(JSON.stringify(message)));
+    },
+  );
 
   it("is read by LangChain's own reader", () => {
-    const stored = rich.map((message) => JSON.parse(encodeMessage(message, { id: message.id! }).record) as StoredMessage);
+    const stored = rich.map(
+      (message) => JSON.parse(encodeMessage(message, { id: message.id! }).record) as StoredMessage,
+    );
     expect(mapStoredMessagesToChatMessages(stored).map(publicFields)).toEqual(rich.map(publicFields));
   });
 
   it("keeps the order of keys in arguments and content, which prompt caches depend on", () => {
-    const message = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "n", args: { z: 1, a: { y: 1, b: 2 } } }] });
+    const message = new AIMessage({
+      content: "",
+      tool_calls: [{ id: "c", name: "n", args: { z: 1, a: { y: 1, b: 2 } } }],
+    });
     expect(JSON.stringify((roundTrip(message) as AIMessage).tool_calls![0]!.args)).toBe('{"z":1,"a":{"y":1,"b":2}}');
   });
 });
@@ -97,8 +121,25 @@ describe("a message as it is now", () => {
   });
 
   it.each([
-    ["ai", new AIMessage({ contentBlocks: [{ type: "reasoning", reasoning: "hm" }, { type: "text", text: "x" }], tool_calls: [{ id: "c", name: "n", args: {} }] })],
-    ["human", new HumanMessage({ contentBlocks: [{ type: "text", text: "x" }, { type: "image", url: "https://example.com/a.png" }] })],
+    [
+      "ai",
+      new AIMessage({
+        contentBlocks: [
+          { type: "reasoning", reasoning: "hm" },
+          { type: "text", text: "x" },
+        ],
+        tool_calls: [{ id: "c", name: "n", args: {} }],
+      }),
+    ],
+    [
+      "human",
+      new HumanMessage({
+        contentBlocks: [
+          { type: "text", text: "x" },
+          { type: "image", url: "https://example.com/a.png" },
+        ],
+      }),
+    ],
     ["tool", new ToolMessage({ contentBlocks: [{ type: "text", text: "x" }], tool_call_id: "c" } as never)],
   ])("made from contentBlocks (%s) gives the same content and content blocks", (_, message: BaseMessage) => {
     const decoded = roundTrip(message);
@@ -110,14 +151,22 @@ describe("a message as it is now", () => {
 
   it("that is a chunk becomes the whole message, with its calls and usage and without its pieces of calls", () => {
     const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
-    const chunk = new AIMessageChunk({ content: "a", tool_call_chunks: [{ id: "c", name: "n", args: '{"q":', index: 0 }] }).concat(
+    const chunk = new AIMessageChunk({
+      content: "a",
+      tool_call_chunks: [{ id: "c", name: "n", args: '{"q":', index: 0 }],
+    }).concat(
       new AIMessageChunk({ content: "b", tool_call_chunks: [{ args: "1}", index: 0 }], usage_metadata: usage }),
     );
     const { record } = encodeMessage(chunk, { id: "m1" });
     const { message } = decodeRecord(record);
     expect(record).not.toContain("tool_call_chunks");
     expect(message.constructor).toBe(AIMessage);
-    expect(message).toMatchObject({ content: "ab", tool_calls: [{ id: "c", name: "n", args: { q: 1 } }], invalid_tool_calls: [], usage_metadata: usage });
+    expect(message).toMatchObject({
+      content: "ab",
+      tool_calls: [{ id: "c", name: "n", args: { q: 1 } }],
+      invalid_tool_calls: [],
+      usage_metadata: usage,
+    });
     expect(roundTrip(new HumanMessageChunk("x")).constructor).toBe(HumanMessage);
     expect(roundTrip(new ToolMessageChunk({ content: "x", tool_call_id: "c" })).constructor).toBe(ToolMessage);
   });
@@ -131,12 +180,19 @@ describe("a message as it is now", () => {
 
   it("is read without a warning where raw calls stand beside no parsed ones, and they stay unparsed", () => {
     const warn = jest.spyOn(console, "warn").mockImplementation(() => undefined);
-    const message = new AIMessage({ content: "", tool_calls: [], additional_kwargs: { tool_calls: [{ id: "c", type: "function", function: { name: "n", arguments: "{}" } }] } });
+    const message = new AIMessage({
+      content: "",
+      tool_calls: [],
+      additional_kwargs: { tool_calls: [{ id: "c", type: "function", function: { name: "n", arguments: "{}" } }] },
+    });
     warn.mockClear();
     const { record } = encodeMessage(message, { id: "m1" });
     expect(publicFields(decodeRecord(record).message)).toStrictEqual({ ...publicFields(message), id: "m1" });
     expect(warn).not.toHaveBeenCalled();
-    expect(publicFields(mapStoredMessagesToChatMessages([JSON.parse(record) as StoredMessage])[0]!)).toEqual({ ...publicFields(message), id: "m1" });
+    expect(publicFields(mapStoredMessagesToChatMessages([JSON.parse(record) as StoredMessage])[0]!)).toEqual({
+      ...publicFields(message),
+      id: "m1",
+    });
     warn.mockRestore();
   });
 
@@ -168,7 +224,13 @@ describe("values that JSON cannot hold", () => {
     ["numbers that are none", [NaN, Infinity, -Infinity, -0]],
     ["undefined in an array", [1, undefined, 3]],
     ["null", null],
-    ["a map and a set", new Map<unknown, unknown>([["a", new Set([1, new Date(0)])], [{ b: 1 }, 2n]])],
+    [
+      "a map and a set",
+      new Map<unknown, unknown>([
+        ["a", new Set([1, new Date(0)])],
+        [{ b: 1 }, 2n],
+      ]),
+    ],
     ["an error", new Error("no", { cause: new Error("why") })],
     ["a key that looks like a tag", { $lcmem: ["Date", "2026"], other: { $lcmem: 1n } }],
     ["a nested tag look-alike", { $lcmem: ["Object", { $lcmem: ["Undefined"] }] }],
@@ -186,7 +248,11 @@ describe("values that JSON cannot hold", () => {
   });
 
   it("come back as an invalid date, and as an error of the same name", () => {
-    const message = new ToolMessage({ content: "x", tool_call_id: "c", artifact: [new Date(NaN), new TypeError("no")] });
+    const message = new ToolMessage({
+      content: "x",
+      tool_call_id: "c",
+      artifact: [new Date(NaN), new TypeError("no")],
+    });
     const [date, error] = (roundTrip(message) as ToolMessage).artifact as [Date, Error];
     expect(date.getTime()).toBeNaN();
     expect([error.name, error.message, String(error)]).toEqual(["TypeError", "no", "TypeError: no"]);
@@ -199,14 +265,22 @@ describe("values that JSON cannot hold", () => {
 
   it("come back from arguments of calls and from content blocks", () => {
     const args = { since: new Date(5), none: [NaN] };
-    const message = new AIMessage({ content: [{ type: "image", data: new Uint8Array([1]) }] as never, tool_calls: [{ id: "c", name: "n", args }] });
+    const message = new AIMessage({
+      content: [{ type: "image", data: new Uint8Array([1]) }] as never,
+      tool_calls: [{ id: "c", name: "n", args }],
+    });
     expect(publicFields(roundTrip(message))).toStrictEqual({ ...publicFields(message), id: "m1" });
   });
 
   it("become what JSON makes of them where they are instances of other classes", () => {
     const artifact = [new Row(7), new URL("https://example.com/a"), new String("boxed"), human("nested", "n1")];
     const decoded = roundTrip(new ToolMessage({ content: "x", tool_call_id: "c", artifact })) as ToolMessage;
-    expect(decoded.artifact).toEqual([{ id: 7 }, "https://example.com/a", "boxed", JSON.parse(JSON.stringify(human("nested", "n1")))]);
+    expect(decoded.artifact).toEqual([
+      { id: 7 },
+      "https://example.com/a",
+      "boxed",
+      JSON.parse(JSON.stringify(human("nested", "n1"))),
+    ]);
   });
 
   it("leave out properties that are undefined, also where nothing else is there", () => {
@@ -236,7 +310,15 @@ describe("a message that cannot be stored", () => {
     ["a regular expression", /classified/, /artifact is a RegExp/],
     ["nesting without end", deep, /is nested deeper than 500 levels/],
     ["shared references that multiply without end", wide, /too large/],
-    ["a getter that throws", { get x() { throw new Error("no"); } }, /artifact cannot be read/],
+    [
+      "a getter that throws",
+      {
+        get x() {
+          throw new Error("no");
+        },
+      },
+      /artifact cannot be read/,
+    ],
   ])("names where it holds %s, and not what", (_, artifact, reason) => {
     const error = refusal(new ToolMessage({ content: "x", tool_call_id: "c", artifact }));
     expect(error).toMatchObject({ code: "unsupported_message", message: expect.stringMatching(reason) as string });
@@ -249,11 +331,22 @@ describe("a message that cannot be stored", () => {
     ["a type of its own", Object.assign(human("x"), { type: "custom" }), /type "custom"/],
     ["a plain object", { role: "user", content: "classified" }, /not a LangChain message/],
     ["null", null, /not a LangChain message/],
-    ["a tool result without the id of its call", new ToolMessage({ content: "x" } as never), /must have a tool_call_id/],
+    [
+      "a tool result without the id of its call",
+      new ToolMessage({ content: "x" } as never),
+      /must have a tool_call_id/,
+    ],
     ["a number as content", Object.assign(human("x"), { content: 7 }), /content of a message of type "human" must be/],
-    ["calls that are no objects", Object.assign(aiCalls("c"), { tool_calls: ["c"] }), /tool_calls .* must be an array of objects/],
+    [
+      "calls that are no objects",
+      Object.assign(aiCalls("c"), { tool_calls: ["c"] }),
+      /tool_calls .* must be an array of objects/,
+    ],
   ])("says what to do about %s", (_, message, reason) => {
-    expect(refusal(message as BaseMessage)).toMatchObject({ code: "unsupported_message", message: expect.stringMatching(reason) as string });
+    expect(refusal(message as BaseMessage)).toMatchObject({
+      code: "unsupported_message",
+      message: expect.stringMatching(reason) as string,
+    });
   });
 
   function refusal(message: BaseMessage): RecordError {
@@ -271,8 +364,15 @@ describe("a message that cannot be stored", () => {
 
 describe("the digest", () => {
   it("does not depend on id, tokens or the order of keys", () => {
-    const first = new AIMessage({ content: "", tool_calls: [{ id: "c", name: "n", args: { a: 1, b: { c: 2, d: [{ e: 1, f: 2 }] } } }] });
-    const second = new AIMessage({ content: "", id: "x", tool_calls: [{ name: "n", args: { b: { d: [{ f: 2, e: 1 }], c: 2 }, a: 1 }, id: "c" }] });
+    const first = new AIMessage({
+      content: "",
+      tool_calls: [{ id: "c", name: "n", args: { a: 1, b: { c: 2, d: [{ e: 1, f: 2 }] } } }],
+    });
+    const second = new AIMessage({
+      content: "",
+      id: "x",
+      tool_calls: [{ name: "n", args: { b: { d: [{ f: 2, e: 1 }], c: 2 }, a: 1 }, id: "c" }],
+    });
     expect(encodeMessage(first, { id: "1", tokens: { a: 1 } }).digest).toBe(digestMessage(second));
   });
 
@@ -283,7 +383,11 @@ describe("the digest", () => {
     ["calls", aiCalls("c1"), aiCalls("c2")],
     ["order of calls", aiCalls("c1", "c2"), aiCalls("c2", "c1")],
     ["artifact", tool("c"), Object.assign(tool("c"), { artifact: null })],
-    ["a date and its text", Object.assign(tool("c"), { artifact: new Date(0) }), Object.assign(tool("c"), { artifact: new Date(0).toISOString() })],
+    [
+      "a date and its text",
+      Object.assign(tool("c"), { artifact: new Date(0) }),
+      Object.assign(tool("c"), { artifact: new Date(0).toISOString() }),
+    ],
   ])("differs by %s", (_, first, second) => {
     expect(digestMessage(first)).not.toBe(digestMessage(second));
   });

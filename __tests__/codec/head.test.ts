@@ -3,7 +3,9 @@ import { RecordError } from "../../src/errors.js";
 import { ai, human } from "../support/messages.js";
 
 describe("a head", () => {
-  const records = [human("a\n]"), ai('"}', { calls: ["c"] })].map((message, index) => encodeMessage(message, { id: `m${index}` }).record);
+  const records = [human("a\n]"), ai('"}', { calls: ["c"] })].map(
+    (message, index) => encodeMessage(message, { id: `m${index}` }).record,
+  );
 
   it("is a JSON array of its records, and gives them back as they were", () => {
     const head = encodeHead(records);
@@ -22,12 +24,17 @@ describe("a head", () => {
     expect(decodeHead(encodeHead([foreign])).map((record) => decodeRecord(record).message.content)).toEqual(["x"]);
   });
 
-  it.each(["[", "{}", "null", '["secret"]', "[null]", "secret", '[{"type":"human"},]'])("that reads %s is refused without showing it", (head) => {
-    expect(() => decodeHead(head)).toThrow(RecordError);
-    expect(() => decodeHead(head)).toThrow(/^(?!.*secret)/);
-  });
+  it.each(["[", "{}", "null", '["secret"]', "[null]", "secret", '[{"type":"human"},]'])(
+    "that reads %s is refused without showing it",
+    (head) => {
+      expect(() => decodeHead(head)).toThrow(RecordError);
+      expect(() => decodeHead(head)).toThrow(/^(?!.*secret)/);
+    },
+  );
 
   it("does not take in what is no record", () => {
-    expect(() => encodeHead([records[0]!, '{"a":1}],[{']).length).toThrow(expect.objectContaining({ code: "corrupt", position: 1 }) as Error);
+    expect(() => encodeHead([records[0]!, '{"a":1}],[{']).length).toThrow(
+      expect.objectContaining({ code: "corrupt", position: 1 }) as Error,
+    );
   });
 });

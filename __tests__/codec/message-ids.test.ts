@@ -21,7 +21,10 @@ describe("the id of a message", () => {
   it("is made of turn and index where the turn has an id, so that another process makes the same", () => {
     const message = human("x");
     messageIdOf(message);
-    expect([messageIdOf(message, { turnId: "job-1", index: 0 }), messageIdOf(human("y"), { turnId: "job-1", index: 1 })]).toEqual(["job-1-0", "job-1-1"]);
+    expect([
+      messageIdOf(message, { turnId: "job-1", index: 0 }),
+      messageIdOf(human("y"), { turnId: "job-1", index: 1 }),
+    ]).toEqual(["job-1-0", "job-1-1"]);
   });
 
   it("is greater than every id before, within a millisecond and when the clock is set back", () => {

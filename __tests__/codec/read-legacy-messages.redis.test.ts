@@ -25,7 +25,11 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
   it("is read oldest first, field for field", async () => {
     const written = [
       new HumanMessage({ content: "What is 6 x 7?", id: "h1" }),
-      new AIMessage({ content: "", id: "a1", tool_calls: [{ type: "tool_call", id: "c1", name: "multiply", args: { a: 6, b: 7 } }] }),
+      new AIMessage({
+        content: "",
+        id: "a1",
+        tool_calls: [{ type: "tool_call", id: "c1", name: "multiply", args: { a: 6, b: 7 } }],
+      }),
       new ToolMessage({ content: "42", tool_call_id: "c1", name: "multiply", artifact: { exact: true } }),
       new AIMessage("It is 42."),
     ];
@@ -40,7 +44,9 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
     if (count > 0) {
       await client.lpush(key, ...elements);
     }
-    expect(texts(await readLegacyMessages({ client, key }))).toEqual(Array.from({ length: count }, (_, index) => `${index}`));
+    expect(texts(await readLegacyMessages({ client, key }))).toEqual(
+      Array.from({ length: count }, (_, index) => `${index}`),
+    );
   });
 
   it("is read without gap or repetition while messages are added", async () => {
@@ -57,10 +63,26 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
   });
 
   it("is read without the elements that are no messages, which are reported by their index from the oldest", async () => {
-    await client.lpush(key, JSON.stringify(human("a").toDict()), "no JSON", '{"type":"remove","data":{"id":"x"}}', JSON.stringify(human("b").toDict()));
+    await client.lpush(
+      key,
+      JSON.stringify(human("a").toDict()),
+      "no JSON",
+      '{"type":"remove","data":{"id":"x"}}',
+      JSON.stringify(human("b").toDict()),
+    );
     const events: MemoryEvent[] = [];
-    expect(texts(await readLegacyMessages({ client, key, onEvent: (event) => events.push(event) }))).toEqual(["a", "b"]);
-    expect(events).toEqual([1, 2].map((position) => ({ type: "record_skipped", sessionId: key, position, error: expect.objectContaining({ code: "corrupt" }) as Error })));
+    expect(texts(await readLegacyMessages({ client, key, onEvent: (event) => events.push(event) }))).toEqual([
+      "a",
+      "b",
+    ]);
+    expect(events).toEqual(
+      [1, 2].map((position) => ({
+        type: "record_skipped",
+        sessionId: key,
+        position,
+        error: expect.objectContaining({ code: "corrupt" }) as Error,
+      })),
+    );
   });
 
   it("is refused at the first such element with strict", async () => {

@@ -14,7 +14,9 @@ function itKeepsTheContract(open: () => ClosableClient): void {
     client = open();
   });
   afterAll(() => client.disconnect());
-  for (const { title, run } of sessionStoreContract({ create: () => new RedisSessionStore({ client, keyPrefix: uniquePrefix() }) })) {
+  for (const { title, run } of sessionStoreContract({
+    create: () => new RedisSessionStore({ client, keyPrefix: uniquePrefix() }),
+  })) {
     it(title, run);
   }
 }
@@ -28,7 +30,15 @@ describe("RedisSessionStore keeps the contract of session stores with a Redis of
 });
 
 describe("RedisSessionStore keeps the contract of session stores with numbers as strings and automatic pipelines", () => {
-  itKeepsTheContract(() => new Redis(sharedRedisUrl(), { stringNumbers: true, enableAutoPipelining: true, replyMapping: "resp3", keyPrefix: "app:" }));
+  itKeepsTheContract(
+    () =>
+      new Redis(sharedRedisUrl(), {
+        stringNumbers: true,
+        enableAutoPipelining: true,
+        replyMapping: "resp3",
+        keyPrefix: "app:",
+      }),
+  );
 });
 
 describe("RedisSessionStore keeps the contract of session stores with a Cluster that reads from replicas", () => {

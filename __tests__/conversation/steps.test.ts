@@ -72,7 +72,9 @@ describe("findOrphanResults", () => {
   });
 
   it("takes a message whose calls are null, or no list", () => {
-    const odd = [null, "text", { length: 1 }].map((calls) => Object.assign(ai("a"), { tool_calls: calls, invalid_tool_calls: null }));
+    const odd = [null, "text", { length: 1 }].map((calls) =>
+      Object.assign(ai("a"), { tool_calls: calls, invalid_tool_calls: null }),
+    );
     expect(findOrphanResults([...odd, aiCalls("1"), tool("1"), tool("2")])).toEqual([odd.length + 2]);
   });
 
@@ -83,11 +85,14 @@ describe("findOrphanResults", () => {
       fc.integer({ min: 0, max: 30 }).map((id) => tool(`c${id}`)),
       fc.constantFrom(human("q"), ai("a")),
     );
-    const called = (before: BaseMessage[], id: string) => before.some((other) => (other as AIMessage).tool_calls?.some((call) => call.id === id));
+    const called = (before: BaseMessage[], id: string) =>
+      before.some((other) => (other as AIMessage).tool_calls?.some((call) => call.id === id));
     fc.assert(
       fc.property(fc.array(message, { maxLength: 40 }), (messages) => {
         const expected = messages.flatMap((result, index) =>
-          result.getType() === "tool" && !called(messages.slice(0, index), (result as ToolMessage).tool_call_id) ? [index] : [],
+          result.getType() === "tool" && !called(messages.slice(0, index), (result as ToolMessage).tool_call_id)
+            ? [index]
+            : [],
         );
         expect(findOrphanResults(messages)).toEqual(expected);
       }),

@@ -11,7 +11,10 @@ const folder = mkdtempSync(join(tmpdir(), "lcmem-demo-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function total(output: string): string[] {
-  return output.split("\n").find((line) => line.startsWith("total of "))!.split(/ {2,}/);
+  return output
+    .split("\n")
+    .find((line) => line.startsWith("total of "))!
+    .split(/ {2,}/);
 }
 
 describe("the demo", () => {
@@ -28,7 +31,9 @@ describe("the demo", () => {
   }, 60_000);
 
   it("plays on the embedded store where no redis-server is found, and says so", async () => {
-    const { exitCode, output } = await runExample("demo/main.ts", { environment: { PATH: folder, REDIS_SERVER_BIN: "" } });
+    const { exitCode, output } = await runExample("demo/main.ts", {
+      environment: { PATH: folder, REDIS_SERVER_BIN: "" },
+    });
     expect(output).toMatch(/the embedded in-process store|a private redis-server/);
     expect(output).toContain(allGood);
     expect(exitCode).toBe(0);
@@ -36,7 +41,10 @@ describe("the demo", () => {
 
   it("plays all recorded conversations that it is given: every model input valid, two round trips a turn, three in one that reduces", async () => {
     const file = existsSync(recorded) ? recorded : join(__dirname, "../../examples/data/recorded-conversations.jsonl");
-    const { exitCode, output } = await runExample("demo/main.ts", { args: ["--file", file], environment: { REDIS_URL: sharedRedisUrl() } });
+    const { exitCode, output } = await runExample("demo/main.ts", {
+      args: ["--file", file],
+      environment: { REDIS_URL: sharedRedisUrl() },
+    });
     expect(output).toContain(allGood);
     expect(exitCode).toBe(0);
     expect(Number(total(output)[5])).toBeGreaterThan(0);
@@ -51,7 +59,10 @@ describe("the demo", () => {
       { role: "assistant", content: "I did not wait for the tool." },
     ];
     writeFileSync(file, `${JSON.stringify({ id: "broken", messages })}\n`);
-    const { exitCode, output, errors } = await runExample("demo/main.ts", { args: ["--file", file], environment: { REDIS_URL: sharedRedisUrl() } });
+    const { exitCode, output, errors } = await runExample("demo/main.ts", {
+      args: ["--file", file],
+      environment: { REDIS_URL: sharedRedisUrl() },
+    });
     expect(exitCode).toBe(1);
     expect(errors).toMatch(/problem: broken: model call 2, message \d+ breaks S/);
     expect(output).toContain("NO");

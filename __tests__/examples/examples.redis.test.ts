@@ -5,7 +5,8 @@ import { sharedRedisUrl } from "../support/shared-redis.js";
 
 /** The line of each example that shows its point. */
 const points: Readonly<Record<string, RegExp>> = {
-  "01-remember-a-chat.ts": /^view: A book about St\. Petersburg\? \| Try 'City of Thieves'\. \| A book about Paris\? \| Try 'A Moveable Feast'\.$/m,
+  "01-remember-a-chat.ts":
+    /^view: A book about St\. Petersburg\? \| Try 'City of Thieves'\. \| A book about Paris\? \| Try 'A Moveable Feast'\.$/m,
   "02-token-budget.ts": /^reduced: \d+ tokens in 20 messages -> \d+ in 12$/m,
   "03-summaries.ts": /^ {2}human Summary of the earlier conversation .*Oslo on Monday/m,
   "04-recall-rounds.ts": /^Notice: Chat history truncated due to maximum context window\. user: Thanks!$/m,
@@ -23,11 +24,15 @@ describe("the examples", () => {
     expect(examples.sort()).toEqual(Object.keys(points).sort());
   });
 
-  it.each(examples)("%s runs and shows its point, without a key, on Redis", async (name) => {
-    const { exitCode, output, errors } = await runExample(name, { environment: { REDIS_URL: sharedRedisUrl() } });
-    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
-    expect(output).toMatch(points[name]!);
-  }, 60_000);
+  it.each(examples)(
+    "%s runs and shows its point, without a key, on Redis",
+    async (name) => {
+      const { exitCode, output, errors } = await runExample(name, { environment: { REDIS_URL: sharedRedisUrl() } });
+      expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
+      expect(output).toMatch(points[name]!);
+    },
+    60_000,
+  );
 
   it("01-remember-a-chat.ts runs without Redis too", async () => {
     const { exitCode, output } = await runExample("01-remember-a-chat.ts");

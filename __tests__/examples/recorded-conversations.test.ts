@@ -4,7 +4,11 @@ import { join } from "node:path";
 interface RecordedMessage {
   readonly role: string;
   readonly content: unknown;
-  readonly tool_calls?: readonly { readonly id: string; readonly type: string; readonly function: { readonly name: string; readonly arguments: string } }[];
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
   readonly tool_call_id?: string;
   readonly name?: string;
 }
@@ -24,15 +28,23 @@ describe("the recorded conversations", () => {
     expect(recordings.length).toBeGreaterThanOrEqual(3);
     expect(new Set(recordings.map(({ id }) => id)).size).toBe(recordings.length);
     expect(recordings[0]!.messages.length).toBeGreaterThanOrEqual(48);
-    expect(recordings.filter(({ messages }) => messages.length >= 20 && messages.length <= 40).length).toBeGreaterThanOrEqual(2);
+    expect(
+      recordings.filter(({ messages }) => messages.length >= 20 && messages.length <= 40).length,
+    ).toBeGreaterThanOrEqual(2);
     expect(recordings.some(({ messages }) => textOf(messages).match(/\p{Script=Hiragana}/u))).toBe(true);
   });
 
   it("hold what makes conversations hard to cut: parallel calls, a failed and repeated call, a long result, a long chain", () => {
     const first = recordings[0]!.messages;
     expect(first.filter(({ tool_calls: calls = [] }) => calls.length >= 2).length).toBeGreaterThanOrEqual(3);
-    expect(first.some((message, index) => message.role === "tool" && /"error"/.test(String(message.content)) && repeats(first, index))).toBe(true);
-    expect(first.some(({ role, content }) => role === "tool" && inRange(String(content).length, 2_000, 3_000))).toBe(true);
+    expect(
+      first.some(
+        (message, index) => message.role === "tool" && /"error"/.test(String(message.content)) && repeats(first, index),
+      ),
+    ).toBe(true);
+    expect(first.some(({ role, content }) => role === "tool" && inRange(String(content).length, 2_000, 3_000))).toBe(
+      true,
+    );
     expect(Math.max(...recordings.map(({ messages }) => longestChain(messages)))).toBeGreaterThanOrEqual(8);
   });
 });
@@ -48,13 +60,20 @@ describe.each(recordings)("the recorded conversation $id", ({ messages }) => {
   });
 
   it("alternates between user and assistant, tool exchanges aside", () => {
-    const said = messages.filter(({ role, tool_calls: calls }) => role === "user" || (role === "assistant" && calls === undefined));
+    const said = messages.filter(
+      ({ role, tool_calls: calls }) => role === "user" || (role === "assistant" && calls === undefined),
+    );
     expect(said.map(({ role }) => role)).toEqual(said.map((_, index) => (index % 2 === 0 ? "user" : "assistant")));
   });
 
   it("answers every call directly after its message, in order and by name", () => {
-    const expected = messages.flatMap((message) => [...(message.role === "tool" ? [] : [message.role]), ...(message.tool_calls ?? []).map(callKey)]);
-    expect(messages.map((message) => (message.role === "tool" ? `${message.tool_call_id} ${message.name}` : message.role))).toEqual(expected);
+    const expected = messages.flatMap((message) => [
+      ...(message.role === "tool" ? [] : [message.role]),
+      ...(message.tool_calls ?? []).map(callKey),
+    ]);
+    expect(
+      messages.map((message) => (message.role === "tool" ? `${message.tool_call_id} ${message.name}` : message.role)),
+    ).toEqual(expected);
   });
 
   it("uses no call id twice, and arguments are objects", () => {
@@ -62,7 +81,11 @@ describe.each(recordings)("the recorded conversation $id", ({ messages }) => {
     expect(calls.length).toBeGreaterThan(0);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
     expect(calls.filter(({ id, type }) => !/^call_[A-Za-z0-9]{24}$/.test(id) || type !== "function")).toEqual([]);
-    expect(calls.map((call) => JSON.parse(call.function.arguments) as unknown).every((value) => value?.constructor === Object)).toBe(true);
+    expect(
+      calls
+        .map((call) => JSON.parse(call.function.arguments) as unknown)
+        .every((value) => value?.constructor === Object),
+    ).toBe(true);
   });
 });
 
@@ -74,7 +97,10 @@ function textOf(messages: readonly RecordedMessage[]): string {
   return messages.map(({ content }) => String(content)).join("\n");
 }
 
-/** True if the call that the result at `index` answers is made again, with the same arguments, by the message right after it. */
+/**
+ * True if the call that the result at `index` answers is made again, with the same arguments, by the message right
+ * after it.
+ */
 function repeats(messages: readonly RecordedMessage[], index: number): boolean {
   const calls = messages.flatMap(({ tool_calls: made = [] }) => made);
   const failed = calls.find(({ id }) => id === messages[index]!.tool_call_id)?.function;
@@ -84,8 +110,15 @@ function repeats(messages: readonly RecordedMessage[], index: number): boolean {
 
 /** The largest number of assistant messages in a row that call tools. */
 function longestChain(messages: readonly RecordedMessage[]): number {
-  const marks = messages.filter(({ role }) => role !== "tool").map(({ tool_calls: calls }) => (calls === undefined ? " " : "x"));
-  return Math.max(...marks.join("").split(" ").map(({ length }) => length));
+  const marks = messages
+    .filter(({ role }) => role !== "tool")
+    .map(({ tool_calls: calls }) => (calls === undefined ? " " : "x"));
+  return Math.max(
+    ...marks
+      .join("")
+      .split(" ")
+      .map(({ length }) => length),
+  );
 }
 
 function inRange(value: number, low: number, high: number): boolean {

@@ -39,7 +39,11 @@ describe("A session whose slot is being moved", () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix, commandTimeout: 4_000 });
     written = store;
-    await store.append("s", { records: [human("q1"), ...records("a", 4)], ttlMs: 60_000, side: { set: { field: "x" } } });
+    await store.append("s", {
+      records: [human("q1"), ...records("a", 4)],
+      ttlMs: 60_000,
+      side: { set: { field: "x" } },
+    });
     // From here on the start is known, and views are read in a MULTI.
     await store.readView("s");
     return { store, keys: sessionKeys(keyPrefix, "s") };
@@ -48,7 +52,10 @@ describe("A session whose slot is being moved", () => {
   it("is read and written as before while the slot is MIGRATING", async () => {
     const { store, keys } = await prepared();
     const { finish } = await beginMove(keys.state);
-    expect(await store.append("s", { records: records("b", 2), ttlMs: 60_000 })).toMatchObject({ appended: 2, next: 7 });
+    expect(await store.append("s", { records: records("b", 2), ttlMs: 60_000 })).toMatchObject({
+      appended: 2,
+      next: 7,
+    });
     const view = await store.readView("s");
     expect(view.records).toHaveLength(7);
     expect((await store.readLog("s", { from: 5 })).records).toEqual(texts(records("b", 2)));
@@ -97,14 +104,22 @@ describe("A session whose slot is being moved", () => {
 
   it("keeps its writers' wait for replicas through a move", async () => {
     const { keys } = await prepared();
-    const waiting = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]!, waitReplicas: 1, commandTimeout: 1_000 });
+    const waiting = new RedisSessionStore({
+      client,
+      keyPrefix: keys.log.split(":{")[0]!,
+      waitReplicas: 1,
+      commandTimeout: 1_000,
+    });
     const { moveKey, finish } = await beginMove(keys.state);
     for (const key of [keys.log, keys.ids, keys.state]) {
       await moveKey(key);
     }
     await finish();
     // No node has a replica here: the write is redirected and applied, and the missing acknowledgement is told.
-    await expect(waiting.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "unavailable", message: expect.stringMatching(/0 of the 1/) });
+    await expect(waiting.append("s", { records: [record("n")] })).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/0 of the 1/),
+    });
     expect((await new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! }).readView("s")).next).toBe(6);
   }, 15_000);
 });

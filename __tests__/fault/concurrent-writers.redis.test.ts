@@ -26,7 +26,14 @@ describe("Two writers and a reducer on one session", () => {
       while (writing) {
         const { epoch, rev, next, records } = await store.readView("s");
         if (epoch !== "" && records.length > 6) {
-          const outcome = await store.commitReduction("s", { epoch, rev, next, start: next - 4, head: `up to ${next - 4}`, headCount: 1 });
+          const outcome = await store.commitReduction("s", {
+            epoch,
+            rev,
+            next,
+            start: next - 4,
+            head: `up to ${next - 4}`,
+            headCount: 1,
+          });
           committed += outcome === "committed" ? 1 : 0;
         }
       }
@@ -60,10 +67,14 @@ describe("Two writers and a reducer on one session", () => {
       await store.append(`s${index}`, { records: turn, ttlMs: 20 + index, side: { set: { field: "x" } } });
     }
     let left = 30;
-    for (const end = performance.now() + 5_000; left > 0 && performance.now() < end; ) {
+    for (const end = performance.now() + 5_000; left > 0 && performance.now() < end;) {
       const views = await Promise.all(Array.from({ length: 30 }, (_, index) => store.readView(`s${index}`)));
       for (const view of views) {
-        expect([view.damaged, view.records.length, view.epoch === ""]).toEqual([false, view.epoch === "" ? 0 : 2, view.records.length === 0]);
+        expect([view.damaged, view.records.length, view.epoch === ""]).toEqual([
+          false,
+          view.epoch === "" ? 0 : 2,
+          view.records.length === 0,
+        ]);
       }
       left = views.filter(({ epoch }) => epoch !== "").length;
     }

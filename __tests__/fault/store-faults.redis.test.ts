@@ -23,7 +23,11 @@ describe("RedisSessionStore when replies are lost", () => {
 
   const opened = async (options: object = {}) => {
     const keyPrefix = uniquePrefix();
-    const store = new RedisSessionStore({ config: { host: "127.0.0.1", port: proxy.port, retryStrategy: () => 20 }, keyPrefix, ...options });
+    const store = new RedisSessionStore({
+      config: { host: "127.0.0.1", port: proxy.port, retryStrategy: () => 20 },
+      keyPrefix,
+      ...options,
+    });
     await store.append("warm", { records: [record("w")] });
     return { store, keyPrefix };
   };
@@ -70,7 +74,13 @@ describe("RedisSessionStore when replies are lost", () => {
     proxy.dropReplies();
     const request = { records: records("a", 3), expectedNext: 0, ttlMs: 60_000 };
     const failure = await store.append("s", request).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ name: "StoreError", code: "timeout", retryable: true, operation: "append", sessionId: "s" });
+    expect(failure).toMatchObject({
+      name: "StoreError",
+      code: "timeout",
+      retryable: true,
+      operation: "append",
+      sessionId: "s",
+    });
     await untilStored(keyPrefix, 3);
     proxy.restoreReplies();
     proxy.cut();
@@ -159,10 +169,20 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
     await client.config("SET", "maxmemory", "1mb", "maxmemory-policy", "noeviction");
     try {
       const full = { name: "StoreError", code: "out_of_memory", retryable: true };
-      await expect(store.append("s", { records: [record("n")], ttlMs: 60_000, side: { set: { field: "y" }, remove: ["field"] } })).rejects.toMatchObject(full);
+      await expect(
+        store.append("s", { records: [record("n")], ttlMs: 60_000, side: { set: { field: "y" }, remove: ["field"] } }),
+      ).rejects.toMatchObject(full);
       await expect(store.append("new", { records: [record("n")] })).rejects.toMatchObject(full);
       await expect(store.append("left", { records: [record("n")] })).rejects.toMatchObject(full);
-      await expect(store.commitReduction("s", { ...asRead(view), start: 2, head: "h", headCount: 1, discard: { forget: ["a1", "a2"] } })).rejects.toMatchObject(full);
+      await expect(
+        store.commitReduction("s", {
+          ...asRead(view),
+          start: 2,
+          head: "h",
+          headCount: 1,
+          discard: { forget: ["a1", "a2"] },
+        }),
+      ).rejects.toMatchObject(full);
       await expect(store.writeSide("s", { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(full);
       await expect(store.rebuild("s", () => undefined)).rejects.toMatchObject(full);
       await expect(store.acquireLease("s", 60_000)).rejects.toMatchObject(full);
@@ -180,7 +200,11 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
     expect((await store.append("s", { records: [record("n")] })).next).toBe(1);
   });
 
-  it.each([["log", "set"], ["ids", "rpush"], ["state", "rpush"]] as const)("changes nothing when the key %s is of another type", async (part, command) => {
+  it.each([
+    ["log", "set"],
+    ["ids", "rpush"],
+    ["state", "rpush"],
+  ] as const)("changes nothing when the key %s is of another type", async (part, command) => {
     const keys = sessionKeys(keyPrefix, "s");
     await store.append("s", { records: records("a", 2) });
     const view = await store.readView("s");
@@ -192,7 +216,9 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
     await expect(store.append("s", { records: [record("n")], ttlMs: 60_000 })).rejects.toEqual(wrong);
     await expect(store.readView("s")).rejects.toEqual(wrong);
     await expect(new RedisSessionStore({ client, keyPrefix }).readView("s")).rejects.toEqual(wrong);
-    await expect(store.commitReduction("s", { ...asRead(view), start: 1, head: "", headCount: 0 })).rejects.toEqual(wrong);
+    await expect(store.commitReduction("s", { ...asRead(view), start: 1, head: "", headCount: 0 })).rejects.toEqual(
+      wrong,
+    );
     await expect(store.rewind("s", { ...asRead(view), to: 1, forget: ["a2"] })).rejects.toEqual(wrong);
     await expect(store.rebuild("s", () => undefined)).rejects.toEqual(wrong);
     expect(await dumps()).toEqual(before);
@@ -211,7 +237,10 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
       }
       expect(await waiting.append("s", { records: records("a", 2) })).toMatchObject({ appended: 2, next: 2 });
       expect((await onReplica.readView("s")).records).toEqual(texts(records("a", 2)));
-      await expect(onReplica.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "read_only", retryable: true });
+      await expect(onReplica.append("s", { records: [record("n")] })).rejects.toMatchObject({
+        code: "read_only",
+        retryable: true,
+      });
       await expect(onReplica.clear("s")).rejects.toMatchObject({ code: "read_only" });
       await client.script("FLUSH");
       expect(await waiting.append("s", { records: [record("b")] })).toMatchObject({ appended: 1 });
@@ -223,16 +252,29 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
       await replica.stop();
     }
     const hasty = new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 300 });
-    await expect(hasty.append("s", { records: [record("c")] })).rejects.toMatchObject({ code: "unavailable", retryable: true, message: expect.stringMatching(/0 of the 1 replicas/) });
+    await expect(hasty.append("s", { records: [record("c")] })).rejects.toMatchObject({
+      code: "unavailable",
+      retryable: true,
+      message: expect.stringMatching(/0 of the 1 replicas/),
+    });
     expect(await store.append("s", { records: [record("c")] })).toMatchObject({ duplicates: 1 });
   }, 20_000);
 
   it("says so when the user may not write or the password is wrong, and shows no password", async () => {
     await client.call("ACL", "SETUSER", "reader", "on", ">the-right-one", "~*", "+@read", "+@connection", "+info");
     for (const password of ["the-right-one", "the-wrong-one"]) {
-      const reader = new RedisSessionStore({ url: `redis://reader:${password}@127.0.0.1:${server.port}`, keyPrefix, commandTimeout: 500 });
+      const reader = new RedisSessionStore({
+        url: `redis://reader:${password}@127.0.0.1:${server.port}`,
+        keyPrefix,
+        commandTimeout: 500,
+      });
       const failure = await reader.append("s", { records: [record("a")] }).catch((error: unknown) => error as Error);
-      expect(failure).toMatchObject({ name: "StoreError", code: "unavailable", retryable: false, message: expect.stringMatching(/credentials/) });
+      expect(failure).toMatchObject({
+        name: "StoreError",
+        code: "unavailable",
+        retryable: false,
+        message: expect.stringMatching(/credentials/),
+      });
       expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain(password);
       await reader.close();
     }
@@ -251,7 +293,11 @@ describe("RedisSessionStore where no server is", () => {
     ];
     for (const store of stores) {
       const began = performance.now();
-      await expect(store.append("s", { records: [record("a")] })).rejects.toMatchObject({ name: "StoreError", code: expect.stringMatching(/^(timeout|unavailable)$/), retryable: true });
+      await expect(store.append("s", { records: [record("a")] })).rejects.toMatchObject({
+        name: "StoreError",
+        code: expect.stringMatching(/^(timeout|unavailable)$/),
+        retryable: true,
+      });
       expect(performance.now() - began).toBeLessThan(2_000);
       await store.close();
     }
@@ -267,7 +313,9 @@ describe("RedisSessionStore where no server is", () => {
       process.stdout.write(failure.name + " " + failure.code);
       await store.close();
     `;
-    const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], { cwd: process.cwd() });
+    const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+      cwd: process.cwd(),
+    });
     let output = "";
     let errors = "";
     child.stdout.on("data", (data) => (output += String(data)));

@@ -14,7 +14,9 @@ describe("HistoryManager", () => {
       { id: "c2", name: "search", content: "two" },
       { id: "c1", name: "search", content: "one" },
     ]);
-    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered: hi" }));
+    const { messages, outcome } = await manager.getHistoryForModelCall(
+      asking("hi", { renderedUserMessage: "Rendered: hi" }),
+    );
     expect(messages.map((message) => [message.getType(), message.content])).toEqual([
       ["system", "Be kind."],
       ["human", "earlier"],
@@ -39,7 +41,10 @@ describe("HistoryManager", () => {
     ]);
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     expect(resultOf(messages, "failed")).toBe("Tool call search failed with error: no connection");
-    expect(messages.find((message) => (message as ToolMessage).tool_call_id === "failed")).toMatchObject({ status: "error", name: "search" });
+    expect(messages.find((message) => (message as ToolMessage).tool_call_id === "failed")).toMatchObject({
+      status: "error",
+      name: "search",
+    });
     expect(resultOf(messages, "content")).toBe("the answer");
     expect(resultOf(messages, "chunks")).toBe('[{"source_number":1,"content_id":"d","content":"Grüße 你好"}]');
     expect(resultOf(messages, "nothing")).toBe("No relevant sources found.");
@@ -89,14 +94,23 @@ describe("HistoryManager", () => {
 
   it("refuses results that no call waits for, calls without an id of their own, and messages of others", async () => {
     const manager = newSession().instance();
-    await expect(manager.addToolCallResults([{ id: "x", name: "search", content: "" }])).rejects.toThrow(ConfigurationError);
+    await expect(manager.addToolCallResults([{ id: "x", name: "search", content: "" }])).rejects.toThrow(
+      ConfigurationError,
+    );
     manager.appendToolCalls([call("c")]);
-    await expect(manager.addToolCallResults([{ id: "c", name: "search" }, { id: "c", name: "search" }])).rejects.toThrow(ConfigurationError);
+    await expect(
+      manager.addToolCallResults([
+        { id: "c", name: "search" },
+        { id: "c", name: "search" },
+      ]),
+    ).rejects.toThrow(ConfigurationError);
     expect(() => manager.appendToolCalls([call("c")])).toThrow(ConfigurationError);
     expect(() => manager.appendToolCalls([call("d"), call("d")])).toThrow(ConfigurationError);
     expect(() => manager.appendToolCalls([])).toThrow(ConfigurationError);
     expect(() => manager.addAssistantMessage(new HumanMessage("me"))).toThrow(ConfigurationError);
-    expect(() => manager.addAssistantMessage(new AIMessage({ content: "", tool_calls: [{ name: "search", args: {} }] }))).toThrow(ConfigurationError);
+    expect(() =>
+      manager.addAssistantMessage(new AIMessage({ content: "", tool_calls: [{ name: "search", args: {} }] })),
+    ).toThrow(ConfigurationError);
   });
 
   it("takes an id that a model uses again in its next iteration", async () => {
@@ -161,7 +175,9 @@ describe("HistoryManager", () => {
       for (const id of ["c1", "c2"]) {
         await manager.getHistoryForModelCall(asking("hi"));
         manager.appendToolCalls([call(id)]);
-        await manager.addToolCallResults([{ id, name: "search", ...(withSources && id === "c2" ? { chunks: chunks(2) } : { content: "x" }) }]);
+        await manager.addToolCallResults([
+          { id, name: "search", ...(withSources && id === "c2" ? { chunks: chunks(2) } : { content: "x" }) },
+        ]);
       }
       await manager.getHistoryForModelCall(asking("hi"));
       manager.addAssistantMessage(new AIMessage("done"));
@@ -175,7 +191,9 @@ describe("HistoryManager", () => {
   it("does not store the user's message twice where the application has stored it already, and renders it in its place", async () => {
     const session = newSession();
     const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
-    await session.history().addMessages([new HumanMessage({ content: [{ type: "text", text: "hi" }, image], id: "mine" })]);
+    await session
+      .history()
+      .addMessages([new HumanMessage({ content: [{ type: "text", text: "hi" }, image], id: "mine" })]);
     const manager = session.instance();
     const { messages } = await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", [{ type: "text", text: "Rendered" }, image]]);
@@ -229,7 +247,9 @@ describe("HistoryManager", () => {
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", content: "x".repeat(2_000_000) }]);
     await manager.commit();
-    expect(resultOf(await session.history().getTranscript(), "c")).toMatch(/\n\[Cut: the first 200000 of 2000000 characters are shown\.\]$/);
+    expect(resultOf(await session.history().getTranscript(), "c")).toMatch(
+      /\n\[Cut: the first 200000 of 2000000 characters are shown\.\]$/,
+    );
   });
 
   it("goes on after Redis was away: results that came meanwhile are numbered by the next call", async () => {
@@ -251,7 +271,9 @@ describe("HistoryManager", () => {
     session.store.writeSide = async () => false;
     const manager = session.instance();
     manager.appendToolCalls([call("c")]);
-    await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(1) }])).rejects.toThrow(ConflictError);
+    await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(1) }])).rejects.toThrow(
+      ConflictError,
+    );
   });
 
   it("reads a session whose side data somebody else has spoilt", async () => {
@@ -263,7 +285,9 @@ describe("HistoryManager", () => {
     await manager.commit();
     const fields = await session.store.readSide("s", "");
     for (const broken of ["{", "null", "{}", "[1]", "-1"]) {
-      await session.store.writeSide("s", { set: Object.fromEntries(Object.keys(fields).map((name) => [name, broken])) });
+      await session.store.writeSide("s", {
+        set: Object.fromEntries(Object.keys(fields).map((name) => [name, broken])),
+      });
       const other = session.instance();
       other.appendToolCalls([call("d")]);
       await other.addToolCallResults([{ id: "d", name: "search", chunks: chunks(1) }]);
@@ -295,26 +319,39 @@ describe("HistoryManager", () => {
 
   it("keeps stored system messages and summaries at the front, and does not repeat the system prompt", async () => {
     const session = newSession();
-    await session.history().addMessages([
-      new HumanMessage("one"),
-      new SystemMessage("Be kind."),
-      new SystemMessage("Be brief."),
-      new AIMessage("two"),
-    ]);
+    await session
+      .history()
+      .addMessages([
+        new HumanMessage("one"),
+        new SystemMessage("Be kind."),
+        new SystemMessage("Be brief."),
+        new AIMessage("two"),
+      ]);
     const { messages } = await session.instance().getHistoryForModelCall(asking("hi"));
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "Be brief.", "one", "two", "hi"]);
   });
 
   it("puts stored messages right that a model would refuse, says so, and leaves them stored as they are", async () => {
     const session = newSession();
-    await session.history().addMessages([
-      new HumanMessage("one"),
-      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("lost") }] }),
-      new HumanMessage("two"),
-      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("open") }] }),
-    ]);
+    await session
+      .history()
+      .addMessages([
+        new HumanMessage("one"),
+        new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("lost") }] }),
+        new HumanMessage("two"),
+        new AIMessage({ content: "", tool_calls: [{ type: "tool_call", ...call("open") }] }),
+      ]);
     const { messages, outcome } = await session.instance().getHistoryForModelCall(asking("hi"));
-    expect(messages.map((message) => message.getType())).toEqual(["system", "human", "ai", "tool", "human", "ai", "tool", "human"]);
+    expect(messages.map((message) => message.getType())).toEqual([
+      "system",
+      "human",
+      "ai",
+      "tool",
+      "human",
+      "ai",
+      "tool",
+      "human",
+    ]);
     expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
     expect(outcome.repairs.map(({ rule, index }) => [rule, index])).toEqual([
       ["S08", 1],
@@ -328,7 +365,9 @@ describe("HistoryManager", () => {
     const manager = session.instance();
     for (const text of ["one", "two"]) {
       await manager.getHistoryForModelCall(asking(text, { renderedUserMessage: `Rendered ${text}` }));
-      manager.addAssistantMessage(new AIMessage({ content: "Let me see.", tool_calls: [{ type: "tool_call", ...call(text) }] }));
+      manager.addAssistantMessage(
+        new AIMessage({ content: "Let me see.", tool_calls: [{ type: "tool_call", ...call(text) }] }),
+      );
       await manager.addToolCallResults([{ id: text, name: "search", content: "x" }]);
       manager.addAssistantMessage(new AIMessage(`${text} is done. <follow-up>`));
       if (text === "one") {

@@ -1,11 +1,19 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { HistoryManager, type Chunk, type HistoryManagerOptions, type ModelCallRequest } from "../../src/history-manager/index.js";
+import {
+  HistoryManager,
+  type Chunk,
+  type HistoryManagerOptions,
+  type ModelCallRequest,
+} from "../../src/history-manager/index.js";
 import { RedisChatMessageHistory } from "../../src/memory/index.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 
-/** A counter by which sizes can be told by hand: a token a character of content and arguments, 10 a message, 500 an image. */
+/**
+ * A counter by which sizes can be told by hand: a token a character of content and arguments, 10 a message, 500 an
+ * image.
+ */
 export function characterCounter(onCount: (message: BaseMessage) => void = () => undefined): TokenCounter {
   return {
     id: "characters",
@@ -34,13 +42,22 @@ export interface Session {
 /** A session on a store of its own. */
 export function newSession(maxInputTokens = 100_000, given?: SessionStore): Session {
   const commands: string[] = [];
-  const store = given ?? new InMemorySessionStore({ onEvent: (event) => event.type === "command" && commands.push(event.operation) });
+  const store =
+    given ??
+    new InMemorySessionStore({ onEvent: (event) => event.type === "command" && commands.push(event.operation) });
   const history = () => new RedisChatMessageHistory({ sessionId: "s", store });
   return {
     store,
     commands,
     history,
-    instance: (options) => new HistoryManager({ history: history(), maxInputTokens, tokenCounter: characterCounter(), safetyMargin: 0, ...options }),
+    instance: (options) =>
+      new HistoryManager({
+        history: history(),
+        maxInputTokens,
+        tokenCounter: characterCounter(),
+        safetyMargin: 0,
+        ...options,
+      }),
   };
 }
 
@@ -51,11 +68,18 @@ export function asking(originalUserMessage: string, rest: Partial<ModelCallReque
 
 /** Chunks of a document, the most relevant first, with texts of a given length. */
 export function chunks(count: number, { id = "doc", length = 20 }: { id?: string; length?: number } = {}): Chunk[] {
-  return Array.from({ length: count }, (_, index) => ({ id, chunkId: `c${index}`, text: `${id} ${index} `.padEnd(length, "x") }));
+  return Array.from({ length: count }, (_, index) => ({
+    id,
+    chunkId: `c${index}`,
+    text: `${id} ${index} `.padEnd(length, "x"),
+  }));
 }
 
 /** A call of the tool `search`. */
-export function call(id: string, args: Record<string, unknown> = { query: id }): { id: string; name: string; args: Record<string, unknown> } {
+export function call(
+  id: string,
+  args: Record<string, unknown> = { query: id },
+): { id: string; name: string; args: Record<string, unknown> } {
   return { id, name: "search", args };
 }
 
@@ -68,5 +92,7 @@ export function resultOf(messages: readonly BaseMessage[], callId: string): stri
 /** The source numbers that the model reads in the result of a call. */
 export function sourcesIn(messages: readonly BaseMessage[], callId: string): number[] {
   const [json = ""] = resultOf(messages, callId).split("\n\n");
-  return json.startsWith("[{") ? (JSON.parse(json) as { source_number: number }[]).map(({ source_number }) => source_number) : [];
+  return json.startsWith("[{")
+    ? (JSON.parse(json) as { source_number: number }[]).map(({ source_number }) => source_number)
+    : [];
 }

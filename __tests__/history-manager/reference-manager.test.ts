@@ -28,7 +28,9 @@ describe("ReferenceManager", () => {
 
   it("reads citations in any case, each number once, in order of mention", () => {
     const references = new ReferenceManager();
-    expect(references.cited("As [source12] and [SOURCE2] say, and [Source12] again; [source] and source3 do not count.")).toEqual([12, 2]);
+    expect(
+      references.cited("As [source12] and [SOURCE2] say, and [Source12] again; [source] and source3 do not count."),
+    ).toEqual([12, 2]);
     expect(references.cited("[source 7]")).toEqual([7]);
     expect(references.cited("")).toEqual([]);
   });

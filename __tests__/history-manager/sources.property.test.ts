@@ -35,7 +35,13 @@ describe("sources, over turns on several instances", () => {
           for (const [step, counts] of iterations.entries()) {
             const ids = counts.map((_, place) => `t${number}-${step}-${place}`);
             manager.appendToolCalls(ids.map((id) => call(id)));
-            await manager.addToolCallResults(counts.map((count, place) => ({ id: ids[place]!, name: "search", chunks: chunks(count, { id: ids[place]! }) })));
+            await manager.addToolCallResults(
+              counts.map((count, place) => ({
+                id: ids[place]!,
+                name: "search",
+                chunks: chunks(count, { id: ids[place]! }),
+              })),
+            );
             const { messages } = await manager.getHistoryForModelCall(asking(`question ${number}`));
             own.push(...ids.flatMap((id) => sourcesIn(messages, id)));
           }
@@ -54,14 +60,20 @@ describe("sources, over turns on several instances", () => {
         expect(new Set(given).size).toBe(given.length);
         const transcript = await session.history().getTranscript();
         expect(validateConversation(transcript).filter(({ severity }) => severity === "error")).toEqual([]);
-        const inTranscript = transcript.flatMap((message) => sourcesIn([message], (message as { tool_call_id?: string }).tool_call_id ?? ""));
+        const inTranscript = transcript.flatMap((message) =>
+          sourcesIn([message], (message as { tool_call_id?: string }).tool_call_id ?? ""),
+        );
         expect(new Set(inTranscript)).toEqual(stored);
         for (const manager of [...instances, session.instance()]) {
           await manager.getHistoryForModelCall(asking("and now?"));
-          expect(manager.references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual([...stored].sort((a, b) => a - b));
+          expect(manager.references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual(
+            [...stored].sort((a, b) => a - b),
+          );
           for (const { sourceNumber, toolCallId, chunk } of manager.references.toList()) {
             expect(chunk.id).toBe(toolCallId);
-            expect(manager.references.lookup(`${chunk.id}_${chunk.chunkId}`).map((reference) => reference.sourceNumber)).toEqual([sourceNumber]);
+            expect(
+              manager.references.lookup(`${chunk.id}_${chunk.chunkId}`).map((reference) => reference.sourceNumber),
+            ).toEqual([sourceNumber]);
           }
         }
       }),

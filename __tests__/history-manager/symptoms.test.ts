@@ -6,7 +6,9 @@ import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn
 describe("a defect of the past", () => {
   const search = async (manager: ReturnType<ReturnType<typeof newSession>["instance"]>, id: string, count: number) => {
     manager.appendToolCalls([call(id)]);
-    await manager.addToolCallResults([{ id, name: "search", chunks: chunks(count, { id, length: 100 }), systemReminder: "Cite your sources." }]);
+    await manager.addToolCallResults([
+      { id, name: "search", chunks: chunks(count, { id, length: 100 }), systemReminder: "Cite your sources." },
+    ]);
   };
 
   it("a little more overshoot left more sources in: 7 of 10 at 1.33, 8 at 1.34", async () => {
@@ -90,7 +92,14 @@ describe("a defect of the past", () => {
   it("images that do not fit were sent nevertheless", async () => {
     const manager = newSession(800).instance();
     manager.appendToolCalls([call("old"), call("new")]);
-    await manager.addToolCallResults(["old", "new"].map((id) => ({ id, name: "search", content: id, imageDataUrls: [`https://example.com/${id}.png`] })));
+    await manager.addToolCallResults(
+      ["old", "new"].map((id) => ({
+        id,
+        name: "search",
+        content: id,
+        imageDataUrls: [`https://example.com/${id}.png`],
+      })),
+    );
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
     const parts = messages[1]?.content as { type: string; text?: string }[];
     expect(parts.map(({ type, text }) => text ?? type)).toEqual([
@@ -106,7 +115,9 @@ describe("a defect of the past", () => {
   it("more than the window was sent without a word", async () => {
     const manager = newSession(100).instance();
     await search(manager, "c", 3);
-    const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi", { renderedSystemMessage: "x".repeat(200) }));
+    const { messages, outcome } = await manager.getHistoryForModelCall(
+      asking("hi", { renderedSystemMessage: "x".repeat(200) }),
+    );
     expect(outcome.overBudgetBy).toBe((await countMessages(characterCounter(), messages)) - 100);
     expect(outcome.overBudgetBy).toBeGreaterThan(0);
   });
@@ -134,7 +145,9 @@ describe("a defect of the past", () => {
   it("text that is not Latin counted as its ASCII escapes", async () => {
     const manager = newSession().instance();
     manager.appendToolCalls([call("c", {})]);
-    await manager.addToolCallResults([{ id: "c", name: "search", chunks: [{ id: "d", chunkId: "1", text: "你好".repeat(100) }] }]);
+    await manager.addToolCallResults([
+      { id: "c", name: "search", chunks: [{ id: "d", chunkId: "1", text: "你好".repeat(100) }] },
+    ]);
     const { outcome } = await manager.getHistoryForModelCall(asking("hi"));
     expect(outcome.sections.loop.given).toBeLessThan(300);
   });
@@ -163,7 +176,10 @@ describe("a defect of the past", () => {
     const toolJson = new ToolMessage({ content: `[{"content":"${junk}"}]`, tool_call_id: "c", name: "search" });
     await session.history().addMessages([
       new HumanMessage({ content: [{ type: "text", text: `look${junk}` }, image, { type: "text", text: junk }] }),
-      new AIMessage({ content: `Searching${junk}`, tool_calls: [{ type: "tool_call", ...call("c", { query: junk }) }] }),
+      new AIMessage({
+        content: `Searching${junk}`,
+        tool_calls: [{ type: "tool_call", ...call("c", { query: junk }) }],
+      }),
       toolJson,
       new AIMessage({ content: [{ type: "text", text: `done${junk}` }] }),
       new AIMessage(junk),
@@ -256,7 +272,8 @@ describe("a defect of the past", () => {
       { id: "early", name: "early", mimeType: "text/plain", text: "EARLY", messageId: "q1" },
     ]);
     const { messages } = await manager.getHistoryForModelCall(asking("second"));
-    const where = (text: string) => messages.findIndex((message: BaseMessage) => JSON.stringify(message.content).includes(text));
+    const where = (text: string) =>
+      messages.findIndex((message: BaseMessage) => JSON.stringify(message.content).includes(text));
     expect([where("EARLY"), where("LATE")]).toEqual([1, 3]);
   });
 

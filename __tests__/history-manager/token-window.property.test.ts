@@ -22,20 +22,36 @@ interface Scene {
   readonly share: number;
 }
 
-const words = (most: number) => fc.tuple(fc.string({ maxLength: 6, unit: "grapheme" }), fc.nat(most)).map(([text, times]) => text.repeat(times));
+const words = (most: number) =>
+  fc.tuple(fc.string({ maxLength: 6, unit: "grapheme" }), fc.nat(most)).map(([text, times]) => text.repeat(times));
 const response = fc.oneof(
   fc.record({ content: words(600) }),
   fc.record({ errorMessage: words(100) }),
   fc.record({
-    chunks: fc.array(fc.record({ id: fc.constantFrom("a", "b"), chunkId: fc.constantFrom("1", "2"), text: words(80) }), { maxLength: 12 }),
+    chunks: fc.array(
+      fc.record({ id: fc.constantFrom("a", "b"), chunkId: fc.constantFrom("1", "2"), text: words(80) }),
+      { maxLength: 12 },
+    ),
     systemReminder: fc.constantFrom("", "Cite."),
     imageDataUrls: fc.constantFrom([], ["https://example.com/a.png"]),
   }),
 );
-const iteration = fc.record({ text: fc.constantFrom("", "As [source1] says.", "[source2][source5]"), results: fc.array(response, { maxLength: 3 }) });
+const iteration = fc.record({
+  text: fc.constantFrom("", "As [source1] says.", "[source2][source5]"),
+  results: fc.array(response, { maxLength: 3 }),
+});
 const upload = fc.oneof(
-  fc.record({ name: fc.constant("f"), mimeType: fc.constant("text/plain"), text: words(300), messageId: fc.constantFrom("m0", "m3", "other") }),
-  fc.record({ name: fc.constant("i"), mimeType: fc.constant("image/png"), url: fc.constant("https://example.com/i.png") }),
+  fc.record({
+    name: fc.constant("f"),
+    mimeType: fc.constant("text/plain"),
+    text: words(300),
+    messageId: fc.constantFrom("m0", "m3", "other"),
+  }),
+  fc.record({
+    name: fc.constant("i"),
+    mimeType: fc.constant("image/png"),
+    url: fc.constant("https://example.com/i.png"),
+  }),
 );
 const scene: fc.Arbitrary<Scene> = fc.record({
   stored: anyConversation({ maxLength: 14 }),
@@ -45,14 +61,23 @@ const scene: fc.Arbitrary<Scene> = fc.record({
   share: fc.constantFrom(0, 0.3, 0.6, 1),
 });
 
-async function play({ stored, question, iterations, uploads, share }: Scene, window: number, tokenCounter: TokenCounter): Promise<FittedWindow> {
+async function play(
+  { stored, question, iterations, uploads, share }: Scene,
+  window: number,
+  tokenCounter: TokenCounter,
+): Promise<FittedWindow> {
   const session = newSession();
   await session.history().addMessages([...stored]);
   const manager = session.instance({ maxInputTokens: window, tokenCounter, percentForUploadedContent: share });
   await manager.addUploadedContent(uploads.map((content, index) => ({ ...content, id: `u${index}` })));
   for (const [number, { text, results }] of iterations.entries()) {
     const ids = results.map((_, index) => `c${number}-${index}`);
-    manager.addAssistantMessage(new AIMessage({ content: text, tool_calls: ids.map((id) => ({ type: "tool_call", id, name: "search", args: { id } })) }));
+    manager.addAssistantMessage(
+      new AIMessage({
+        content: text,
+        tool_calls: ids.map((id) => ({ type: "tool_call", id, name: "search", args: { id } })),
+      }),
+    );
     await manager.addToolCallResults(results.map((result, index) => ({ ...result, id: ids[index]!, name: "search" })));
   }
   return manager.getHistoryForModelCall(asking(question));
@@ -66,13 +91,17 @@ describe("the token window, whatever goes in", () => {
       fc.asyncProperty(scene, fc.integer({ min: 1, max: 6000 }), fc.boolean(), async (content, window, exact) => {
         const counter = exact ? characterCounter() : approximateCounter();
         const { messages, outcome } = await play(content, window, counter);
-        expect(validateConversation(messages, { purpose: "model-input" }).filter(({ severity }) => severity === "error")).toEqual([]);
+        expect(
+          validateConversation(messages, { purpose: "model-input" }).filter(({ severity }) => severity === "error"),
+        ).toEqual([]);
         expect(outcome.tokens).toBe(await countMessages(counter, messages));
         expect(outcome.overBudgetBy).toBe(Math.max(0, outcome.tokens - window));
         expect(Object.values(outcome.sections).reduce((sum, { given }) => sum + given, 0)).toBe(outcome.tokens);
         const { system, user, tools, uploads, loop } = outcome.sections;
         expect(system.given + tools.given).toBe(system.asked + tools.asked);
-        expect(uploads.given).toBeLessThanOrEqual(Math.max(0, content.share * (window - system.asked - user.asked - tools.asked)));
+        expect(uploads.given).toBeLessThanOrEqual(
+          Math.max(0, content.share * (window - system.asked - user.asked - tools.asked)),
+        );
         expect(loop.given).toBeLessThanOrEqual(loop.asked);
         if (outcome.overBudgetBy > 0) {
           expect([uploads.given, outcome.sections.history.given]).toEqual([0, 0]);
@@ -84,17 +113,21 @@ describe("the token window, whatever goes in", () => {
 
   it("gives no section more in a smaller window", async () => {
     await fc.assert(
-      fc.asyncProperty(scene, fc.array(fc.integer({ min: 1, max: 6000 }), { minLength: 2, maxLength: 5 }), async (content, windows) => {
-        const given: Record<"uploads" | "loop" | "history", number>[] = [];
-        for (const window of windows.sort((a, b) => a - b)) {
-          const { uploads, loop, history } = (await play(content, window, characterCounter())).outcome.sections;
-          given.push({ uploads: uploads.given, loop: loop.given, history: history.given });
-        }
-        for (const section of ["uploads", "loop", "history"] as const) {
-          const sizes = given.map((sections) => sections[section]);
-          expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
-        }
-      }),
+      fc.asyncProperty(
+        scene,
+        fc.array(fc.integer({ min: 1, max: 6000 }), { minLength: 2, maxLength: 5 }),
+        async (content, windows) => {
+          const given: Record<"uploads" | "loop" | "history", number>[] = [];
+          for (const window of windows.sort((a, b) => a - b)) {
+            const { uploads, loop, history } = (await play(content, window, characterCounter())).outcome.sections;
+            given.push({ uploads: uploads.given, loop: loop.given, history: history.given });
+          }
+          for (const section of ["uploads", "loop", "history"] as const) {
+            const sizes = given.map((sections) => sections[section]);
+            expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
+          }
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -104,14 +137,22 @@ describe("the token window, whatever goes in", () => {
       fc.asyncProperty(scene, fc.integer({ min: 1, max: 4000 }), async (content, window) => {
         const whole = (await play(content, 1_000_000, characterCounter())).messages;
         const { messages } = await play(content, window, characterCounter());
-        const all = content.iterations.flatMap(({ results }, number) => results.map((result, index) => ({ result, id: `c${number}-${index}` })));
+        const all = content.iterations.flatMap(({ results }, number) =>
+          results.map((result, index) => ({ result, id: `c${number}-${index}` })),
+        );
         const numbers = all.flatMap(({ id }) => sourcesIn(whole, id));
         expect(new Set(numbers).size).toBe(numbers.length);
-        const cited = new Set(content.iterations.flatMap(({ text }) => [...text.matchAll(/\[source(\d)\]/g)].map(([, digit]) => Number(digit))));
+        const cited = new Set(
+          content.iterations.flatMap(({ text }) =>
+            [...text.matchAll(/\[source(\d)\]/g)].map(([, digit]) => Number(digit)),
+          ),
+        );
         for (const { result, id } of all) {
           const [before, after] = [resultOf(whole, id), resultOf(messages, id)];
           expect(after.length).toBeLessThanOrEqual(before.length);
-          expect(after.endsWith("\n\nCite.")).toBe(before.endsWith("\n\nCite.") && "systemReminder" in result && result.systemReminder !== "");
+          expect(after.endsWith("\n\nCite.")).toBe(
+            before.endsWith("\n\nCite.") && "systemReminder" in result && result.systemReminder !== "",
+          );
           const [had, has] = [sourcesIn(whole, id), sourcesIn(messages, id)];
           expect(had).toEqual(expect.arrayContaining(has));
           if (has.some((number) => !cited.has(number))) {

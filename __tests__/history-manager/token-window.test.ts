@@ -11,18 +11,26 @@ import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn
 async function loopOf(manager: HistoryManager, counts: readonly number[]): Promise<void> {
   for (const [index, count] of counts.entries()) {
     manager.appendToolCalls([call(`c${index}`)]);
-    await manager.addToolCallResults([{ id: `c${index}`, name: "search", chunks: chunks(count, { length: 100 }), systemReminder: "Cite." }]);
+    await manager.addToolCallResults([
+      { id: `c${index}`, name: "search", chunks: chunks(count, { length: 100 }), systemReminder: "Cite." },
+    ]);
   }
 }
 
 async function storeRounds(session: Session, count: number): Promise<void> {
   for (let round = 0; round < count; round += 1) {
-    await session.history().addMessages([new HumanMessage({ content: `question ${round}`, id: `q${round}` }), new AIMessage("answer".repeat(10))]);
+    await session
+      .history()
+      .addMessages([
+        new HumanMessage({ content: `question ${round}`, id: `q${round}` }),
+        new AIMessage("answer".repeat(10)),
+      ]);
   }
 }
 
 const sum = ({ sections }: WindowOutcome) => Object.values(sections).reduce((total, { given }) => total + given, 0);
-const texts = (messages: readonly BaseMessage[]) => messages.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
+const texts = (messages: readonly BaseMessage[]) =>
+  messages.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
 
 describe("the token window", () => {
   it("counts what is sent, and says what every section asked for and was given", async () => {
@@ -54,7 +62,9 @@ describe("the token window", () => {
   it("drops whole rounds, the oldest first, and takes no smaller, older one in the place of one that does not fit", async () => {
     const session = newSession();
     await session.history().addMessages([new HumanMessage("small"), new AIMessage("x")]);
-    await session.history().addMessages([new HumanMessage({ content: "large", id: "big" }), new AIMessage("x".repeat(500))]);
+    await session
+      .history()
+      .addMessages([new HumanMessage({ content: "large", id: "big" }), new AIMessage("x".repeat(500))]);
     await session.history().addMessages([new HumanMessage("recent"), new AIMessage("x")]);
     const { messages, outcome } = await session.instance({ maxInputTokens: 150 }).getHistoryForModelCall(asking("hi"));
     expect(texts(messages)).toEqual(["Be kind.", "recent", "x", "hi"]);
@@ -89,13 +99,17 @@ describe("the token window", () => {
       [7, 8, 9, 10, 11, 12],
     ]);
     expect([resultOf(messages, "c0"), resultOf(messages, "c1")].every((text) => text.endsWith("\n\nCite."))).toBe(true);
-    expect(outcome.dropped).toEqual([{ section: "loop", kind: "sources", toolCallId: "c0", sourceNumbers: [4, 5, 6], shortened: [] }]);
+    expect(outcome.dropped).toEqual([
+      { section: "loop", kind: "sources", toolCallId: "c0", sourceNumbers: [4, 5, 6], shortened: [] },
+    ]);
   });
 
   it("makes results of one iteration smaller together", async () => {
     const manager = newSession(1300).instance();
     manager.appendToolCalls([call("a"), call("b")]);
-    await manager.addToolCallResults(["a", "b"].map((id) => ({ id, name: "search", chunks: chunks(6, { id, length: 100 }) })));
+    await manager.addToolCallResults(
+      ["a", "b"].map((id) => ({ id, name: "search", chunks: chunks(6, { id, length: 100 }) })),
+    );
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
     const [first, second] = [sourcesIn(messages, "a").length, sourcesIn(messages, "b").length];
     expect(Math.abs(first - second)).toBeLessThanOrEqual(1);
@@ -125,7 +139,9 @@ describe("the token window", () => {
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
     expect(outcome.overBudgetBy).toBe(0);
     expect(resultOf(messages, "a")).toBe("[This result is left out: it does not fit into the window.]\n\nCite.");
-    expect(resultOf(messages, "b")).toMatch(/^Tool call search failed with error: E+\n\[Cut: the first \d+ of 1036 characters are shown\.\]$/);
+    expect(resultOf(messages, "b")).toMatch(
+      /^Tool call search failed with error: E+\n\[Cut: the first \d+ of 1036 characters are shown\.\]$/,
+    );
     expect(outcome.dropped).toContainEqual({ section: "loop", kind: "text", toolCallId: "a", shown: 0, of: 5000 });
   });
 
@@ -144,11 +160,17 @@ describe("the token window", () => {
     const { outcome } = await newSession(100).instance().getHistoryForModelCall(request);
     expect(outcome.overBudgetBy).toBe(outcome.tokens - 100);
     expect(outcome.overBudgetBy).toBeGreaterThan(400);
-    await expect(newSession(100).instance({ onOverBudget: "throw" }).getHistoryForModelCall(request)).rejects.toThrow(BudgetError);
+    await expect(newSession(100).instance({ onOverBudget: "throw" }).getHistoryForModelCall(request)).rejects.toThrow(
+      BudgetError,
+    );
   });
 
   it("counts the definitions of tools and the arguments of calls", async () => {
-    const lookup = createTool(() => "", { name: "lookup", description: "Finds what was said about a topic.", schema: z.object({ topic: z.string() }) });
+    const lookup = createTool(() => "", {
+      name: "lookup",
+      description: "Finds what was said about a topic.",
+      schema: z.object({ topic: z.string() }),
+    });
     const plain = await newSession().instance().getHistoryForModelCall(asking("hi"));
     const manager = newSession().instance({ tools: [lookup] });
     const withTools = await manager.getHistoryForModelCall(asking("hi"));
@@ -164,7 +186,12 @@ describe("the token window", () => {
     const session = newSession();
     await storeRounds(session, 3);
     const tokenCounter = characterCounter((message) => {
-      const key = JSON.stringify([message.getType(), message.content, (message as { tool_call_id?: string }).tool_call_id, (message as AIMessage).tool_calls]);
+      const key = JSON.stringify([
+        message.getType(),
+        message.content,
+        (message as { tool_call_id?: string }).tool_call_id,
+        (message as AIMessage).tool_calls,
+      ]);
       counted.set(key, (counted.get(key) ?? 0) + 1);
     });
     const manager = session.instance({ tokenCounter });

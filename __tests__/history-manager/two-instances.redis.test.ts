@@ -19,8 +19,15 @@ describe("a session that several instances serve", () => {
   function instance(keyPrefix: string, sessionTTL?: number): HistoryManager {
     const client = new Redis(sharedRedisUrl());
     clients.push(client);
-    const onEvent = (event: { type: string; operation?: string }) => void (event.type === "command" && commands.push(event.operation!));
-    const history = new RedisChatMessageHistory({ sessionId: "s", client, keyPrefix, onEvent, ...(sessionTTL && { sessionTTL }) });
+    const onEvent = (event: { type: string; operation?: string }) =>
+      void (event.type === "command" && commands.push(event.operation!));
+    const history = new RedisChatMessageHistory({
+      sessionId: "s",
+      client,
+      keyPrefix,
+      onEvent,
+      ...(sessionTTL && { sessionTTL }),
+    });
     return new HistoryManager({ history, maxInputTokens: 100_000, tokenCounter: characterCounter() });
   }
 
@@ -52,7 +59,9 @@ describe("a session that several instances serve", () => {
         [9, "c"],
       ]);
       expect(manager.references.chunkOf(6)).toEqual(chunks(3, { id: "b" })[2]);
-      expect(manager.references.lookup("c_c2")).toEqual([{ sourceNumber: 9, toolCallId: "c", chunk: chunks(3, { id: "c" })[2] }]);
+      expect(manager.references.lookup("c_c2")).toEqual([
+        { sourceNumber: 9, toolCallId: "c", chunk: chunks(3, { id: "c" })[2] },
+      ]);
     }
   });
 
@@ -69,8 +78,12 @@ describe("a session that several instances serve", () => {
       return manager.addToolCallResults([{ id: `u${index}`, name: "search", chunks: chunks(2) }]);
     });
     await Promise.all(running);
-    const numbers = managers.flatMap((manager) => manager.references.toList()).filter(({ toolCallId }) => toolCallId.startsWith("u"));
-    expect(numbers.map(({ sourceNumber }) => sourceNumber).sort((a, b) => a - b)).toEqual([13, 14, 15, 16, 17, 18, 19, 20]);
+    const numbers = managers
+      .flatMap((manager) => manager.references.toList())
+      .filter(({ toolCallId }) => toolCallId.startsWith("u"));
+    expect(numbers.map(({ sourceNumber }) => sourceNumber).sort((a, b) => a - b)).toEqual([
+      13, 14, 15, 16, 17, 18, 19, 20,
+    ]);
   });
 
   it("needs four round trips for a turn with sources, two of them at once", async () => {
@@ -78,7 +91,12 @@ describe("a session that several instances serve", () => {
     for (const answer of ["[source1]", "[source4]"]) {
       await turn(manager, answer, answer);
       // The first two are sent together and may be answered in any order.
-      expect([...commands.splice(0, 2).sort(), ...commands.splice(0)]).toEqual(["readSide", "readView", "writeSide", "append"]);
+      expect([...commands.splice(0, 2).sort(), ...commands.splice(0)]).toEqual([
+        "readSide",
+        "readView",
+        "writeSide",
+        "append",
+      ]);
     }
   });
 
@@ -104,7 +122,11 @@ describe("a session that several instances serve", () => {
     const client = new Redis(sharedRedisUrl());
     clients.push(client);
     const make = () =>
-      new HistoryManager({ history: new RedisChatMessageHistory({ sessionId: "s", client, keyPrefix: prefix }), maxInputTokens: 100_000, maxSources: 2 });
+      new HistoryManager({
+        history: new RedisChatMessageHistory({ sessionId: "s", client, keyPrefix: prefix }),
+        maxInputTokens: 100_000,
+        maxSources: 2,
+      });
     const manager = make();
     await turn(manager, "a", "[source1] [source2] [source3]");
     await turn(manager, "b", "[source5]");

@@ -3,7 +3,9 @@ import { BudgetError, ConfigurationError } from "../../src/errors.js";
 import { asking, newSession } from "./instances.js";
 
 const textOf = (message: BaseMessage | undefined) =>
-  typeof message?.content === "string" ? message.content : (message?.content ?? []).map((part) => (part.type === "text" ? part["text"] : part.type)).join("|");
+  typeof message?.content === "string"
+    ? message.content
+    : (message?.content ?? []).map((part) => (part.type === "text" ? part["text"] : part.type)).join("|");
 const note = { id: "note", name: "note.txt", mimeType: "text/plain", text: "the note" };
 const photo = { id: "photo", name: "photo.png", mimeType: "image/png", data: new Uint8Array([1, 2, 3]) };
 
@@ -44,7 +46,9 @@ describe("uploaded content", () => {
 
   it("comes with the current message where the one that brought it is not shown any more", async () => {
     const session = newSession();
-    await session.history().addMessages([new HumanMessage({ content: "old".repeat(500), id: "old" }), new AIMessage("x")]);
+    await session
+      .history()
+      .addMessages([new HumanMessage({ content: "old".repeat(500), id: "old" }), new AIMessage("x")]);
     const manager = session.instance({ maxInputTokens: 300 });
     await manager.addUploadedContent([{ ...note, messageId: "old" }]);
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
@@ -64,7 +68,9 @@ describe("uploaded content", () => {
     expect(uploads.given).toBeGreaterThan(700);
     expect(textOf(messages.at(-1))).toMatch(/a+\n\[Cut: the first \d+ of 3000 characters are shown\.\]/);
     expect(textOf(messages.at(-1))).toContain("b".repeat(500));
-    expect(outcome.dropped).toEqual([{ section: "uploads", kind: "upload", id: "a", shown: expect.any(Number) as number, of: 3000 }]);
+    expect(outcome.dropped).toEqual([
+      { section: "uploads", kind: "upload", id: "a", shown: expect.any(Number) as number, of: 3000 },
+    ]);
   });
 
   it("leaves its unused share to the history", async () => {
@@ -85,7 +91,9 @@ describe("uploaded content", () => {
     const manager = newSession(400).instance();
     await manager.addUploadedContent([photo]);
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
-    expect(textOf(messages.at(-1))).toBe('hi|[Uploaded file "photo.png" (image/png) is left out: it does not fit into the window.]');
+    expect(textOf(messages.at(-1))).toBe(
+      'hi|[Uploaded file "photo.png" (image/png) is left out: it does not fit into the window.]',
+    );
     expect(outcome.dropped).toEqual([{ section: "uploads", kind: "upload", id: "photo", shown: 0, of: 0 }]);
     const none = newSession().instance({ percentForUploadedContent: 0 });
     await none.addUploadedContent([photo, note]);
@@ -132,7 +140,9 @@ describe("uploaded content", () => {
   it("has bounded sizes, each with an error that says what to do", async () => {
     const session = newSession();
     const manager = session.instance({ maxUploadBytes: 1000, maxUploadsBytes: 1500 });
-    await expect(manager.addUploadedContent([{ ...note, text: "x".repeat(1000) }])).rejects.toThrow(/"maxUploadBytes" allows 1000/);
+    await expect(manager.addUploadedContent([{ ...note, text: "x".repeat(1000) }])).rejects.toThrow(
+      /"maxUploadBytes" allows 1000/,
+    );
     await manager.addUploadedContent([{ ...note, text: "x".repeat(800) }]);
     await manager.getHistoryForModelCall(asking("hi"));
     await manager.commit();
@@ -151,7 +161,10 @@ describe("uploaded content", () => {
   ])("is left out where its stored form is damaged: %s", async (stored) => {
     const session = newSession();
     await session.store.writeSide("s", { set: { "history:upload:note": stored } });
-    expect((await session.instance().getHistoryForModelCall(asking("hi"))).messages.map(textOf)).toEqual(["Be kind.", "hi"]);
+    expect((await session.instance().getHistoryForModelCall(asking("hi"))).messages.map(textOf)).toEqual([
+      "Be kind.",
+      "hi",
+    ]);
   });
 
   it.each([

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { BaseListChatMessageHistory, type BaseChatMessageHistory } from "@langchain/core/chat_history";
 import type { BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
@@ -21,7 +23,10 @@ class PlainHistory extends BaseListChatMessageHistory {
 
 interface Setup {
   /** A runnable with the history of each session, with a history key or without. */
-  wrap(runnable: Runnable<never, BaseMessage>, keys?: { inputMessagesKey: string; historyMessagesKey: string }): Runnable<unknown, unknown>;
+  wrap(
+    runnable: Runnable<never, BaseMessage>,
+    keys?: { inputMessagesKey: string; historyMessagesKey: string },
+  ): Runnable<unknown, unknown>;
   history(sessionId: string): BaseChatMessageHistory;
   /** Makes every write from now on fail. */
   failWrites(): void;
@@ -38,7 +43,8 @@ function plain(): Setup {
     }
     return made;
   };
-  const wrap: Setup["wrap"] = (runnable, keys) => new RunnableWithMessageHistory({ runnable: runnable as never, getMessageHistory: history, ...keys });
+  const wrap: Setup["wrap"] = (runnable, keys) =>
+    new RunnableWithMessageHistory({ runnable: runnable as never, getMessageHistory: history, ...keys });
   return { wrap, history, failWrites: () => (failing = true) };
 }
 
@@ -54,9 +60,16 @@ function ours(wrapper: "withRedisMemory" | "getMessageHistory"): Setup {
   const wrap: Setup["wrap"] = (runnable, keys) =>
     wrapper === "withRedisMemory"
       ? withRedisMemory(runnable, { memory: current(), ...keys })
-      : (new RunnableWithMessageHistory({ runnable: runnable as never, getMessageHistory: current().getMessageHistory, ...keys }) as never);
+      : (new RunnableWithMessageHistory({
+          runnable: runnable as never,
+          getMessageHistory: current().getMessageHistory,
+          ...keys,
+        }) as never);
   return { wrap, history: (sessionId) => memory.history(sessionId), failWrites: () => (failing = true) };
 }
+
+const manifest = readFileSync(join(process.cwd(), "node_modules/@langchain/core/package.json"), "utf8");
+const coreVersion = (JSON.parse(manifest) as { version: string }).version;
 
 afterAll(() => Promise.all(memories.map((memory) => memory.close())));
 
@@ -79,7 +92,10 @@ async function secondWriter({ wrap, history }: Setup): Promise<string[]> {
 /** A batch of two sessions over a sequence. Gives back what each has stored. */
 async function batchOfTwo({ wrap, history }: Setup): Promise<string[][]> {
   const prompt = ChatPromptTemplate.fromMessages([new MessagesPlaceholder("history"), ["human", "{input}"]]);
-  await wrap(prompt.pipe(echoModel()) as never, keys).batch([{ input: "ann-secret" }, { input: "bob-secret" }], [ann, bob]);
+  await wrap(prompt.pipe(echoModel()) as never, keys).batch(
+    [{ input: "ann-secret" }, { input: "bob-secret" }],
+    [ann, bob],
+  );
   return [await texts(history("ann")), await texts(history("bob"))];
 }
 
@@ -94,9 +110,11 @@ describe("the defects of RunnableWithMessageHistory, on a plain history (so that
     expect(await secondWriter(plain())).toEqual(["o1", "o2", "intruder", "answer"]);
   });
 
-  it("stores one session's answer in the history of another in a batch", async () => {
+  it("stores one session's answer in the history of another in a batch, before @langchain/core 1.4", async () => {
+    const [major, minor] = coreVersion.split(".").map(Number);
+    const isMended = major! > 1 || minor! >= 4;
     const [stored] = await batchOfTwo(plain());
-    expect(stored).toContain("reply to bob-secret");
+    expect(stored!.includes("reply to bob-secret")).toBe(!isMended);
   });
 
   it("says nothing of a write that failed", async () => {
@@ -140,10 +158,9 @@ describe("memory.getMessageHistory in RunnableWithMessageHistory", () => {
 
   it("gives a batch with a config each its own turns", async () => {
     const { wrap, history } = ours("getMessageHistory");
-    await wrap(RunnableLambda.from((messages: BaseMessage[]) => ai(`reply to ${messages.at(-1)!.text}`)) as never).batch(
-      [[human("one")], [human("two")]],
-      [ann, bob],
-    );
+    await wrap(
+      RunnableLambda.from((messages: BaseMessage[]) => ai(`reply to ${messages.at(-1)!.text}`)) as never,
+    ).batch([[human("one")], [human("two")]], [ann, bob]);
     expect(await texts(history("ann"))).toEqual(["one", "reply to one"]);
     expect(await texts(history("bob"))).toEqual(["two", "reply to two"]);
   });

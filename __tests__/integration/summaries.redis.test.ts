@@ -26,7 +26,11 @@ const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => t
 function newMemory(options: Omit<RedisChatMemoryOptions, "client">) {
   const events: MemoryEvent[] = [];
   const keyPrefix = options.keyPrefix ?? uniquePrefix();
-  return { memory: new RedisChatMemory({ client, onEvent: (event) => events.push(event), ...options, keyPrefix }), events, keyPrefix };
+  return {
+    memory: new RedisChatMemory({ client, onEvent: (event) => events.push(event), ...options, keyPrefix }),
+    events,
+    keyPrefix,
+  };
 }
 
 /** A summarizer that says `summary <n>` and remembers what it was told. */
@@ -78,7 +82,10 @@ describe("summaries of a session that several processes share", () => {
     const keyPrefix = uniquePrefix();
     let reductions = 0;
     for (let run = 0; run < 5; run += 1) {
-      const { memory, events } = newMemory({ keyPrefix, reducer: new ChatHistorySummarizationReducer({ model, targetCount: 10, thresholdCount: 10 }) });
+      const { memory, events } = newMemory({
+        keyPrefix,
+        reducer: new ChatHistorySummarizationReducer({ model, targetCount: 10, thresholdCount: 10 }),
+      });
       for (let index = run * 10; index < run * 10 + 10; index += 1) {
         await memory.history("ann").addMessages(turn(index));
         await memory.history("ann").getMessages();
@@ -145,7 +152,11 @@ describe("a summarizer that goes wrong", () => {
   });
 
   it("that is aborted loses no message, and rejects with the caller's reason", async () => {
-    const reducer = new ChatHistorySummarizationReducer({ model: script(() => new Promise(() => undefined)), targetCount: 2, thresholdCount: 0 });
+    const reducer = new ChatHistorySummarizationReducer({
+      model: script(() => new Promise(() => undefined)),
+      targetCount: 2,
+      thresholdCount: 0,
+    });
     const { memory } = newMemory({ reducer, autoReduce: false });
     const history = memory.history("ann");
     await history.addMessages([0, 1, 2].flatMap(turn));
@@ -159,10 +170,18 @@ describe("a summarizer that goes wrong", () => {
 describe("ChatOpenAI against a server that refuses what OpenAI refuses", () => {
   it("works as the main model and as the summarizer of one session", async () => {
     const server = await startOpenAIServer({
-      reply: (body, count) => (JSON.stringify(body["messages"]).includes("question-") ? `answer ${count}` : "They talked."),
+      reply: (body, count) =>
+        JSON.stringify(body["messages"]).includes("question-") ? `answer ${count}` : "They talked.",
     });
-    const model = new ChatOpenAI({ apiKey: "none", model: "gpt-4o-mini", configuration: { baseURL: server.url }, maxRetries: 0 });
-    const { memory, events } = newMemory({ reducer: new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 2 }) });
+    const model = new ChatOpenAI({
+      apiKey: "none",
+      model: "gpt-4o-mini",
+      configuration: { baseURL: server.url },
+      maxRetries: 0,
+    });
+    const { memory, events } = newMemory({
+      reducer: new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 2 }),
+    });
     const chat = withRedisMemory(model, { memory, sessionId: "ann" });
     for (let index = 0; index < 8; index += 1) {
       await chat.invoke(`question-${index}.`);
@@ -173,7 +192,9 @@ describe("ChatOpenAI against a server that refuses what OpenAI refuses", () => {
     expect(reductions).toBeGreaterThan(1);
     expect(server.requests).toHaveLength(8 + reductions);
     const view = await memory.history("ann").getMessages();
-    expect(validateConversation([...view, new HumanMessage("next")], { profile: "openai", purpose: "model-input" })).toEqual([]);
+    expect(
+      validateConversation([...view, new HumanMessage("next")], { profile: "openai", purpose: "model-input" }),
+    ).toEqual([]);
     expect(view.at(-1)).toBeInstanceOf(AIMessage);
   }, 30_000);
 });
@@ -185,7 +206,15 @@ interface Worker {
 }
 
 function startWorker(name: string, keyPrefix: string, modelUrl: string): Worker {
-  const args = ["--import", "tsx", join(__dirname, "../support/summary-worker.ts"), name, sharedRedisUrl(), keyPrefix, modelUrl];
+  const args = [
+    "--import",
+    "tsx",
+    join(__dirname, "../support/summary-worker.ts"),
+    name,
+    sharedRedisUrl(),
+    keyPrefix,
+    modelUrl,
+  ];
   const worker = spawn(process.execPath, args, { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
   const exitCode = once(worker, "exit").then(([code]) => code as number);
   return { process: worker, ready: once(worker.stdout, "data"), exitCode };

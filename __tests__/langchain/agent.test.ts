@@ -17,7 +17,10 @@ class ToolModel extends ScriptedModel {
   }
 }
 
-const lookup = makeTool(({ query }: { query: string }) => `found ${query}`, { name: "lookup", schema: z.object({ query: z.string() }) });
+const lookup = makeTool(({ query }: { query: string }) => `found ${query}`, {
+  name: "lookup",
+  schema: z.object({ query: z.string() }),
+});
 const ann = { configurable: { sessionId: "ann" } };
 
 /** Looks something up once for each human message, then answers. */
@@ -26,7 +29,11 @@ function searchingModel(): ToolModel {
     const last = messages.at(-1)!;
     const place = `${messages.length}`;
     return last.getType() === "human"
-      ? new AIMessage({ content: "", id: `call-${last.text}-${place}`, tool_calls: [{ id: `c-${last.text}`, name: "lookup", args: { query: last.text } }] })
+      ? new AIMessage({
+          content: "",
+          id: `call-${last.text}-${place}`,
+          tool_calls: [{ id: `c-${last.text}`, name: "lookup", args: { query: last.text } }],
+        })
       : new AIMessage({ content: `answer after ${last.text}`, id: `answer-${last.text}` });
   });
 }
@@ -34,7 +41,8 @@ function searchingModel(): ToolModel {
 function newMemory() {
   const store = new InMemorySessionStore();
   const memory = new RedisChatMemory({ store });
-  const kinds = async () => (await memory.history("ann").getTranscript()).map((message: BaseMessage) => message.getType());
+  const kinds = async () =>
+    (await memory.history("ann").getTranscript()).map((message: BaseMessage) => message.getType());
   return { store, memory, kinds };
 }
 
@@ -80,7 +88,11 @@ describe("redisMemoryMiddleware", () => {
       ["step", ["human"]],
     ] as const) {
       const { memory, kinds } = newMemory();
-      const agent = createAgent({ model: failing, tools: [lookup], middleware: [redisMemoryMiddleware({ memory, persist })] });
+      const agent = createAgent({
+        model: failing,
+        tools: [lookup],
+        middleware: [redisMemoryMiddleware({ memory, persist })],
+      });
       await expect(agent.invoke({ messages: [new HumanMessage("one")] }, ann)).rejects.toThrow("model is down");
       expect(await kinds()).toEqual(expected);
     }
@@ -89,7 +101,11 @@ describe("redisMemoryMiddleware", () => {
   it("rejects when the turn could not be stored", async () => {
     const { store, memory } = newMemory();
     store.append = () => Promise.reject(new Error("no space"));
-    const agent = createAgent({ model: searchingModel(), tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });
+    const agent = createAgent({
+      model: searchingModel(),
+      tools: [lookup],
+      middleware: [redisMemoryMiddleware({ memory })],
+    });
     await expect(agent.invoke({ messages: [new HumanMessage("one")] }, ann)).rejects.toThrow("no space");
   });
 
@@ -97,14 +113,21 @@ describe("redisMemoryMiddleware", () => {
     const { memory, kinds } = newMemory();
     await memory.history("ann").addMessages([human("go"), aiCalls("c1")]);
     const model = new ToolModel(() => new AIMessage({ content: "here", id: "here" }));
-    await createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] }).invoke({ messages: [human("still there?")] }, ann);
+    await createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] }).invoke(
+      { messages: [human("still there?")] },
+      ann,
+    );
     expect(model.sent[0]!.map((message) => message.getType())).toEqual(["human", "ai", "tool", "human"]);
     expect(await kinds()).toEqual(["human", "ai", "human", "ai"]);
   });
 
   it("says what to do when the run names no session", async () => {
     const { memory } = newMemory();
-    const agent = createAgent({ model: searchingModel(), tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });
+    const agent = createAgent({
+      model: searchingModel(),
+      tools: [lookup],
+      middleware: [redisMemoryMiddleware({ memory })],
+    });
     await expect(agent.invoke({ messages: [human("one")] })).rejects.toMatchObject({ option: "sessionId" });
     expect(() => redisMemoryMiddleware({ memory: {} as never })).toThrow(expect.objectContaining({ option: "memory" }));
   });

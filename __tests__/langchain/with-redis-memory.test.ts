@@ -14,13 +14,21 @@ const session = { configurable: { sessionId: "ann" } };
 
 function newMemory(options: Partial<RedisChatMemoryOptions> = {}) {
   const events: MemoryEvent[] = [];
-  const memory = new RedisChatMemory({ store: new InMemorySessionStore(), onEvent: (event) => events.push(event), ...options });
+  const memory = new RedisChatMemory({
+    store: new InMemorySessionStore(),
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
   const stored = async (sessionId = "ann") => (await memory.history(sessionId).getTranscript()).map(({ text }) => text);
   return { memory, events, stored };
 }
 
 function promptChain(model = echoModel()) {
-  const prompt = ChatPromptTemplate.fromMessages([["system", "Be kind."], new MessagesPlaceholder("history"), ["human", "{input}"]]);
+  const prompt = ChatPromptTemplate.fromMessages([
+    ["system", "Be kind."],
+    new MessagesPlaceholder("history"),
+    ["human", "{input}"],
+  ]);
   return { model, chain: prompt.pipe(model) };
 }
 
@@ -82,7 +90,9 @@ describe("withRedisMemory, what it stores and shows", () => {
   it("stores only what is new even if the agent copied its input without ids", async () => {
     const { memory, stored } = newMemory();
     const copying = RunnableLambda.from((messages: BaseMessage[]) => [
-      ...messages.map((message) => (message.getType() === "ai" ? new AIMessage(message.text) : new HumanMessage(message.text))),
+      ...messages.map((message) =>
+        message.getType() === "ai" ? new AIMessage(message.text) : new HumanMessage(message.text),
+      ),
       ai(`seen ${messages.length}`),
     ]);
     const agent = withRedisMemory(copying, { memory });
@@ -93,7 +103,10 @@ describe("withRedisMemory, what it stores and shows", () => {
 
   it("stores whole tool steps of a turn", async () => {
     const { memory } = newMemory();
-    const agent = withRedisMemory(RunnableLambda.from(() => [aiCalls("c1", "c2"), tool("c1"), tool("c2"), ai("done")]), { memory });
+    const agent = withRedisMemory(
+      RunnableLambda.from(() => [aiCalls("c1", "c2"), tool("c1"), tool("c2"), ai("done")]),
+      { memory },
+    );
     await agent.invoke("go", session);
     const transcript = await memory.history("ann").getTranscript();
     expect(transcript.map((message) => message.getType())).toEqual(["human", "ai", "tool", "tool", "ai"]);
@@ -152,7 +165,10 @@ describe("withRedisMemory, streaming", () => {
   it("emits the events of the model under its own run, and stores the turn", async () => {
     const { memory, stored } = newMemory();
     const events: string[] = [];
-    for await (const event of withRedisMemory(echoModel(), { memory }).streamEvents("a b", { ...session, version: "v2" })) {
+    for await (const event of withRedisMemory(echoModel(), { memory }).streamEvents("a b", {
+      ...session,
+      version: "v2",
+    })) {
       events.push(`${event.event} ${event.name}`);
     }
     expect(events[0]).toBe("on_chain_start RunnableWithRedisMemory");
@@ -197,21 +213,34 @@ describe("withRedisMemory, when something goes wrong", () => {
     await expect(agent.batch(["one"], session)).rejects.toThrow("no space");
   });
 
-  it.each([[{ role: "weird", content: "SECRET" }], [["tool", "SECRET"]], [[{ role: "user", content: "1" }, { role: "tool", content: "SECRET" }]]])(
-    "refuses %j as input or output with a typed error that shows no text",
-    async (odd) => {
-      const { memory } = newMemory();
-      const fromInput: unknown = await withRedisMemory(echoModel(), { memory }).invoke(odd as never, session).catch((reason: unknown) => reason);
-      const fromOutput: unknown = await withRedisMemory((() => odd) as never, { memory }).invoke("one", session).catch((reason: unknown) => reason);
-      expect(fromInput).toMatchObject({ name: "ConfigurationError", option: "inputMessagesKey" });
-      expect(fromOutput).toMatchObject({ name: "ConfigurationError", option: "outputMessagesKey" });
-      expect(inspect([fromInput, fromOutput], { depth: 5 })).not.toContain("SECRET");
-    },
-  );
+  it.each([
+    [{ role: "weird", content: "SECRET" }],
+    [["tool", "SECRET"]],
+    [
+      [
+        { role: "user", content: "1" },
+        { role: "tool", content: "SECRET" },
+      ],
+    ],
+  ])("refuses %j as input or output with a typed error that shows no text", async (odd) => {
+    const { memory } = newMemory();
+    const fromInput: unknown = await withRedisMemory(echoModel(), { memory })
+      .invoke(odd as never, session)
+      .catch((reason: unknown) => reason);
+    const fromOutput: unknown = await withRedisMemory((() => odd) as never, { memory })
+      .invoke("one", session)
+      .catch((reason: unknown) => reason);
+    expect(fromInput).toMatchObject({ name: "ConfigurationError", option: "inputMessagesKey" });
+    expect(fromOutput).toMatchObject({ name: "ConfigurationError", option: "outputMessagesKey" });
+    expect(inspect([fromInput, fromOutput], { depth: 5 })).not.toContain("SECRET");
+  });
 
   it("wraps a map of runnables, and refuses what is no runnable", async () => {
     const { memory, stored } = newMemory();
-    const answering = withRedisMemory({ answer: echoModel(), length: () => 3 } as never, { memory, outputMessagesKey: "answer" });
+    const answering = withRedisMemory({ answer: echoModel(), length: () => 3 } as never, {
+      memory,
+      outputMessagesKey: "answer",
+    });
     expect(await answering.invoke("one", session)).toMatchObject({ length: 3 });
     expect(await stored()).toEqual(["one", "reply to one"]);
     for (const odd of [undefined, null, 7, "text", []]) {
@@ -222,7 +251,9 @@ describe("withRedisMemory, when something goes wrong", () => {
   it("refuses a turnId that is no text, because a retry would store the turn twice", async () => {
     const { memory } = newMemory();
     for (const turnId of [7, "", null]) {
-      const run = withRedisMemory(echoModel(), { memory }).invoke("one", { configurable: { sessionId: "ann", turnId } });
+      const run = withRedisMemory(echoModel(), { memory }).invoke("one", {
+        configurable: { sessionId: "ann", turnId },
+      });
       await expect(run).rejects.toMatchObject({ option: "turnId" });
     }
   });
@@ -231,29 +262,48 @@ describe("withRedisMemory, when something goes wrong", () => {
     const { memory } = newMemory();
     const agent = withRedisMemory(echoModel(), { memory });
     await expect(agent.invoke("one")).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
-    await expect(agent.invoke("one", { configurable: { sessionId: "" } })).rejects.toMatchObject({ option: "sessionId" });
-    await expect(agent.invoke("one", { configurable: { sessionId: 7 } })).rejects.toMatchObject({ option: "sessionId" });
+    await expect(agent.invoke("one", { configurable: { sessionId: "" } })).rejects.toMatchObject({
+      option: "sessionId",
+    });
+    await expect(agent.invoke("one", { configurable: { sessionId: 7 } })).rejects.toMatchObject({
+      option: "sessionId",
+    });
   });
 
   it("says which key to name when it finds no messages", async () => {
     const { memory } = newMemory();
-    await expect(withRedisMemory(echoModel(), { memory }).invoke({ a: 1, b: 2 }, session)).rejects.toMatchObject({ option: "inputMessagesKey" });
-    const silent = withRedisMemory(RunnableLambda.from(() => ({ a: 1, b: 2 })), { memory });
+    await expect(withRedisMemory(echoModel(), { memory }).invoke({ a: 1, b: 2 }, session)).rejects.toMatchObject({
+      option: "inputMessagesKey",
+    });
+    const silent = withRedisMemory(
+      RunnableLambda.from(() => ({ a: 1, b: 2 })),
+      { memory },
+    );
     await expect(silent.invoke("one", session)).rejects.toMatchObject({ option: "outputMessagesKey" });
   });
 
   it("refuses options that cannot be meant", () => {
     const { memory } = newMemory();
-    expect(() => withRedisMemory(echoModel(), { memory: {} as never })).toThrow(expect.objectContaining({ option: "memory" }));
-    expect(() => withRedisMemory(echoModel(), { memory, historyMessagesKey: "" })).toThrow(expect.objectContaining({ option: "historyMessagesKey" }));
-    expect(() => withRedisMemory(echoModel(), { memory, historyKey: "x" } as never)).toThrow(expect.objectContaining({ option: "historyKey" }));
+    expect(() => withRedisMemory(echoModel(), { memory: {} as never })).toThrow(
+      expect.objectContaining({ option: "memory" }),
+    );
+    expect(() => withRedisMemory(echoModel(), { memory, historyMessagesKey: "" })).toThrow(
+      expect.objectContaining({ option: "historyMessagesKey" }),
+    );
+    expect(() => withRedisMemory(echoModel(), { memory, historyKey: "x" } as never)).toThrow(
+      expect.objectContaining({ option: "historyKey" }),
+    );
   });
 });
 
 describe("withRedisMemory, sessions and turns", () => {
   it("keeps the sessions of a batch apart", async () => {
     const { memory, stored } = newMemory();
-    const agent = withRedisMemory(promptChain().chain, { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
+    const agent = withRedisMemory(promptChain().chain, {
+      memory,
+      inputMessagesKey: "input",
+      historyMessagesKey: "history",
+    });
     await agent.batch(
       [{ input: "ann-secret" }, { input: "bob-secret" }],
       [{ configurable: { sessionId: "ann" } }, { configurable: { sessionId: "bob" } }],
@@ -275,7 +325,10 @@ describe("withRedisMemory, sessions and turns", () => {
   it("finds the session by the option, as text or as a function of the config", async () => {
     const { memory, stored } = newMemory();
     await withRedisMemory(echoModel(), { memory, sessionId: "fixed" }).invoke("one");
-    const byUser = withRedisMemory(echoModel(), { memory, sessionId: ({ configurable }) => configurable?.["user"] as string });
+    const byUser = withRedisMemory(echoModel(), {
+      memory,
+      sessionId: ({ configurable }) => configurable?.["user"] as string,
+    });
     await byUser.invoke("two", { configurable: { user: "carl" } });
     expect(await stored("fixed")).toEqual(["one", "reply to one"]);
     expect(await stored("carl")).toEqual(["two", "reply to two"]);
@@ -283,7 +336,10 @@ describe("withRedisMemory, sessions and turns", () => {
 
   it("adds nothing when a job is retried under the same turnId", async () => {
     const { memory, stored } = newMemory();
-    const agent = withRedisMemory(RunnableLambda.from(() => new AIMessage("done")), { memory });
+    const agent = withRedisMemory(
+      RunnableLambda.from(() => new AIMessage("done")),
+      { memory },
+    );
     const config = { configurable: { sessionId: "ann", turnId: "job-7" } };
     await agent.invoke("go", config);
     await agent.invoke("go", config);
@@ -328,9 +384,24 @@ describe("withRedisMemory, sessions and turns", () => {
     const asShown = new AIMessage({ content: `${answer.text} (edited by the client)`, id: answer.id! });
     await agent.invoke([rules, human("one", "q1"), asShown, human("two", "q2")], session);
     await agent.invoke([rules, human("three", "q3")], session);
-    expect(await stored()).toEqual(["Be kind.", "one", "reply to one", "two", "reply to two", "three", "reply to three"]);
+    expect(await stored()).toEqual([
+      "Be kind.",
+      "one",
+      "reply to one",
+      "two",
+      "reply to two",
+      "three",
+      "reply to three",
+    ]);
     expect(model.sent[1]!.map(({ text }) => text)).toEqual(["Be kind.", "one", "reply to one", "two"]);
-    expect(model.sent[2]!.map(({ text }) => text)).toEqual(["Be kind.", "one", "reply to one", "two", "reply to two", "three"]);
+    expect(model.sent[2]!.map(({ text }) => text)).toEqual([
+      "Be kind.",
+      "one",
+      "reply to one",
+      "two",
+      "reply to two",
+      "three",
+    ]);
     await agent.invoke([rules, human("three", "q3")], session);
     expect(model.sent[3]!.map(({ text }) => text)).toEqual(model.sent[2]!.map(({ text }) => text));
     expect(await stored()).toHaveLength(7);

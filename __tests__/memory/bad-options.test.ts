@@ -17,12 +17,18 @@ function errorOf(make: () => unknown): { code?: string; option?: string; message
 const badNumbers = [0, -1, 1.5, "7", Number.NaN, Number.POSITIVE_INFINITY, null, true];
 
 describe("bad options get a typed error that names the option", () => {
-  it.each(["sessionTTL", "commandTimeout", "maxMessageBytes", "maxAppendBytes", "waitReplicas"])("%s: zero, negative, fractional, text", (option) => {
-    for (const value of badNumbers) {
-      const connection = option === "sessionTTL" ? { store } : { url };
-      expect(errorOf(() => new RedisChatMemory({ ...connection, [option]: value } as never))).toMatchObject({ code: "invalid_option", option });
-    }
-  });
+  it.each(["sessionTTL", "commandTimeout", "maxMessageBytes", "maxAppendBytes", "waitReplicas"])(
+    "%s: zero, negative, fractional, text",
+    (option) => {
+      for (const value of badNumbers) {
+        const connection = option === "sessionTTL" ? { store } : { url };
+        expect(errorOf(() => new RedisChatMemory({ ...connection, [option]: value } as never))).toMatchObject({
+          code: "invalid_option",
+          option,
+        });
+      }
+    },
+  );
 
   it.each([
     [{ autoReduce: "always" }, "autoReduce"],
@@ -37,19 +43,32 @@ describe("bad options get a typed error that names the option", () => {
     [{ store: {} }, "store"],
     [{ sessionTtl: 60 }, "sessionTtl"],
   ])("%j", (options, option) => {
-    expect(errorOf(() => new RedisChatMemory({ store, ...options } as never))).toMatchObject({ code: "invalid_option", option });
+    expect(errorOf(() => new RedisChatMemory({ store, ...options } as never))).toMatchObject({
+      code: "invalid_option",
+      option,
+    });
   });
 
   it.each(["app{x}", "{", "a}b", "", 7, null])("keyPrefix %j", (keyPrefix) => {
-    expect(errorOf(() => new RedisChatMemory({ url, keyPrefix } as never))).toMatchObject({ code: "invalid_option", option: "keyPrefix" });
+    expect(errorOf(() => new RedisChatMemory({ url, keyPrefix } as never))).toMatchObject({
+      code: "invalid_option",
+      option: "keyPrefix",
+    });
   });
 
   it("one of client, url, config and store, and none beside the store", () => {
     expect(errorOf(() => new RedisChatMemory({} as never)).code).toBe("invalid_option");
     expect(errorOf(() => new RedisChatMemory(undefined as never)).code).toBe("invalid_option");
-    expect(errorOf(() => new RedisChatMemory({ store, url } as never))).toMatchObject({ code: "invalid_option", option: "url" });
-    expect(errorOf(() => new RedisChatMemory({ store, keyPrefix: "x" } as never))).toMatchObject({ option: "keyPrefix" });
-    expect(errorOf(() => new RedisChatMemory({ url, config: { host: "127.0.0.1" } } as never)).code).toBe("invalid_option");
+    expect(errorOf(() => new RedisChatMemory({ store, url } as never))).toMatchObject({
+      code: "invalid_option",
+      option: "url",
+    });
+    expect(errorOf(() => new RedisChatMemory({ store, keyPrefix: "x" } as never))).toMatchObject({
+      option: "keyPrefix",
+    });
+    expect(errorOf(() => new RedisChatMemory({ url, config: { host: "127.0.0.1" } } as never)).code).toBe(
+      "invalid_option",
+    );
   });
 
   it("never shows a secret", () => {
@@ -58,28 +77,42 @@ describe("bad options get a typed error that names the option", () => {
   });
 
   it.each([undefined, "", 7, null])("sessionId %j", (sessionId) => {
-    expect(errorOf(() => new RedisChatMessageHistory({ store, sessionId } as never))).toMatchObject({ option: "sessionId" });
-    expect(errorOf(() => new RedisChatMemory({ store }).history(sessionId as never))).toMatchObject({ option: "sessionId" });
+    expect(errorOf(() => new RedisChatMessageHistory({ store, sessionId } as never))).toMatchObject({
+      option: "sessionId",
+    });
+    expect(errorOf(() => new RedisChatMemory({ store }).history(sessionId as never))).toMatchObject({
+      option: "sessionId",
+    });
   });
 
   it.each(["x".repeat(513), "\ud800"])("a sessionId that cannot be a key", async (sessionId) => {
     const history = new RedisChatMessageHistory({ store, sessionId });
     await expect(history.getMessages()).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
-    await expect(history.addUserMessage("hello")).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
+    await expect(history.addUserMessage("hello")).rejects.toMatchObject({
+      code: "invalid_option",
+      option: "sessionId",
+    });
   });
 
-  it.each(["{a}", "a*b?[c]", "line\nbreak", "ä/ö ü", "__proto__", "x".repeat(512)])("but any other text is a session of its own: %j", async (sessionId) => {
-    const history = new RedisChatMessageHistory({ store, sessionId });
-    await history.addUserMessage(`hello ${sessionId.length}`);
-    expect((await history.getMessages()).map(({ text }) => text)).toEqual([`hello ${sessionId.length}`]);
-  });
+  it.each(["{a}", "a*b?[c]", "line\nbreak", "ä/ö ü", "__proto__", "x".repeat(512)])(
+    "but any other text is a session of its own: %j",
+    async (sessionId) => {
+      const history = new RedisChatMessageHistory({ store, sessionId });
+      await history.addUserMessage(`hello ${sessionId.length}`);
+      expect((await history.getMessages()).map(({ text }) => text)).toEqual([`hello ${sessionId.length}`]);
+    },
+  );
 
   it("targetCount and thresholdCount of the reducer", () => {
     for (const value of badNumbers) {
-      expect(errorOf(() => new ChatHistoryTruncationReducer({ targetCount: value as never }))).toMatchObject({ option: "targetCount" });
+      expect(errorOf(() => new ChatHistoryTruncationReducer({ targetCount: value as never }))).toMatchObject({
+        option: "targetCount",
+      });
     }
     for (const value of badNumbers.filter((bad) => bad !== 0)) {
-      expect(errorOf(() => new ChatHistoryTruncationReducer({ targetCount: 3, thresholdCount: value as never }))).toMatchObject({ option: "thresholdCount" });
+      expect(
+        errorOf(() => new ChatHistoryTruncationReducer({ targetCount: 3, thresholdCount: value as never })),
+      ).toMatchObject({ option: "thresholdCount" });
     }
   });
 });

@@ -25,7 +25,8 @@ const weather = [
 ];
 
 const last = "user: Thanks!\nassistant: You're welcome! Have a great day!";
-const umbrella = "user: Should I bring an umbrella?\nassistant: Based on the sunny weather, you won't need an umbrella today.";
+const umbrella =
+  "user: Should I bring an umbrella?\nassistant: Based on the sunny weather, you won't need an umbrella today.";
 
 describe("ChatMemoryModule as text", () => {
   it("shows a message a line, a blank line between rounds, agents by their name", async () => {
@@ -54,7 +55,9 @@ describe("ChatMemoryModule as text", () => {
 
   it("drops the oldest messages of a round that alone is too long", async () => {
     const memory = new ChatMemoryModule({ history: sourceOf([human("q".repeat(100)), ai("first"), ai("second")]) });
-    expect(await memory.retrieve({ maxContext: 62 + 34 })).toBe(`${defaultTruncationNotice}assistant: first\nassistant: second`);
+    expect(await memory.retrieve({ maxContext: 62 + 34 })).toBe(
+      `${defaultTruncationNotice}assistant: first\nassistant: second`,
+    );
     expect(await memory.retrieve({ maxContext: 62 + 33 })).toBe(`${defaultTruncationNotice}assistant: second`);
   });
 
@@ -72,17 +75,26 @@ describe("ChatMemoryModule as text", () => {
   });
 
   it("takes a notice and an empty text of one's own", async () => {
-    const memory = new ChatMemoryModule({ history: sourceOf(weather), truncationNotice: "[cut] ", noHistoryMessage: "Nothing yet." });
+    const memory = new ChatMemoryModule({
+      history: sourceOf(weather),
+      truncationNotice: "[cut] ",
+      noHistoryMessage: "Nothing yet.",
+    });
     expect(await memory.retrieve({ maxContext: 6 + last.length })).toBe(`[cut] ${last}`);
     expect(await memory.retrieve({ maxContext: last.length, truncationNotice: "" })).toBe(last);
-    expect(await new ChatMemoryModule({ history: sourceOf([]), noHistoryMessage: "Nothing yet." }).retrieve()).toBe("Nothing yet.");
+    expect(await new ChatMemoryModule({ history: sourceOf([]), noHistoryMessage: "Nothing yet." }).retrieve()).toBe(
+      "Nothing yet.",
+    );
     expect(await new ChatMemoryModule({ history: sourceOf([]) }).retrieve()).toBe("");
     expect(await new ChatMemoryModule({ history: sourceOf([]) }).retrieve({ noHistoryMessage: "none" })).toBe("none");
   });
 
   it("counts code points and never cuts inside a grapheme", async () => {
     const family = "👨‍👩‍👧‍👦";
-    const memory = new ChatMemoryModule({ history: sourceOf([human(`start ${family}${family}`)]), truncationNotice: "" });
+    const memory = new ChatMemoryModule({
+      history: sourceOf([human(`start ${family}${family}`)]),
+      truncationNotice: "",
+    });
     for (let maxContext = 1; maxContext <= 20; maxContext += 1) {
       const text = await memory.retrieve({ maxContext });
       expect([...text].length).toBeLessThanOrEqual(maxContext);
@@ -108,7 +120,9 @@ describe("ChatMemoryModule as text", () => {
   it("shows what came before the first human message only when all rounds are shown and more were asked for", async () => {
     const history = sourceOf([system("Be kind."), ai("Welcome!"), human("Hi"), ai("Hello!")]);
     expect(await new ChatMemoryModule({ history, nRounds: 1 }).retrieve()).toBe("user: Hi\nassistant: Hello!");
-    expect(await new ChatMemoryModule({ history, nRounds: 2 }).retrieve()).toBe("system: Be kind.\nassistant: Welcome!\n\nuser: Hi\nassistant: Hello!");
+    expect(await new ChatMemoryModule({ history, nRounds: 2 }).retrieve()).toBe(
+      "system: Be kind.\nassistant: Welcome!\n\nuser: Hi\nassistant: Hello!",
+    );
   });
 });
 
@@ -123,14 +137,20 @@ describe("ChatMemoryModule in other formats", () => {
   });
 
   it("keeps the serialized JSON within maxContext, the notice as its first element", async () => {
-    const memory = new ChatMemoryModule({ history: sourceOf([human('quotes " and \\ and\n'.repeat(20))]), format: "json" });
+    const memory = new ChatMemoryModule({
+      history: sourceOf([human('quotes " and \\ and\n'.repeat(20))]),
+      format: "json",
+    });
     for (let maxContext = 2; maxContext <= 500; maxContext += 1) {
       const json = await memory.retrieve({ maxContext });
       expect([...json].length).toBeLessThanOrEqual(maxContext);
       const elements = JSON.parse(json) as { role: string; content: string }[];
       expect(elements.length).toBeLessThanOrEqual(2);
     }
-    const [notice, message] = JSON.parse(await memory.retrieve({ maxContext: 300 })) as { role: string; content: string }[];
+    const [notice, message] = JSON.parse(await memory.retrieve({ maxContext: 300 })) as {
+      role: string;
+      content: string;
+    }[];
     expect(notice).toEqual({ role: "system", content: defaultTruncationNotice });
     expect('quotes " and \\ and\n'.repeat(20).endsWith(message!.content)).toBe(true);
   });
@@ -173,8 +193,12 @@ describe("ChatMemoryModule as a part of an application", () => {
     [{ format: "xml" as never }, "format"],
     [{ rounds: 3 } as never, "rounds"],
   ])("names the parameter that is wrong: %j", async (options, option) => {
-    expect(() => new ChatMemoryModule({ history: sourceOf([]), ...options })).toThrow(expect.objectContaining({ code: "invalid_option", option }));
-    await expect(new ChatMemoryModule({ history: sourceOf([]) }).retrieve(options as never)).rejects.toMatchObject({ option });
+    expect(() => new ChatMemoryModule({ history: sourceOf([]), ...options })).toThrow(
+      expect.objectContaining({ code: "invalid_option", option }),
+    );
+    await expect(new ChatMemoryModule({ history: sourceOf([]) }).retrieve(options as never)).rejects.toMatchObject({
+      option,
+    });
   });
 
   it("wants a history or a memory, not both and not none", () => {

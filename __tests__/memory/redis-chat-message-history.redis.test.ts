@@ -1,7 +1,11 @@
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/events.js";
-import { RedisChatMemory, RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../../src/memory/index.js";
+import {
+  RedisChatMemory,
+  RedisChatMessageHistory,
+  type RedisChatMessageHistoryOptions,
+} from "../../src/memory/index.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -12,7 +16,13 @@ afterAll(() => client.quit());
 function newHistory(options: Partial<RedisChatMessageHistoryOptions> = {}) {
   const events: MemoryEvent[] = [];
   const keyPrefix = options.keyPrefix ?? uniquePrefix();
-  const history = new RedisChatMessageHistory({ sessionId: "ann", client, keyPrefix, onEvent: (event) => events.push(event), ...options });
+  const history = new RedisChatMessageHistory({
+    sessionId: "ann",
+    client,
+    keyPrefix,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
   const commands = () => events.filter(({ type }) => type === "command").length;
   return { history, events, commands, keyPrefix };
 }
@@ -82,7 +92,11 @@ describe("writes", () => {
     const { history, keyPrefix } = newHistory();
     const other = newHistory({ keyPrefix }).history;
     await history.append([human("one"), ai("two")], { turnId: "job-1" });
-    expect(await other.append([human("one"), ai("two")], { turnId: "job-1" })).toEqual({ appended: 0, duplicates: 2, next: 2 });
+    expect(await other.append([human("one"), ai("two")], { turnId: "job-1" })).toEqual({
+      appended: 0,
+      duplicates: 2,
+      next: 2,
+    });
   });
 
   it("refuses another content under a stored id and changes nothing, or keeps the first and tells", async () => {
@@ -101,18 +115,24 @@ describe("writes", () => {
 
   it("refuses what cannot be stored and stores nothing of that turn", async () => {
     const { history } = newHistory();
-    await expect(history.addMessages([human("one"), new RemoveMessage({ id: "x" })])).rejects.toMatchObject({ name: "RecordError" });
+    await expect(history.addMessages([human("one"), new RemoveMessage({ id: "x" })])).rejects.toMatchObject({
+      name: "RecordError",
+    });
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const bad = new AIMessage({ content: "two", additional_kwargs: circular });
-    await expect(history.addMessages([human("one"), bad])).rejects.toMatchObject({ name: "RecordError", code: "unsupported_message" });
+    await expect(history.addMessages([human("one"), bad])).rejects.toMatchObject({
+      name: "RecordError",
+      code: "unsupported_message",
+    });
     expect(await history.getMessages()).toEqual([]);
   });
 
   it("gives all keys of a session the same time to live, and leaves it alone without a sessionTTL", async () => {
     const { history, keyPrefix } = newHistory({ sessionTTL: 100 });
     await history.addMessages([human("one"), ai("two")]);
-    const expiries = () => Promise.all(["log", "ids", "state"].map((part) => client.pexpiretime(`${keyPrefix}:{ann}:${part}`)));
+    const expiries = () =>
+      Promise.all(["log", "ids", "state"].map((part) => client.pexpiretime(`${keyPrefix}:{ann}:${part}`)));
     const before = await expiries();
     expect(new Set(before).size).toBe(1);
     expect(before[0]).toBeGreaterThan(Date.now());
@@ -132,7 +152,9 @@ describe("round trips", () => {
 
   it("reads the view, the transcript and rounds in one each", async () => {
     const { history, commands } = newHistory();
-    await history.addMessages(Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`))));
+    await history.addMessages(
+      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`))),
+    );
     for (const read of [() => history.getMessages(), () => history.getTranscript(), () => history.getRounds(3)]) {
       const before = commands();
       await read();
@@ -175,7 +197,9 @@ describe("transcript, rounds and rewind", () => {
     for (const round of [1, 2, 3, 4]) {
       await history.addMessages([human(`q${round}`), aiCalls(`c${round}`), tool(`c${round}`), ai(`a${round}`)]);
     }
-    expect((await history.getRounds(2)).map(({ index, messages }) => [index, messages[0]!.text, messages.length])).toEqual([
+    expect(
+      (await history.getRounds(2)).map(({ index, messages }) => [index, messages[0]!.text, messages.length]),
+    ).toEqual([
       [3, "q3", 4],
       [4, "q4", 4],
     ]);
@@ -263,17 +287,27 @@ describe("views", () => {
   });
 
   it("reduces by hand, says what was done, and needs a reducer for it", async () => {
-    const { history, keyPrefix } = newHistory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }), autoReduce: false });
+    const { history, keyPrefix } = newHistory({
+      reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }),
+      autoReduce: false,
+    });
     await history.addMessages([human("q1"), ai("a1"), human("q2"), ai("a2")]);
     expect(await history.getMessages()).toHaveLength(4);
-    expect(await history.reduceView()).toMatchObject({ changed: true, before: { messages: 4 }, after: { messages: 2 } });
+    expect(await history.reduceView()).toMatchObject({
+      changed: true,
+      before: { messages: 4 },
+      after: { messages: 2 },
+    });
     expect(await history.reduceView()).toMatchObject({ changed: false });
     expect(await history.getMessages()).toHaveLength(2);
     await expect(newHistory({ keyPrefix }).history.reduceView()).rejects.toMatchObject({ option: "reducer" });
   });
 
   it("refuses a reduction that splits a step and changes nothing", async () => {
-    const { history } = newHistory({ reducer: async (messages: BaseMessage[]) => messages.slice(-2), autoReduce: false });
+    const { history } = newHistory({
+      reducer: async (messages: BaseMessage[]) => messages.slice(-2),
+      autoReduce: false,
+    });
     await history.addMessages([human("q"), aiCalls("c1"), tool("c1"), ai("a")]);
     await expect(history.reduceView()).rejects.toMatchObject({ name: "StructureError" });
     expect(await history.getMessages()).toHaveLength(4);
@@ -320,11 +354,21 @@ describe("records that cannot be read", () => {
     await history.addMessages([human("one"), ai("two"), human("three")]);
     await client.lset(`${keyPrefix}:{ann}:log`, 1, "no JSON");
     expect(texts(await history.getMessages())).toEqual(["one", "three"]);
-    expect(events).toContainEqual(expect.objectContaining({ type: "record_skipped", position: 1, error: expect.objectContaining({ code: "corrupt" }) }));
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "record_skipped",
+        position: 1,
+        error: expect.objectContaining({ code: "corrupt" }),
+      }),
+    );
     await client.lset(`${keyPrefix}:{ann}:log`, 1, '{"type":"ai","data":{"content":"x"},"meta":{"v":99}}');
     expect(texts(await history.getMessages())).toEqual(["one", "three"]);
     const strict = newHistory({ keyPrefix, strict: true }).history;
-    await expect(strict.getMessages()).rejects.toMatchObject({ name: "RecordError", code: "unsupported_version", position: 1 });
+    await expect(strict.getMessages()).rejects.toMatchObject({
+      name: "RecordError",
+      code: "unsupported_version",
+      position: 1,
+    });
     await history.addMessages([ai("four")]);
     expect(texts(await history.getMessages())).toEqual(["one", "three", "four"]);
   });
@@ -342,7 +386,11 @@ describe("damage", () => {
     expect(await history.append([human("one", "m1"), human("three")])).toEqual({ appended: 1, duplicates: 1, next: 3 });
     await client.unlink(`${keyPrefix}:{ann}:state`);
     const mending = newHistory({ keyPrefix, onDamage: "rebuild" }).history;
-    expect(await mending.append([ai("two", { id: "m2" }), ai("four")])).toEqual({ appended: 1, duplicates: 1, next: 4 });
+    expect(await mending.append([ai("two", { id: "m2" }), ai("four")])).toEqual({
+      appended: 1,
+      duplicates: 1,
+      next: 4,
+    });
     expect(texts(await mending.getMessages())).toEqual(["one", "two", "three", "four"]);
   });
 });
@@ -352,19 +400,26 @@ describe("a reduction that races writers", () => {
     const keyPrefix = uniquePrefix();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
     const clients = [new Redis(sharedRedisUrl()), new Redis(sharedRedisUrl())];
-    const writers = clients.map((own) => new RedisChatMessageHistory({ sessionId: "ann", client: own, keyPrefix, reducer }));
+    const writers = clients.map(
+      (own) => new RedisChatMessageHistory({ sessionId: "ann", client: own, keyPrefix, reducer }),
+    );
     const turns = 150;
     await Promise.all(
       writers.map(async (writer, number) => {
         for (let turn = 0; turn < turns; turn += 1) {
-          await writer.addMessages([human(`q${number}-${turn}`, `q${number}-${turn}`), ai(`a${number}-${turn}`, { id: `a${number}-${turn}` })]);
+          await writer.addMessages([
+            human(`q${number}-${turn}`, `q${number}-${turn}`),
+            ai(`a${number}-${turn}`, { id: `a${number}-${turn}` }),
+          ]);
         }
       }),
     );
     const transcript = (await writers[0]!.getTranscript()).map(({ id }) => id!);
     expect(new Set(transcript).size).toBe(2 * 2 * turns);
     expect(transcript).toHaveLength(2 * 2 * turns);
-    transcript.forEach((id, index) => (id.startsWith("q") ? expect(transcript[index + 1]).toBe(id.replace("q", "a")) : undefined));
+    transcript.forEach((id, index) =>
+      id.startsWith("q") ? expect(transcript[index + 1]).toBe(id.replace("q", "a")) : undefined,
+    );
     const view = (await writers[0]!.getMessages()).map(({ id }) => id!);
     expect(view).toEqual(transcript.slice(-view.length));
     expect(view.length).toBeLessThanOrEqual(12);

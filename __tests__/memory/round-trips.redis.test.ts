@@ -12,7 +12,13 @@ describe("round trips, counted at the socket", () => {
   beforeAll(async () => {
     proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 2 });
-    history = new RedisChatMessageHistory({ sessionId: "ann", url: proxy.url, keyPrefix: uniquePrefix(), sessionTTL: 60, reducer });
+    history = new RedisChatMessageHistory({
+      sessionId: "ann",
+      url: proxy.url,
+      keyPrefix: uniquePrefix(),
+      sessionTTL: 60,
+      reducer,
+    });
     await history.getMessages();
   });
 
@@ -35,9 +41,16 @@ describe("round trips, counted at the socket", () => {
   });
 
   it.each([1, 10, 1000])("a write of %d messages with a time to live is one", async (count) => {
-    const other = new RedisChatMessageHistory({ sessionId: `writes ${count}`, url: proxy.url, keyPrefix: uniquePrefix(), sessionTTL: 60 });
+    const other = new RedisChatMessageHistory({
+      sessionId: `writes ${count}`,
+      url: proxy.url,
+      keyPrefix: uniquePrefix(),
+      sessionTTL: 60,
+    });
     await other.getMessages();
-    const messages = Array.from({ length: count }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`)));
+    const messages = Array.from({ length: count }, (_, index) =>
+      index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`),
+    );
     expect(await tripsOf(() => other.addMessages(messages))).toBe(1);
     expect(await tripsOf(() => other.getTranscript())).toBe(1);
     await other.close();

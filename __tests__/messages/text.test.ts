@@ -6,7 +6,13 @@ const text = (content: unknown) => textOf(new HumanMessage({ content: content as
 describe("the text of a message", () => {
   it("is its string content, or its text parts joined", () => {
     expect(text("hello")).toBe("hello");
-    expect(text([{ type: "text", text: "hel" }, { type: "image_url", image_url: { url: "https://example.com/a.png" } }, { type: "text", text: "lo" }])).toBe("hello");
+    expect(
+      text([
+        { type: "text", text: "hel" },
+        { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+        { type: "text", text: "lo" },
+      ]),
+    ).toBe("hello");
     expect(text([{ type: "reasoning", text: "hidden", reasoning: "hidden" }])).toBe("");
   });
 

@@ -1,5 +1,12 @@
 import fc from "fast-check";
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage, ChatMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+  ChatMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { anyMessage, anyText } from "../support/openai-arbitraries.js";
 
@@ -38,9 +45,23 @@ const block = fc.oneof(
   fc.record({ type: fc.constant("text"), text: anyText }),
   fc.record({ type: fc.constant("image_url"), image_url: fc.webUrl() }),
   fc.record({ type: fc.constant("image"), url: fc.webUrl() }),
-  fc.record({ type: fc.constant("image"), data: fc.uint8Array({ minLength: 1, maxLength: 4 }), mimeType: fc.constant("image/png") }),
-  fc.record({ type: fc.constant("audio"), source_type: fc.constant("base64"), data: fc.base64String({ minLength: 4 }), mime_type: fc.constant("audio/wav") }),
-  fc.record({ type: fc.constant("file"), data: fc.base64String({ minLength: 4 }), mimeType: fc.constant("application/pdf"), metadata: fc.record({ filename: anyText }) }),
+  fc.record({
+    type: fc.constant("image"),
+    data: fc.uint8Array({ minLength: 1, maxLength: 4 }),
+    mimeType: fc.constant("image/png"),
+  }),
+  fc.record({
+    type: fc.constant("audio"),
+    source_type: fc.constant("base64"),
+    data: fc.base64String({ minLength: 4 }),
+    mime_type: fc.constant("audio/wav"),
+  }),
+  fc.record({
+    type: fc.constant("file"),
+    data: fc.base64String({ minLength: 4 }),
+    mimeType: fc.constant("application/pdf"),
+    metadata: fc.record({ filename: anyText }),
+  }),
   fc.record({ type: fc.constant("thinking"), thinking: anyText, signature: anyText }),
   fc.record({ type: fc.constant("tool_use"), id: anyText, name: anyText, input: fc.jsonValue() }),
 );
@@ -57,22 +78,49 @@ const common = {
   id: fc.option(anyText, { nil: undefined }),
   name: fc.option(anyText, { nil: undefined }),
   additional_kwargs: kwargs,
-  response_metadata: fc.oneof(fc.constant({}), fc.constant({ finish_reason: "stop" }), fc.constant({ output_version: "v1" })),
+  response_metadata: fc.oneof(
+    fc.constant({}),
+    fc.constant({ finish_reason: "stop" }),
+    fc.constant({ output_version: "v1" }),
+  ),
 };
 const args = fc.dictionary(anyText, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
-const toolCall = fc.record({ id: fc.option(anyText, { nil: undefined }), name: anyText, args, type: fc.constant("tool_call" as const) });
-const invalidCall = fc.record({ id: anyText, name: anyText, args: fc.oneof(anyText, fc.constant("{}")), error: anyText, type: fc.constant("invalid_tool_call" as const) });
+const toolCall = fc.record({
+  id: fc.option(anyText, { nil: undefined }),
+  name: anyText,
+  args,
+  type: fc.constant("tool_call" as const),
+});
+const invalidCall = fc.record({
+  id: anyText,
+  name: anyText,
+  args: fc.oneof(anyText, fc.constant("{}")),
+  error: anyText,
+  type: fc.constant("invalid_tool_call" as const),
+});
 const usage = fc.option(fc.constant({ input_tokens: 1, output_tokens: 2, total_tokens: 3 }), { nil: undefined });
 
 const anyLangChainMessage: fc.Arbitrary<BaseMessage> = fc.oneof(
   fc.record(common).map((fields) => new HumanMessage(fields)),
   fc.record(common).map((fields) => new SystemMessage(fields)),
-  fc.record({ ...common, role: fc.constantFrom("user", "assistant", "developer", "human", "system") }).map((fields) => new ChatMessage(fields)),
   fc
-    .record({ ...common, tool_calls: fc.array(toolCall, { minLength: 1, maxLength: 2 }), invalid_tool_calls: fc.array(invalidCall, { maxLength: 2 }), usage_metadata: usage })
+    .record({ ...common, role: fc.constantFrom("user", "assistant", "developer", "human", "system") })
+    .map((fields) => new ChatMessage(fields)),
+  fc
+    .record({
+      ...common,
+      tool_calls: fc.array(toolCall, { minLength: 1, maxLength: 2 }),
+      invalid_tool_calls: fc.array(invalidCall, { maxLength: 2 }),
+      usage_metadata: usage,
+    })
     .map((fields) => new AIMessage(fields)),
   fc
-    .record({ ...common, tool_call_id: anyText, status: fc.constantFrom("success" as const, "error" as const), artifact: fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(10n)) })
+    .record({
+      ...common,
+      tool_call_id: anyText,
+      status: fc.constantFrom("success" as const, "error" as const),
+      artifact: fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(10n)),
+    })
     .map((fields) => new ToolMessage(fields)),
 );
 
@@ -105,5 +153,19 @@ function visible(message: BaseMessage): Record<string, unknown> {
   const { tool_calls: calls, invalid_tool_calls: invalid, usage_metadata: tokens } = message as AIMessage;
   const { tool_call_id: callId, artifact, status } = message as ToolMessage;
   const { role } = message as ChatMessage;
-  return { type: message.getType(), id: id || undefined, name, said, extra, metadata, calls, invalid, tokens, callId, artifact, status, role };
+  return {
+    type: message.getType(),
+    id: id || undefined,
+    name,
+    said,
+    extra,
+    metadata,
+    calls,
+    invalid,
+    tokens,
+    callId,
+    artifact,
+    status,
+    role,
+  };
 }

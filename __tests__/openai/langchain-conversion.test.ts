@@ -1,4 +1,14 @@
-import { AIMessage, AIMessageChunk, ChatMessage, FunctionMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  FunctionMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import type { RecordError } from "../../src/errors.js";
@@ -11,18 +21,30 @@ import { ai, human } from "../support/messages.js";
 
 const one = (message: BaseMessage): OpenAIMessage => MessageHistory.fromMessages([message]).at(0)!;
 const back = (message: OpenAIMessage): BaseMessage => new MessageHistory([message]).toMessages()[0]!;
-const call = (id: string, text: string) => ({ id, type: "function" as const, function: { name: "f", arguments: text } });
+const call = (id: string, text: string) => ({
+  id,
+  type: "function" as const,
+  function: { name: "f", arguments: text },
+});
 
 describe("LangChain messages in OpenAI's format", () => {
   it.each<[string, BaseMessage, OpenAIMessage]>([
-    ["what the user said", new HumanMessage({ content: "Hi", name: "ema" }), { role: "user", content: "Hi", name: "ema" }],
+    [
+      "what the user said",
+      new HumanMessage({ content: "Hi", name: "ema" }),
+      { role: "user", content: "Hi", name: "ema" },
+    ],
     ["an instruction", new SystemMessage("Be kind."), { role: "system", content: "Be kind." }],
     [
       "a developer's instruction",
       new SystemMessage({ content: "Be kind.", additional_kwargs: { __openai_role__: "developer" } }),
       { role: "developer", content: "Be kind." },
     ],
-    ["a tool's result", new ToolMessage({ content: "42", tool_call_id: "c", name: "f" }), { role: "tool", content: "42", name: "f", tool_call_id: "c" }],
+    [
+      "a tool's result",
+      new ToolMessage({ content: "42", tool_call_id: "c", name: "f" }),
+      { role: "tool", content: "42", name: "f", tool_call_id: "c" },
+    ],
     [
       "calls without text have no content",
       new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "c", name: "f", args: { a: 1 } }] }),
@@ -39,12 +61,30 @@ describe("LangChain messages in OpenAI's format", () => {
   });
 
   it("keep their id, usage, metadata, artifact and status for the way back, and models are not sent them", () => {
-    const answer = new AIMessage({ id: "run-1", content: "Hi", usage_metadata: { input_tokens: 1, output_tokens: 1, total_tokens: 2 }, response_metadata: { model_name: "m" } });
-    const result = new ToolMessage({ id: "t", content: "42", tool_call_id: "c", artifact: { at: new Date(0), big: 10n }, status: "error" });
+    const answer = new AIMessage({
+      id: "run-1",
+      content: "Hi",
+      usage_metadata: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+      response_metadata: { model_name: "m" },
+    });
+    const result = new ToolMessage({
+      id: "t",
+      content: "42",
+      tool_call_id: "c",
+      artifact: { at: new Date(0), big: 10n },
+      status: "error",
+    });
     const history = MessageHistory.fromMessages([answer, result]);
-    expect(history.toOpenAIFormat()).toEqual([{ role: "assistant", content: "Hi" }, { role: "tool", content: "42", tool_call_id: "c" }]);
+    expect(history.toOpenAIFormat()).toEqual([
+      { role: "assistant", content: "Hi" },
+      { role: "tool", content: "42", tool_call_id: "c" },
+    ]);
     const [first, second] = MessageHistory.fromJSON(JSON.stringify(history)).toMessages() as [AIMessage, ToolMessage];
-    expect([first.id, first.usage_metadata, first.response_metadata]).toEqual([answer.id, answer.usage_metadata, answer.response_metadata]);
+    expect([first.id, first.usage_metadata, first.response_metadata]).toEqual([
+      answer.id,
+      answer.usage_metadata,
+      answer.response_metadata,
+    ]);
     expect([second.id, second.status, second.artifact]).toEqual(["t", "error", { at: new Date(0), big: 10n }]);
   });
 
@@ -94,27 +134,57 @@ describe("LangChain messages in OpenAI's format", () => {
   });
 
   it("do not lose calls whose arguments are broken, nor the order of calls", () => {
-    const given: OpenAIMessage = { role: "assistant", tool_calls: [call("1", "{broken"), call("2", '{ "a" : 1 }'), call("3", "[1]"), call("4", "")] };
+    const given: OpenAIMessage = {
+      role: "assistant",
+      tool_calls: [call("1", "{broken"), call("2", '{ "a" : 1 }'), call("3", "[1]"), call("4", "")],
+    };
     const message = back(given) as AIMessage;
-    expect(message.tool_calls?.map(({ id, args }) => [id, args])).toEqual([["2", { a: 1 }], ["4", {}]]);
-    expect(message.invalid_tool_calls?.map(({ id, args }) => [id, args])).toEqual([["1", "{broken"], ["3", "[1]"]]);
+    expect(message.tool_calls?.map(({ id, args }) => [id, args])).toEqual([
+      ["2", { a: 1 }],
+      ["4", {}],
+    ]);
+    expect(message.invalid_tool_calls?.map(({ id, args }) => [id, args])).toEqual([
+      ["1", "{broken"],
+      ["3", "[1]"],
+    ]);
     expect(one(message)).toEqual(given);
   });
 
   it("keep metadata, timestamps and unknown fields under one key of additional_kwargs", () => {
-    const given = { role: "user", content: "Hi", weight: 1, metadata: { page: 1 }, timestamp: "2026-01-31T12:00:00Z" } as OpenAIMessage;
+    const given = {
+      role: "user",
+      content: "Hi",
+      weight: 1,
+      metadata: { page: 1 },
+      timestamp: "2026-01-31T12:00:00Z",
+    } as OpenAIMessage;
     const message = back(given);
-    expect(message.additional_kwargs).toEqual({ lcmem_openai: { weight: 1, metadata: { page: 1 }, timestamp: "2026-01-31T12:00:00Z" } });
+    expect(message.additional_kwargs).toEqual({
+      lcmem_openai: { weight: 1, metadata: { page: 1 }, timestamp: "2026-01-31T12:00:00Z" },
+    });
     expect(one(message)).toEqual(given);
   });
 
   it("win over what was kept where somebody edited them since, and keep what still holds", () => {
-    const given: OpenAIMessage = { role: "assistant", content: null, tool_calls: [call("1", '{ "a" : 1 }')], metadata: { page: 1 } };
+    const given: OpenAIMessage = {
+      role: "assistant",
+      content: null,
+      tool_calls: [call("1", '{ "a" : 1 }')],
+      metadata: { page: 1 },
+    };
     const message = back(given) as AIMessage;
     message.tool_calls![0]!.args = { a: 2 };
     expect(one(message)).toEqual({ ...given, tool_calls: [call("1", '{"a":2}')] });
 
-    const thinking = one(new AIMessage({ id: "x", content: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "old" }] }));
+    const thinking = one(
+      new AIMessage({
+        id: "x",
+        content: [
+          { type: "thinking", thinking: "hm" },
+          { type: "text", text: "old" },
+        ],
+      }),
+    );
     const edited = back({ ...thinking, content: [{ type: "text", text: "new" }] });
     expect([edited.content, edited.id]).toEqual([[{ type: "text", text: "new" }], "x"]);
   });
@@ -135,12 +205,18 @@ describe("LangChain messages in OpenAI's format", () => {
   });
 
   it("become whole messages where they are chunks", () => {
-    const chunk = new AIMessageChunk({ content: "", tool_call_chunks: [{ type: "tool_call_chunk", id: "c", name: "f", args: '{"a":1}', index: 0 }] });
+    const chunk = new AIMessageChunk({
+      content: "",
+      tool_call_chunks: [{ type: "tool_call_chunk", id: "c", name: "f", args: '{"a":1}', index: 0 }],
+    });
     expect(one(chunk)).toEqual({ role: "assistant", tool_calls: [call("c", '{"a":1}')] });
   });
 
   it("are not changed by being converted", () => {
-    const message = new AIMessage({ content: [{ type: "text", text: "a" }], tool_calls: [{ id: "c", name: "f", args: {} }] });
+    const message = new AIMessage({
+      content: [{ type: "text", text: "a" }],
+      tool_calls: [{ id: "c", name: "f", args: {} }],
+    });
     const before = JSON.stringify(message);
     const history = MessageHistory.fromMessages([message]);
     (history.toMessages()[0]!.content as { text: string }[])[0]!.text = "b";
@@ -148,20 +224,36 @@ describe("LangChain messages in OpenAI's format", () => {
   });
 
   it("are refused with their position where the format has no role for them", () => {
-    for (const odd of [new RemoveMessage({ id: "1" }), new FunctionMessage({ name: "f", content: "" }), new ChatMessage("x", "critic"), {} as BaseMessage]) {
-      expect(() => MessageHistory.fromMessages([human("Hi"), odd])).toThrow(expect.objectContaining({ code: "unsupported_message", position: 1 }) as RecordError);
+    for (const odd of [
+      new RemoveMessage({ id: "1" }),
+      new FunctionMessage({ name: "f", content: "" }),
+      new ChatMessage("x", "critic"),
+      {} as BaseMessage,
+    ]) {
+      expect(() => MessageHistory.fromMessages([human("Hi"), odd])).toThrow(
+        expect.objectContaining({ code: "unsupported_message", position: 1 }) as RecordError,
+      );
     }
     expect(() => MessageHistory.fromMessages("x" as never)).toThrow(ConfigurationError);
   });
 
   it("are sent by LangChain's own model class as the history would send them", () => {
     const history = new MessageHistory();
-    history.addMessage("user", [{ type: "text", text: "?" }, { type: "image_url", image_url: { url: "https://example.com/a.png" } }], { name: "ema" });
+    history.addMessage(
+      "user",
+      [
+        { type: "text", text: "?" },
+        { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+      ],
+      { name: "ema" },
+    );
     history.addToolCall([call("1", '{"a":1}'), call("2", '{"a":2}')], { content: "Looking" });
     history.addToolResponse("1", "x", { name: "f" });
     history.addToolResponse("2", "y");
     history.addMessage("assistant", "Done.", { metadata: { secret: true } });
-    expect(convertMessagesToCompletionsMessageParams({ messages: history.toMessages() })).toEqual(history.toOpenAIFormat());
+    expect(convertMessagesToCompletionsMessageParams({ messages: history.toMessages() })).toEqual(
+      history.toOpenAIFormat(),
+    );
   });
 });
 
@@ -204,7 +296,10 @@ describe("a LangChain history", () => {
     await expect(history.save(flaky)).rejects.toThrow("connection lost");
     await history.save(stored);
     const loaded = await MessageHistory.load(stored);
-    expect([loaded.length, loaded.at(0)]).toEqual([1, { ...history.at(0), langchain: { id: expect.any(String) as string } }]);
+    expect([loaded.length, loaded.at(0)]).toEqual([
+      1,
+      { ...history.at(0), langchain: { id: expect.any(String) as string } },
+    ]);
   });
 
   it("is recognized by its methods", async () => {

@@ -1,7 +1,8 @@
 import { MessageHistory } from "../../src/openai/message-history.js";
 import type { OpenAIMessage } from "../../src/openai/openai-message.js";
 
-const many = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
+const many = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
 
 describe("large and odd input", () => {
   it("of calls, results or fields is taken like any other", () => {
@@ -11,22 +12,42 @@ describe("large and odd input", () => {
     const results = many(130_000, (index) => `<function_result id="c${index}">x</function_result>`).join("");
     expect(MessageHistory.fromPrompt(`<message role="tool">${results}</message>`).length).toBe(130_000);
     const fields = JSON.stringify(Object.fromEntries(many(130_000, (index) => [`k${index}`, index])));
-    expect(Object.keys(MessageHistory.fromPrompt(`<message role="user">x<fields>${fields}</fields></message>`).at(0)!)).toHaveLength(130_002);
+    expect(
+      Object.keys(MessageHistory.fromPrompt(`<message role="user">x<fields>${fields}</fields></message>`).at(0)!),
+    ).toHaveLength(130_002);
   }, 60_000);
 
   // With a try for each field, the time would grow with the square of their number: minutes.
   it("of fields in a message that was edited takes linear time, and keeps those that still hold", () => {
     const extra = Object.fromEntries(many(20_000, (index) => [`k${index}`, index]));
-    const odd = { role: "user", content: "x", langchain: { ...extra, type: "tool", name: "Ann" } } as unknown as OpenAIMessage;
+    const odd = {
+      role: "user",
+      content: "x",
+      langchain: { ...extra, type: "tool", name: "Ann" },
+    } as unknown as OpenAIMessage;
     expect(new MessageHistory([odd]).toMessages()[0]!).toMatchObject({ content: "x" });
 
-    const [message] = new MessageHistory([{ role: "assistant", content: "x", refusal: "no", ...extra } as OpenAIMessage]).toMessages();
-    Object.assign(message!.additional_kwargs["lcmem_openai"] as object, { role: "tool", content: 7, timestamp: "2026-01-31T12:00:00.000Z" });
+    const [message] = new MessageHistory([
+      { role: "assistant", content: "x", refusal: "no", ...extra } as OpenAIMessage,
+    ]).toMessages();
+    Object.assign(message!.additional_kwargs["lcmem_openai"] as object, {
+      role: "tool",
+      content: 7,
+      timestamp: "2026-01-31T12:00:00.000Z",
+    });
     const back = MessageHistory.fromMessages([message!]).at(0)!;
-    expect(back).toMatchObject({ role: "assistant", content: "x", refusal: "no", timestamp: "2026-01-31T12:00:00.000Z", k19999: 19_999 });
+    expect(back).toMatchObject({
+      role: "assistant",
+      content: "x",
+      refusal: "no",
+      timestamp: "2026-01-31T12:00:00.000Z",
+      k19999: 19_999,
+    });
   }, 60_000);
 
   it.each(["null", "7", "[]"])("without fields in an element for fields adds none: %s", (json) => {
-    expect(MessageHistory.fromPrompt(`<message role="user">x<fields>${json}</fields></message>`).toList()).toEqual([{ role: "user", content: "x" }]);
+    expect(MessageHistory.fromPrompt(`<message role="user">x<fields>${json}</fields></message>`).toList()).toEqual([
+      { role: "user", content: "x" },
+    ]);
   });
 });

@@ -4,7 +4,11 @@ import type { ContentPart, MessageRole, OpenAIMessage } from "../../src/openai/o
 
 const clock = () => new Date("2026-01-31T12:00:00.000Z");
 const timestamp = "2026-01-31T12:00:00.000Z";
-const call = (id: string, text = '{"city":"NYC"}') => ({ id, type: "function" as const, function: { name: "get_weather", arguments: text } });
+const call = (id: string, text = '{"city":"NYC"}') => ({
+  id,
+  type: "function" as const,
+  function: { name: "get_weather", arguments: text },
+});
 const image: ContentPart[] = [
   { type: "text", text: "What's in this image?" },
   { type: "image_url", image_url: { url: "https://example.com/menu.jpg" } },
@@ -34,7 +38,13 @@ function refusalOf(action: () => unknown): ConfigurationError {
 describe("MessageHistory", () => {
   it("is empty at first, and says how many messages it holds", () => {
     const history = new MessageHistory();
-    expect([history.length, [...history], history.toList(), history.getLastMessage(), history.at(0)]).toEqual([0, [], [], undefined, undefined]);
+    expect([history.length, [...history], history.toList(), history.getLastMessage(), history.at(0)]).toEqual([
+      0,
+      [],
+      [],
+      undefined,
+      undefined,
+    ]);
     expect(String(history)).toBe("MessageHistory(0 messages)");
     expect(String(weather())).toBe("MessageHistory(4 messages)");
   });
@@ -71,7 +81,13 @@ describe("MessageHistory", () => {
 
   it("gives messages by index from both ends, and slices as an array does", () => {
     const history = weather();
-    expect([history.at(0)?.role, history.at(-1)?.role, history.at(-2)?.role, history.at(4), history.at(-5)]).toEqual(["user", "assistant", "tool", undefined, undefined]);
+    expect([history.at(0)?.role, history.at(-1)?.role, history.at(-2)?.role, history.at(4), history.at(-5)]).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      undefined,
+      undefined,
+    ]);
     expect(history.slice(1, 3).map(({ role }) => role)).toEqual(["assistant", "tool"]);
     expect(history.slice(-1)).toEqual([history.getLastMessage()]);
     expect(history.slice()).toEqual([...history]);
@@ -84,7 +100,10 @@ describe("MessageHistory", () => {
   });
 
   it("begins with messages as they are given", () => {
-    const given: OpenAIMessage[] = [{ role: "user", content: "Hi", timestamp: "2025-01-01T00:00:00Z" }, { role: "assistant", content: null, refusal: "No." }];
+    const given: OpenAIMessage[] = [
+      { role: "user", content: "Hi", timestamp: "2025-01-01T00:00:00Z" },
+      { role: "assistant", content: null, refusal: "No." },
+    ];
     expect(new MessageHistory(given).toList()).toEqual(given);
   });
 
@@ -128,11 +147,21 @@ describe("what a model is sent", () => {
   it("does not lose refusals, the id of audio, reasoning and old function calls", () => {
     const history = new MessageHistory([
       { role: "assistant", content: null, refusal: "I cannot." },
-      { role: "assistant", audio: { id: "audio_1", data: "AAAA", transcript: "hi" }, reasoning_content: "hm", function_call: { name: "f", arguments: "{}" } },
+      {
+        role: "assistant",
+        audio: { id: "audio_1", data: "AAAA", transcript: "hi" },
+        reasoning_content: "hm",
+        function_call: { name: "f", arguments: "{}" },
+      },
     ]);
     expect(history.toOpenAIFormat()).toEqual([
       { role: "assistant", content: null, refusal: "I cannot." },
-      { role: "assistant", audio: { id: "audio_1" }, function_call: { name: "f", arguments: "{}" }, reasoning_content: "hm" },
+      {
+        role: "assistant",
+        audio: { id: "audio_1" },
+        function_call: { name: "f", arguments: "{}" },
+        reasoning_content: "hm",
+      },
     ]);
   });
 
@@ -153,7 +182,9 @@ describe("copies in, copies out", () => {
   });
 
   it("is not changed by changing what was given", () => {
-    const given: OpenAIMessage[] = [{ role: "user", content: [{ type: "text", text: "a" }], metadata: { deep: { value: 1 } } }];
+    const given: OpenAIMessage[] = [
+      { role: "user", content: [{ type: "text", text: "a" }], metadata: { deep: { value: 1 } } },
+    ];
     const history = new MessageHistory(given);
     const before = history.toList();
     (given[0]!.metadata!["deep"] as { value: number }).value = 2;
@@ -165,7 +196,15 @@ describe("copies in, copies out", () => {
   it("is not changed by changing what it returned", () => {
     const history = weather();
     const before = JSON.stringify(history);
-    const takes = [history.toList(), history.slice(), [...history], history.filterByRole("assistant"), [history.at(1)!], history.toOpenAIFormat(), history.since(0)];
+    const takes = [
+      history.toList(),
+      history.slice(),
+      [...history],
+      history.filterByRole("assistant"),
+      [history.at(1)!],
+      history.toOpenAIFormat(),
+      history.since(0),
+    ];
     for (const messages of takes as OpenAIMessage[][]) {
       for (const message of messages) {
         message.content = "changed";
@@ -205,15 +244,19 @@ describe("timestamps", () => {
     expect(history.toList().map((message) => message.timestamp)).toEqual([kept, kept, kept]);
   });
 
-  it.each(["2026-01-31T12:00:00", "2026-02-30T12:00:00Z", "yesterday", "", "2026-01-31", "2026-01-31T25:00:00Z"])("that are given are checked: %p", (given) => {
-    const error = refusalOf(() => new MessageHistory().addMessage("user", "Hi", { timestamp: given }));
-    expect([error.option, error.message]).toEqual(["timestamp", expect.stringContaining("2026-01-31T12:00:00Z")]);
-  });
+  it.each(["2026-01-31T12:00:00", "2026-02-30T12:00:00Z", "yesterday", "", "2026-01-31", "2026-01-31T25:00:00Z"])(
+    "that are given are checked: %p",
+    (given) => {
+      const error = refusalOf(() => new MessageHistory().addMessage("user", "Hi", { timestamp: given }));
+      expect([error.option, error.message]).toEqual(["timestamp", expect.stringContaining("2026-01-31T12:00:00Z")]);
+    },
+  );
 });
 
 describe("what is refused", () => {
   const history = new MessageHistory();
-  const add = (role: unknown, content: unknown, notes: object = {}) => history.addMessage(role as "user", content as string, notes);
+  const add = (role: unknown, content: unknown, notes: object = {}) =>
+    history.addMessage(role as "user", content as string, notes);
 
   it.each<[string, string, () => unknown]>([
     ["an unknown role", "role", () => add("human", "Hi")],
@@ -222,9 +265,17 @@ describe("what is refused", () => {
     ["content that is no text", "content", () => add("user", 5)],
     ["an unknown part", "content.1.type", () => add("user", [image[0], { type: "video_url", video_url: {} }])],
     ["an image without a URL", "content.0.image_url.url", () => add("user", [{ type: "image_url", image_url: {} }])],
-    ["an image by bare URL", "content.0.image_url", () => add("user", [{ type: "image_url", image_url: "https://example.com" }])],
+    [
+      "an image by bare URL",
+      "content.0.image_url",
+      () => add("user", [{ type: "image_url", image_url: "https://example.com" }]),
+    ],
     ["a file that is nowhere", "content.0.file", () => add("user", [{ type: "file", file: { filename: "a.pdf" } }])],
-    ["audio without its format", "content.0.input_audio.format", () => add("user", [{ type: "input_audio", input_audio: { data: "AA" } }])],
+    [
+      "audio without its format",
+      "content.0.input_audio.format",
+      () => add("user", [{ type: "input_audio", input_audio: { data: "AA" } }]),
+    ],
     ["a name that is no text", "name", () => add("user", "Hi", { name: 1 })],
     ["null for an option", "metadata", () => add("user", "Hi", { metadata: null })],
     ["an unknown option", "nmae", () => add("user", "Hi", { nmae: "ema" })],
@@ -232,12 +283,24 @@ describe("what is refused", () => {
     ["an assistant message that says nothing", "messages.0.content", () => new MessageHistory([{ role: "assistant" }])],
     ["calls without an id", "toolCalls.0.id", () => history.addToolCall([{ ...call(""), id: "" }])],
     ["calls that are not whole", "toolCalls.0.type", () => history.addToolCall([{ id: "c" } as never])],
-    ["arguments that are no text", "toolCalls.0.function.arguments", () => history.addToolCall([call("c", { city: "NYC" } as never)])],
-    ["a call without a name", "toolCalls.0.function.name", () => history.addToolCall([{ id: "c", type: "function", function: { arguments: "{}" } } as never])],
+    [
+      "arguments that are no text",
+      "toolCalls.0.function.arguments",
+      () => history.addToolCall([call("c", { city: "NYC" } as never)]),
+    ],
+    [
+      "a call without a name",
+      "toolCalls.0.function.name",
+      () => history.addToolCall([{ id: "c", type: "function", function: { arguments: "{}" } } as never]),
+    ],
     ["one id for two calls", "toolCalls.1.id", () => history.addToolCall([call("c"), call("c")])],
     ["no calls", "toolCalls", () => history.addToolCall([])],
     ["a result for no id", "toolCallId", () => history.addToolResponse("", "x")],
-    ["a role far inside a list", "messages.1.role", () => new MessageHistory([{ role: "user", content: "a" }, { role: "alien" } as never])],
+    [
+      "a role far inside a list",
+      "messages.1.role",
+      () => new MessageHistory([{ role: "user", content: "a" }, { role: "alien" } as never]),
+    ],
     ["messages that are no list", "messages", () => new MessageHistory("Hi" as never)],
     ["text that is no JSON", "text", () => MessageHistory.fromJSON("{")],
     ["a prompt that is no text", "prompt", () => MessageHistory.fromPrompt(5 as never)],
@@ -249,7 +312,12 @@ describe("what is refused", () => {
 
   it("is told without the text of messages", () => {
     const secret = "hunter2";
-    const errors = [() => add("user", { secret }), () => add(secret, "x"), () => MessageHistory.fromJSON(`[${secret}`), () => MessageHistory.fromPrompt(`<message role="user"><part>${secret}</part></message>`)];
+    const errors = [
+      () => add("user", { secret }),
+      () => add(secret, "x"),
+      () => MessageHistory.fromJSON(`[${secret}`),
+      () => MessageHistory.fromPrompt(`<message role="user"><part>${secret}</part></message>`),
+    ];
     for (const action of errors) {
       const error = refusalOf(action);
       expect(`${error.message} ${String(error.cause)}`).not.toContain(secret);
@@ -267,7 +335,11 @@ describe("what is refused", () => {
   it("does not let a key of metadata change what objects are", () => {
     const metadata = JSON.parse('{"__proto__":{"polluted":true}}') as Record<string, unknown>;
     const copy = new MessageHistory([{ role: "user", content: "Hi", metadata }]).at(0)!.metadata!;
-    expect([Object.keys(copy), "polluted" in copy, JSON.stringify(copy)]).toEqual([["__proto__"], false, '{"__proto__":{"polluted":true}}']);
+    expect([Object.keys(copy), "polluted" in copy, JSON.stringify(copy)]).toEqual([
+      ["__proto__"],
+      false,
+      '{"__proto__":{"polluted":true}}',
+    ]);
   });
 });
 
@@ -275,21 +347,51 @@ describe("simulated calls", () => {
   it("are one assistant message with all calls, then each result under its id", () => {
     const history = new MessageHistory([], { clock });
     history.addSimulatedCalls([
-      { id: "0001", name: "User-get_user_allergies", arguments: { username: "laimonisdumins" }, result: { allergies: ["peanuts", "gluten"] } },
+      {
+        id: "0001",
+        name: "User-get_user_allergies",
+        arguments: { username: "laimonisdumins" },
+        result: { allergies: ["peanuts", "gluten"] },
+      },
       { id: "0002", name: "User-get_user_allergies", arguments: '{"username":"emavargova"}', result: "none" },
     ]);
-    const called = (id: string, text: string) => ({ id, type: "function", function: { name: "User-get_user_allergies", arguments: text } });
+    const called = (id: string, text: string) => ({
+      id,
+      type: "function",
+      function: { name: "User-get_user_allergies", arguments: text },
+    });
     expect(history.toList()).toEqual([
-      { role: "assistant", tool_calls: [called("0001", '{"username":"laimonisdumins"}'), called("0002", '{"username":"emavargova"}')], timestamp },
-      { role: "tool", content: '{"allergies":["peanuts","gluten"]}', name: "User-get_user_allergies", tool_call_id: "0001", timestamp },
+      {
+        role: "assistant",
+        tool_calls: [called("0001", '{"username":"laimonisdumins"}'), called("0002", '{"username":"emavargova"}')],
+        timestamp,
+      },
+      {
+        role: "tool",
+        content: '{"allergies":["peanuts","gluten"]}',
+        name: "User-get_user_allergies",
+        tool_call_id: "0001",
+        timestamp,
+      },
       { role: "tool", content: "none", name: "User-get_user_allergies", tool_call_id: "0002", timestamp },
     ]);
   });
 
   it.each<[string, string, object[]]>([
     ["an id that a call of the history has", "calls.0.id", [{ id: "call_123", name: "f", arguments: {}, result: "" }]],
-    ["one id for two", "calls.1.id", [{ id: "a", name: "f", arguments: {}, result: "" }, { id: "a", name: "f", arguments: {}, result: "" }]],
-    ["arguments that are not JSON", "calls.0.arguments", [{ id: "a", name: "f", arguments: "{'username': 'ema'}", result: "" }]],
+    [
+      "one id for two",
+      "calls.1.id",
+      [
+        { id: "a", name: "f", arguments: {}, result: "" },
+        { id: "a", name: "f", arguments: {}, result: "" },
+      ],
+    ],
+    [
+      "arguments that are not JSON",
+      "calls.0.arguments",
+      [{ id: "a", name: "f", arguments: "{'username': 'ema'}", result: "" }],
+    ],
     ["no result", "calls.0.result", [{ id: "a", name: "f", arguments: {} }]],
     ["no name", "calls.0.name", [{ id: "a", name: "", arguments: {}, result: "" }]],
     ["no calls", "calls", []],

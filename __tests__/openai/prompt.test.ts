@@ -10,9 +10,19 @@ describe("a history as a prompt", () => {
   it("is a chat_history element with a message element for each message", () => {
     const prompt = write(
       { role: "system", content: "Be kind." },
-      { role: "user", name: "Ema \"E\"", content: "1 < 2 & 3 > 2", timestamp: "2026-01-31T12:00:00Z" },
-      { role: "user", content: [{ type: "text", text: "Look:" }, { type: "image_url", image_url: { url: "https://example.com/?a=1&b=2" } }] },
-      { role: "assistant", tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: '{"a":"<b>"}' } }], metadata: { page: 1 } },
+      { role: "user", name: 'Ema "E"', content: "1 < 2 & 3 > 2", timestamp: "2026-01-31T12:00:00Z" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Look:" },
+          { type: "image_url", image_url: { url: "https://example.com/?a=1&b=2" } },
+        ],
+      },
+      {
+        role: "assistant",
+        tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: '{"a":"<b>"}' } }],
+        metadata: { page: 1 },
+      },
       { role: "tool", content: "42", tool_call_id: "c" },
     );
     expect(prompt.split("\n")).toEqual([
@@ -51,57 +61,139 @@ describe("a prompt as a history", () => {
     ["nothing", " \n", []],
     ["an empty history", "<chat_history></chat_history>", []],
     ["only text is a user message", "Hello there ", [{ role: "user", content: "Hello there" }]],
-    ["text before messages is a system message", 'Be kind.\n<message role="user">Hi</message>', [{ role: "system", content: "Be kind." }, { role: "user", content: "Hi" }]],
+    [
+      "text before messages is a system message",
+      'Be kind.\n<message role="user">Hi</message>',
+      [
+        { role: "system", content: "Be kind." },
+        { role: "user", content: "Hi" },
+      ],
+    ],
     [
       "text after a message is a user message",
       '<message role="system">Be kind.</message> Tom &amp; Jerry? ',
-      [{ role: "system", content: "Be kind." }, { role: "user", content: "Tom & Jerry?" }],
+      [
+        { role: "system", content: "Be kind." },
+        { role: "user", content: "Tom & Jerry?" },
+      ],
     ],
     [
       "text around a chat history",
       'Be kind. <chat_history><message role="user">Hi</message><message role="assistant">Hello</message></chat_history> And now?',
-      [{ role: "system", content: "Be kind." }, { role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }, { role: "user", content: "And now?" }],
+      [
+        { role: "system", content: "Be kind." },
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: "Hello" },
+        { role: "user", content: "And now?" },
+      ],
     ],
-    ["a system message alone stays one where it is written as such", '<message role="system">Be kind.</message>', [{ role: "system", content: "Be kind." }]],
-    ["HTML before messages is text", 'Be <b class="x">kind</b>.<message role="user">Hi</message>', [{ role: "system", content: 'Be <b class="x">kind</b>.' }, { role: "user", content: "Hi" }]],
-    ["HTML after a message belongs to it", '<message role="user">Hi</message><b>!</b><br/> And <i>now</i>?', [{ role: "user", content: "Hi<b>!</b><br/>" }, { role: "user", content: "And <i>now</i>?" }]],
-    ["HTML in a message is its text", '<message role="user">a <b>c &amp; d</b> e</message>', [{ role: "user", content: "a <b>c &amp; d</b> e" }]],
+    [
+      "a system message alone stays one where it is written as such",
+      '<message role="system">Be kind.</message>',
+      [{ role: "system", content: "Be kind." }],
+    ],
+    [
+      "HTML before messages is text",
+      'Be <b class="x">kind</b>.<message role="user">Hi</message>',
+      [
+        { role: "system", content: 'Be <b class="x">kind</b>.' },
+        { role: "user", content: "Hi" },
+      ],
+    ],
+    [
+      "HTML after a message belongs to it",
+      '<message role="user">Hi</message><b>!</b><br/> And <i>now</i>?',
+      [
+        { role: "user", content: "Hi<b>!</b><br/>" },
+        { role: "user", content: "And <i>now</i>?" },
+      ],
+    ],
+    [
+      "HTML in a message is its text",
+      '<message role="user">a <b>c &amp; d</b> e</message>',
+      [{ role: "user", content: "a <b>c &amp; d</b> e" }],
+    ],
     ["HTML only", "<p>Hello</p>", [{ role: "user", content: "<p>Hello</p>" }]],
     ["not XML", "1 < 2 & <b>", [{ role: "user", content: "1 < 2 & <b>" }]],
     ["an entity that XML does not have", "a&nbsp;b", [{ role: "user", content: "a&nbsp;b" }]],
     ["CDATA", '<message role="user"><![CDATA[1 < 2 &amp;]]></message>', [{ role: "user", content: "1 < 2 &amp;" }]],
-    ["comments and instructions", '<?xml version="1.0"?><!-- hi --><message role="user">a<!-- b -->c</message>', [{ role: "user", content: "ac" }]],
+    [
+      "comments and instructions",
+      '<?xml version="1.0"?><!-- hi --><message role="user">a<!-- b -->c</message>',
+      [{ role: "user", content: "ac" }],
+    ],
     ["character references", '<message role="user">&#65;&#x1F600;</message>', [{ role: "user", content: "A😀" }]],
     [
       "indented parts",
       '<message role="user">\n  <text>a</text>\n  between <image>https://example.com/a.png</image>\n</message>',
-      [{ role: "user", content: [{ type: "text", text: "a" }, { type: "text", text: "\n  between " }, { type: "image_url", image_url: { url: "https://example.com/a.png" } }] }],
+      [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "a" },
+            { type: "text", text: "\n  between " },
+            { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+          ],
+        },
+      ],
     ],
     [
       "HTML after a message of parts",
       '<message role="user"><text>a</text></message><b>c</b>',
-      [{ role: "user", content: [{ type: "text", text: "a" }, { type: "text", text: "<b>c</b>" }] }],
+      [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "a" },
+            { type: "text", text: "<b>c</b>" },
+          ],
+        },
+      ],
     ],
     [
       "Semantic Kernel's results of several calls in one message",
       '<message role="tool"><function_result id="0001" name="f">x</function_result>\n<function_result call_id="0002">y</function_result></message>',
-      [{ role: "tool", content: "x", name: "f", tool_call_id: "0001" }, { role: "tool", content: "y", tool_call_id: "0002" }],
+      [
+        { role: "tool", content: "x", name: "f", tool_call_id: "0001" },
+        { role: "tool", content: "y", tool_call_id: "0002" },
+      ],
     ],
   ])("follows the rules: %s", (_, prompt, expected) => {
     expect(read(prompt)).toEqual(expected);
   });
 
-  it.each(['<message role="user" role="system">Hi</message>', "<a>", "<a></b>", "</a>", "<a", "<a b>", "<a b=c>", "<a b='1' b='2'/>", "<!-- a", "<![CDATA[a", "<?a", "&", "&#0;", "&#xD800;", "&#9999999;", "<!DOCTYPE a><a/>", "< a/>"])(
-    "takes what is not well-formed as it is: %s",
-    (prompt) => {
-      expect(read(prompt)).toEqual([{ role: "user", content: prompt }]);
-    },
-  );
+  it.each([
+    '<message role="user" role="system">Hi</message>',
+    "<a>",
+    "<a></b>",
+    "</a>",
+    "<a",
+    "<a b>",
+    "<a b=c>",
+    "<a b='1' b='2'/>",
+    "<!-- a",
+    "<![CDATA[a",
+    "<?a",
+    "&",
+    "&#0;",
+    "&#xD800;",
+    "&#9999999;",
+    "<!DOCTYPE a><a/>",
+    "< a/>",
+  ])("takes what is not well-formed as it is: %s", (prompt) => {
+    expect(read(prompt)).toEqual([{ role: "user", content: prompt }]);
+  });
 
   it("refuses messages that are none, naming the place", () => {
-    expect(() => read("<message>Hi</message>")).toThrow(expect.objectContaining({ option: "messages.0.role" }) as ConfigurationError);
-    expect(() => read('<message role="alien">Hi</message>')).toThrow(expect.objectContaining({ option: "messages.0.role" }) as ConfigurationError);
-    expect(() => read('<message role="user"><part>{</part></message>')).toThrow(expect.objectContaining({ option: "prompt" }) as ConfigurationError);
+    expect(() => read("<message>Hi</message>")).toThrow(
+      expect.objectContaining({ option: "messages.0.role" }) as ConfigurationError,
+    );
+    expect(() => read('<message role="alien">Hi</message>')).toThrow(
+      expect.objectContaining({ option: "messages.0.role" }) as ConfigurationError,
+    );
+    expect(() => read('<message role="user"><part>{</part></message>')).toThrow(
+      expect.objectContaining({ option: "prompt" }) as ConfigurationError,
+    );
   });
 
   it("does not let a field's name change what objects are", () => {
@@ -128,6 +220,9 @@ describe("parseXml", () => {
     const [text, element] = parseXml(`${source}!`)!;
     expect(text).toBe("ab");
     expect(element).toMatchObject({ name: "c", start: 2, end: source.length });
-    expect(typeof element !== "string" && [...element!.attributes]).toEqual([["d", "1 < 2"], ["e", '"']]);
+    expect(typeof element !== "string" && [...element!.attributes]).toEqual([
+      ["d", "1 < 2"],
+      ["e", '"'],
+    ]);
   });
 });

@@ -31,9 +31,15 @@ describe("RedisToolInvocationHistory on Redis", () => {
   });
 
   it("keeps all records of several writers at once, up to the limit", async () => {
-    const logs = Array.from({ length: 4 }, () => new RedisToolInvocationHistory({ sessionId: "many", client, keyPrefix, limit: 30 }));
+    const logs = Array.from(
+      { length: 4 },
+      () => new RedisToolInvocationHistory({ sessionId: "many", client, keyPrefix, limit: 30 }),
+    );
     const added = await Promise.all(logs.flatMap((log) => Array.from({ length: 10 }, () => log.addInvocation(run))));
-    const newest = added.map(({ id }) => id).sort().slice(-30);
+    const newest = added
+      .map(({ id }) => id)
+      .sort()
+      .slice(-30);
     expect((await logs[0]!.toList()).map(({ id }) => id)).toEqual(newest);
   });
 

@@ -20,7 +20,11 @@ describe("RedisToolInvocationHistory", () => {
     const store = new InMemorySessionStore();
     const one = new RedisToolInvocationHistory({ sessionId: "s", store });
     const other = new RedisToolInvocationHistory({ sessionId: "s", store });
-    const records = [await one.addInvocation(run), await other.addInvocation({ ...run, status: "error", toolCallId: "c" }), await one.addInvocation(run)];
+    const records = [
+      await one.addInvocation(run),
+      await other.addInvocation({ ...run, status: "error", toolCallId: "c" }),
+      await one.addInvocation(run),
+    ];
     expect(await other.toList()).toEqual(records);
     expect(await other.filter({ toolCallId: "c" })).toEqual([records[1]]);
     expect(await one.length).toBe(3);
@@ -41,9 +45,22 @@ describe("RedisToolInvocationHistory", () => {
   });
 
   it("clips what is long, and says how long it was", async () => {
-    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new InMemorySessionStore(), maxCharacters: 10 });
-    const record = await log.addInvocation({ ...run, inputs: { text: "x".repeat(20) }, outputs: `${"y".repeat(9)}😀`, meta: { a: 1 } });
-    expect(record).toMatchObject({ inputs: '{"text":"x', outputs: "y".repeat(9), meta: { a: 1, clippedInputs: 31, clippedOutputs: 11 } });
+    const log = new RedisToolInvocationHistory({
+      sessionId: "s",
+      store: new InMemorySessionStore(),
+      maxCharacters: 10,
+    });
+    const record = await log.addInvocation({
+      ...run,
+      inputs: { text: "x".repeat(20) },
+      outputs: `${"y".repeat(9)}😀`,
+      meta: { a: 1 },
+    });
+    expect(record).toMatchObject({
+      inputs: '{"text":"x',
+      outputs: "y".repeat(9),
+      meta: { a: 1, clippedInputs: 31, clippedOutputs: 11 },
+    });
     expect(await log.toList()).toEqual([record]);
     expect((await log.addInvocation({ ...run, inputs: 1, outputs: "short" })).meta).toEqual({});
   });
@@ -77,15 +94,24 @@ describe("RedisToolInvocationHistory", () => {
   });
 
   it("records tool runs by itself, and has written them when the run is over, also where LangChain runs callbacks in the background", async () => {
-    const weather = tool(({ city }) => `4 °C in ${city}`, { name: "weather", description: "", schema: z.object({ city: z.string() }) });
+    const weather = tool(({ city }) => `4 °C in ${city}`, {
+      name: "weather",
+      description: "",
+      schema: z.object({ city: z.string() }),
+    });
     const log = new RedisToolInvocationHistory({ sessionId: "s", store: new SlowStore() });
     process.env["LANGCHAIN_CALLBACKS_BACKGROUND"] = "true";
     try {
-      await weather.invoke({ type: "tool_call", id: "c1", name: "weather", args: { city: "Oslo" } }, { callbacks: [log.callbackHandler()] });
+      await weather.invoke(
+        { type: "tool_call", id: "c1", name: "weather", args: { city: "Oslo" } },
+        { callbacks: [log.callbackHandler()] },
+      );
     } finally {
       delete process.env["LANGCHAIN_CALLBACKS_BACKGROUND"];
     }
-    expect(await log.filter({ toolCallId: "c1" })).toMatchObject([{ name: "weather", outputs: "4 °C in Oslo", status: "success" }]);
+    expect(await log.filter({ toolCallId: "c1" })).toMatchObject([
+      { name: "weather", outputs: "4 °C in Oslo", status: "success" },
+    ]);
   });
 
   it.each<[string, string, object]>([
@@ -94,10 +120,16 @@ describe("RedisToolInvocationHistory", () => {
     ["a limit of nothing", "limit", { sessionId: "s", limit: 0 }],
     ["a TTL of nothing", "sessionTTL", { sessionId: "s", sessionTTL: 0 }],
     ["what is no store", "store", { sessionId: "s", store: {} }],
-    ["a connection beside a store", "url", { sessionId: "s", store: new InMemorySessionStore(), url: "redis://localhost" }],
+    [
+      "a connection beside a store",
+      "url",
+      { sessionId: "s", store: new InMemorySessionStore(), url: "redis://localhost" },
+    ],
     ["an unknown option", "sesionTTL", { sessionId: "s", url: "redis://localhost", sesionTTL: 1 }],
   ])("refuses %s, naming the option", (_, option, options) => {
-    expect(() => new RedisToolInvocationHistory(options as never)).toThrow(expect.objectContaining({ option }) as Error);
+    expect(() => new RedisToolInvocationHistory(options as never)).toThrow(
+      expect.objectContaining({ option }) as Error,
+    );
   });
 
   it("never closes a store that was given", async () => {

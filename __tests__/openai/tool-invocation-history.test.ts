@@ -11,9 +11,25 @@ describe("ToolInvocationHistory", () => {
   it("gives each record an id, a timestamp in UTC and meta", () => {
     const log = new ToolInvocationHistory([], { clock });
     const record = log.addInvocation(run);
-    expect(record).toEqual({ ...run, id: expect.any(String) as string, timestamp: "2026-01-31T12:00:00.000Z", meta: {} });
-    log.addInvocation({ ...run, toolCallId: "c", timestamp: "2026-01-31T14:00:00+02:00", durationMs: 12.5, meta: { wall: 1 } });
-    expect(log.toList()[1]).toMatchObject({ toolCallId: "c", timestamp: "2026-01-31T12:00:00Z", durationMs: 12.5, meta: { wall: 1 } });
+    expect(record).toEqual({
+      ...run,
+      id: expect.any(String) as string,
+      timestamp: "2026-01-31T12:00:00.000Z",
+      meta: {},
+    });
+    log.addInvocation({
+      ...run,
+      toolCallId: "c",
+      timestamp: "2026-01-31T14:00:00+02:00",
+      durationMs: 12.5,
+      meta: { wall: 1 },
+    });
+    expect(log.toList()[1]).toMatchObject({
+      toolCallId: "c",
+      timestamp: "2026-01-31T12:00:00Z",
+      durationMs: 12.5,
+      meta: { wall: 1 },
+    });
     expect([log.length, [...log], String(log)]).toEqual([2, log.toList(), "ToolInvocationHistory(2 invocations)"]);
   });
 
@@ -55,27 +71,50 @@ describe("ToolInvocationHistory", () => {
   });
 
   it("keeps no more than its limit, the newest", () => {
-    const log = new ToolInvocationHistory([1, 2, 3].map((outputs) => ({ ...run, outputs })), { limit: 2 });
+    const log = new ToolInvocationHistory(
+      [1, 2, 3].map((outputs) => ({ ...run, outputs })),
+      { limit: 2 },
+    );
     expect(log.toList().map(({ outputs }) => outputs)).toEqual([2, 3]);
     log.addInvocation({ ...run, outputs: 4 });
     expect(log.toList().map(({ outputs }) => outputs)).toEqual([3, 4]);
   });
 
   it("comes back from JSON as it was", () => {
-    const log = new ToolInvocationHistory([{ ...run, durationMs: 1, toolCallId: "c", meta: { a: [1] } }, { ...run, outputs: null }]);
+    const log = new ToolInvocationHistory([
+      { ...run, durationMs: 1, toolCallId: "c", meta: { a: [1] } },
+      { ...run, outputs: null },
+    ]);
     expect(ToolInvocationHistory.fromJSON(JSON.stringify(log)).toList()).toEqual(log.toList());
   });
 
   it("keeps of any value what JSON can hold, and never fails on one", () => {
-    const circular: Record<string, unknown> = { at: new Date(0), big: 10n, bytes: new Uint8Array([1]), no: undefined, call: () => 1, nan: NaN };
+    const circular: Record<string, unknown> = {
+      at: new Date(0),
+      big: 10n,
+      bytes: new Uint8Array([1]),
+      no: undefined,
+      call: () => 1,
+      nan: NaN,
+    };
     circular["self"] = circular;
-    const trap = { get value(): unknown { throw new Error("no"); } };
+    const trap = {
+      get value(): unknown {
+        throw new Error("no");
+      },
+    };
     const record = new ToolInvocationHistory().addInvocation({
       inputs: circular,
       outputs: [new Error("bad"), new Map([["a", 1]]), new Set([2]), trap, undefined, new Date(NaN)],
       status: "success",
     });
-    expect(record.inputs).toEqual({ at: "1970-01-01T00:00:00.000Z", big: "10", bytes: "AQ==", nan: null, self: "[Circular]" });
+    expect(record.inputs).toEqual({
+      at: "1970-01-01T00:00:00.000Z",
+      big: "10",
+      bytes: "AQ==",
+      nan: null,
+      self: "[Circular]",
+    });
     expect(record.outputs).toEqual([{ name: "Error", message: "bad" }, [["a", 1]], [2], "[Unreadable]", null, null]);
   });
 
@@ -87,16 +126,30 @@ describe("ToolInvocationHistory", () => {
       deep = { deep };
     }
     const endless = { toJSON: () => ({ ...endless }) };
-    const text = JSON.stringify(new ToolInvocationHistory().addInvocation({ inputs: { shared, deep }, outputs: endless, status: "success" }));
+    const text = JSON.stringify(
+      new ToolInvocationHistory().addInvocation({ inputs: { shared, deep }, outputs: endless, status: "success" }),
+    );
     expect(text.length).toBeLessThan(10_000_000);
     expect(text).toContain("[Truncated]");
   });
 
   it.each<[string, string, () => unknown]>([
-    ["a run without status", "status", () => new ToolInvocationHistory().addInvocation({ inputs: 1, outputs: 1 } as never)],
-    ["a local time", "timestamp", () => new ToolInvocationHistory().addInvocation({ ...run, timestamp: "2026-01-31T12:00:00" })],
+    [
+      "a run without status",
+      "status",
+      () => new ToolInvocationHistory().addInvocation({ inputs: 1, outputs: 1 } as never),
+    ],
+    [
+      "a local time",
+      "timestamp",
+      () => new ToolInvocationHistory().addInvocation({ ...run, timestamp: "2026-01-31T12:00:00" }),
+    ],
     ["a negative duration", "durationMs", () => new ToolInvocationHistory().addInvocation({ ...run, durationMs: -1 })],
-    ["meta that JSON cannot hold", "meta.f", () => new ToolInvocationHistory().addInvocation({ ...run, meta: { f: () => 1 } })],
+    [
+      "meta that JSON cannot hold",
+      "meta.f",
+      () => new ToolInvocationHistory().addInvocation({ ...run, meta: { f: () => 1 } }),
+    ],
     ["an unknown field", "output", () => new ToolInvocationHistory().addInvocation({ ...run, output: 1 } as never)],
     ["a record of the wrong form", "records.1.status", () => new ToolInvocationHistory([run, {}] as never)],
     ["a limit of nothing", "limit", () => new ToolInvocationHistory([], { limit: 0 })],
@@ -115,13 +168,24 @@ describe("ToolInvocationHistory", () => {
     const within = Array.from({ length: 5_000 }, () => many.addInvocation(run).id);
     const all = [...ids, ...within];
     expect(all).toEqual([...new Set(all)].sort());
-    expect(all.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id))).toBe(true);
+    expect(all.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id))).toBe(
+      true,
+    );
   });
 });
 
 describe("the callback handler", () => {
-  const weather = tool(({ city }) => `4 °C in ${city}`, { name: "weather", description: "", schema: z.object({ city: z.string() }) });
-  const broken = tool(() => { throw new TypeError("no such city"); }, { name: "broken", description: "", schema: z.object({}) });
+  const weather = tool(({ city }) => `4 °C in ${city}`, {
+    name: "weather",
+    description: "",
+    schema: z.object({ city: z.string() }),
+  });
+  const broken = tool(
+    () => {
+      throw new TypeError("no such city");
+    },
+    { name: "broken", description: "", schema: z.object({}) },
+  );
   const toolCall = (id: string, name: string, args = {}) => ({ type: "tool_call" as const, id, name, args });
 
   it("records a run that a model asked for: arguments, result, call, duration", async () => {
@@ -144,12 +208,20 @@ describe("the callback handler", () => {
 
   it("records a run that failed: the error's message, its type, its call", async () => {
     const log = new ToolInvocationHistory();
-    await expect(broken.invoke(toolCall("c2", "broken"), { callbacks: [log.callbackHandler()] })).rejects.toThrow("no such city");
-    expect(log.filter({ status: "error" })).toMatchObject([{ name: "broken", outputs: "no such city", toolCallId: "c2", meta: { errorType: "TypeError" } }]);
+    await expect(broken.invoke(toolCall("c2", "broken"), { callbacks: [log.callbackHandler()] })).rejects.toThrow(
+      "no such city",
+    );
+    expect(log.filter({ status: "error" })).toMatchObject([
+      { name: "broken", outputs: "no such city", toolCallId: "c2", meta: { errorType: "TypeError" } },
+    ]);
   });
 
   it("records an error that the tool answered with", async () => {
-    const polite = tool(() => new ToolMessage({ content: "cannot", tool_call_id: "c3", status: "error" }), { name: "polite", description: "", schema: z.object({}) });
+    const polite = tool(() => new ToolMessage({ content: "cannot", tool_call_id: "c3", status: "error" }), {
+      name: "polite",
+      description: "",
+      schema: z.object({}),
+    });
     const log = new ToolInvocationHistory();
     await polite.invoke(toolCall("c3", "polite"), { callbacks: [log.callbackHandler()] });
     expect(log.toList()).toMatchObject([{ name: "polite", outputs: "cannot", status: "error", toolCallId: "c3" }]);
@@ -170,7 +242,9 @@ describe("the callback handler", () => {
     await weather.invoke(toolCall("c4", "weather", { city: "Rome" }), { callbacks, runName: "look outside" });
     await echo.invoke("hi", { callbacks });
     await new Shout().invoke({ ...toolCall("c5", "shout", { text: "hi" }) }, { callbacks });
-    expect(log.toList().map(({ name, inputs, outputs, toolCallId }) => ({ name, inputs, outputs, toolCallId }))).toEqual([
+    expect(
+      log.toList().map(({ name, inputs, outputs, toolCallId }) => ({ name, inputs, outputs, toolCallId })),
+    ).toEqual([
       { name: "weather", inputs: { city: "Rome" }, outputs: "4 °C in Rome", toolCallId: "c4" },
       { name: "echo", inputs: { input: "hi" }, outputs: "hi", toolCallId: undefined },
       { name: "shout", inputs: { text: "hi" }, outputs: "HI", toolCallId: "c5" },
@@ -178,14 +252,26 @@ describe("the callback handler", () => {
   });
 
   it("tells parallel runs apart", async () => {
-    const slow = tool(async ({ ms }) => { await new Promise((resolve) => setTimeout(resolve, ms)); return String(ms); }, { name: "slow", description: "", schema: z.object({ ms: z.number() }) });
+    const slow = tool(
+      async ({ ms }) => {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        return String(ms);
+      },
+      { name: "slow", description: "", schema: z.object({ ms: z.number() }) },
+    );
     const log = new ToolInvocationHistory();
     const callbacks = [log.callbackHandler()];
-    const answer = new AIMessage({ content: "", tool_calls: [30, 20, 10, 0].map((ms) => toolCall(`c${ms}`, "slow", { ms })) });
+    const answer = new AIMessage({
+      content: "",
+      tool_calls: [30, 20, 10, 0].map((ms) => toolCall(`c${ms}`, "slow", { ms })),
+    });
     await Promise.all(answer.tool_calls!.map((call) => slow.invoke({ ...call, type: "tool_call" }, { callbacks })));
-    expect(log.toList().map(({ toolCallId, inputs, outputs }) => [toolCallId, inputs, outputs]).sort()).toEqual(
-      [0, 10, 20, 30].map((ms) => [`c${ms}`, { ms }, String(ms)]),
-    );
+    expect(
+      log
+        .toList()
+        .map(({ toolCallId, inputs, outputs }) => [toolCallId, inputs, outputs])
+        .sort(),
+    ).toEqual([0, 10, 20, 30].map((ms) => [`c${ms}`, { ms }, String(ms)]));
   });
 
   it("has recorded a run when the run is over, also where LangChain runs callbacks in the background", async () => {
@@ -204,15 +290,21 @@ describe("the callback handler", () => {
     const handler = log.callbackHandler();
     expect(handler.copy()).toBe(handler);
     for (let index = 0; index <= 10_000; index += 1) {
-      handler.handleToolStart({ lc: 1, type: "not_implemented", id: ["langchain", "tools", "Old"] }, "{broken", String(index));
+      handler.handleToolStart(
+        { lc: 1, type: "not_implemented", id: ["langchain", "tools", "Old"] },
+        "{broken",
+        String(index),
+      );
     }
     return handler
       .handleToolEnd("x", "0")
       .then(() => handler.handleToolEnd("y", "1"))
       .then(() => handler.handleToolError("no error object", "2"))
-      .then(() => expect(log.toList()).toMatchObject([
-        { name: "Old", inputs: "{broken", outputs: "y", status: "success" },
-        { name: "Old", outputs: "no error object", status: "error", meta: { errorType: "string" } },
-      ]));
+      .then(() =>
+        expect(log.toList()).toMatchObject([
+          { name: "Old", inputs: "{broken", outputs: "y", status: "success" },
+          { name: "Old", outputs: "no error object", status: "error", meta: { errorType: "string" } },
+        ]),
+      );
   });
 });

@@ -4,13 +4,17 @@ import { splitRounds } from "../../src/conversation/rounds.js";
 import { ChatMemoryModule } from "../../src/memory/recall/chat-memory-module.js";
 import { keepLastCharacters, lengthOf } from "../../src/text/graphemes.js";
 
-const content = fc.oneof(fc.string({ unit: "grapheme", maxLength: 60 }), fc.string({ unit: "binary", maxLength: 60 }), fc.constant("👩🏽‍🚀🇩🇪🇫🇷e\u0301"));
+const content = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 60 }),
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.constant("👩🏽‍🚀🇩🇪🇫🇷e\u0301"),
+);
 const messages = fc.array(
   fc.oneof(
     content.map((text): BaseMessage => new HumanMessage(text)),
-    fc.tuple(content, fc.option(fc.string({ minLength: 1, maxLength: 8 }))).map(
-      ([text, name]): BaseMessage => new AIMessage(name === null ? text : { content: text, name }),
-    ),
+    fc
+      .tuple(content, fc.option(fc.string({ minLength: 1, maxLength: 8 })))
+      .map(([text, name]): BaseMessage => new AIMessage(name === null ? text : { content: text, name })),
   ),
   { maxLength: 12 },
 );
@@ -41,7 +45,9 @@ describe("keepLastCharacters", () => {
         const kept = keepLastCharacters(text, limit);
         expect(text.endsWith(kept)).toBe(true);
         expect(lengthOf(kept)).toBeLessThanOrEqual(limit);
-        const boundaries = [...new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)].map(({ index }) => index);
+        const boundaries = [...new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)].map(
+          ({ index }) => index,
+        );
         const best = [...boundaries, text.length].find((index) => lengthOf(text.slice(index)) <= limit);
         expect(text.length - kept.length).toBe(best);
       }),

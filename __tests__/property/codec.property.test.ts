@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { decodeHead, decodeRecord, digestMessage, encodeHead, encodeMessage, identifyRecord, reviveMessage } from "../../src/codec/index.js";
+import {
+  decodeHead,
+  decodeRecord,
+  digestMessage,
+  encodeHead,
+  encodeMessage,
+  identifyRecord,
+  reviveMessage,
+} from "../../src/codec/index.js";
 import { RecordError } from "../../src/errors.js";
 import { anyChunk, anyContent, anyJson, anyKey, anyMessage, anyText } from "../support/message-arbitraries.js";
 import { publicFields } from "../support/public-fields.js";
@@ -37,15 +45,39 @@ describe("encode and decode, for any message", () => {
   });
 
   it("do so whether a record is just as it was written or other JSON that says the same, also where it is damaged", () => {
-    const pieces = fc.constantFrom("", " ", "}", '"', ",", '"v":1', ',"meta":{"v":1}}', '},"meta":{"v":1}}', ',"meta":{"v":1,"tokens":{"a":2}}}', ',"x":{}', '{"type":"ai","data":{');
+    const pieces = fc.constantFrom(
+      "",
+      " ",
+      "}",
+      '"',
+      ",",
+      '"v":1',
+      ',"meta":{"v":1}}',
+      '},"meta":{"v":1}}',
+      ',"meta":{"v":1,"tokens":{"a":2}}}',
+      ',"x":{}',
+      '{"type":"ai","data":{',
+    );
     fc.assert(
-      fc.property(anyMessage(), fc.boolean(), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(3), pieces, (message, counted, place, removed, piece) => {
-        const { record } = encodeMessage(message, { id: "m1", ...(counted && { tokens: { o200k: 7 } }) });
-        const at = Math.round(place * record.length);
-        for (const text of [record, record.slice(0, at) + piece + record.slice(at + removed), record + piece, record.slice(0, -removed) + piece]) {
-          expect(outcomeOf(text)).toEqual(outcomeOf(` ${text}`));
-        }
-      }),
+      fc.property(
+        anyMessage(),
+        fc.boolean(),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.nat(3),
+        pieces,
+        (message, counted, place, removed, piece) => {
+          const { record } = encodeMessage(message, { id: "m1", ...(counted && { tokens: { o200k: 7 } }) });
+          const at = Math.round(place * record.length);
+          for (const text of [
+            record,
+            record.slice(0, at) + piece + record.slice(at + removed),
+            record + piece,
+            record.slice(0, -removed) + piece,
+          ]) {
+            expect(outcomeOf(text)).toEqual(outcomeOf(` ${text}`));
+          }
+        },
+      ),
       runs,
     );
   });
@@ -79,7 +111,10 @@ describe("the digest", () => {
     fc.assert(
       fc.property(anyMessage(), (message) => {
         const { message: reordered } = decodeRecord(encodeMessage(message, { id: "m1" }).record);
-        Object.assign(reordered, { additional_kwargs: reverseKeys(reordered.additional_kwargs), content: reverseKeys(reordered.content) });
+        Object.assign(reordered, {
+          additional_kwargs: reverseKeys(reordered.additional_kwargs),
+          content: reverseKeys(reordered.content),
+        });
         expect(digestMessage(reordered)).toBe(digestMessage(message));
       }),
       runs,
@@ -113,11 +148,17 @@ describe("a head", () => {
 describe("reading what was never written by this package", () => {
   it("gives a message that can be stored, or a RecordError, for any text", () => {
     const text = fc.oneof(anyText(), fc.json(), damagedRecord());
-    fc.assert(fc.property(text, (record) => expectReadable(() => decodeRecord(record, 3).message)), { numRuns: 1000, endOnFailure: true });
+    fc.assert(
+      fc.property(text, (record) => expectReadable(() => decodeRecord(record, 3).message)),
+      { numRuns: 1000, endOnFailure: true },
+    );
   });
 
   it("does so for any fields under the names of LangChain", () => {
-    fc.assert(fc.property(anyStored(), (stored) => expectReadable(() => reviveMessage(stored))), { numRuns: 1000, endOnFailure: true });
+    fc.assert(
+      fc.property(anyStored(), (stored) => expectReadable(() => reviveMessage(stored))),
+      { numRuns: 1000, endOnFailure: true },
+    );
   });
 
   it("gives the records of a head, or a RecordError", () => {
@@ -139,7 +180,9 @@ function expectSame(message: BaseMessage, expected: Record<string, unknown>): vo
 
 /** JSON without the tags shows the order of keys; what JSON cannot hold looks the same on both sides. */
 function keyOrder({ content, additional_kwargs, response_metadata }: BaseMessage): string {
-  return JSON.stringify([content, additional_kwargs, response_metadata], (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+  return JSON.stringify([content, additional_kwargs, response_metadata], (_, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
 }
 
 function freeze(value: unknown): void {
@@ -156,7 +199,11 @@ function reverseKeys<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) {
     return value;
   }
-  return Object.fromEntries(Object.entries(value).reverse().map(([key, part]) => [key, reverseKeys(part)])) as T;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, part]) => [key, reverseKeys(part)]),
+  ) as T;
 }
 
 function sorted(content: unknown): unknown {
@@ -164,19 +211,50 @@ function sorted(content: unknown): unknown {
 }
 
 function damagedRecord(): fc.Arbitrary<string> {
-  return fc.tuple(anyMessage(), fc.nat(), fc.constantFrom("", '"', "{", "}", "[", "0", "$", "null")).map(([message, at, insert]) => {
-    const { record } = encodeMessage(message, { id: "m1" });
-    const position = at % record.length;
-    return record.slice(0, position) + insert + record.slice(position + 1);
-  });
+  return fc
+    .tuple(anyMessage(), fc.nat(), fc.constantFrom("", '"', "{", "}", "[", "0", "$", "null"))
+    .map(([message, at, insert]) => {
+      const { record } = encodeMessage(message, { id: "m1" });
+      const position = at % record.length;
+      return record.slice(0, position) + insert + record.slice(position + 1);
+    });
 }
 
 function anyStored(): fc.Arbitrary<object> {
-  const names = ["content", "content_blocks", "name", "id", "role", "tool_call_id", "artifact", "status", "metadata", "tool_calls"];
-  const key = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...names, "invalid_tool_calls", "additional_kwargs", "response_metadata") }, anyKey());
-  const type = fc.constantFrom("human", "ai", "system", "tool", "generic", "function", "chat", "developer", "AIMessageChunk", "remove", "constructor");
+  const names = [
+    "content",
+    "content_blocks",
+    "name",
+    "id",
+    "role",
+    "tool_call_id",
+    "artifact",
+    "status",
+    "metadata",
+    "tool_calls",
+  ];
+  const key = fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom(...names, "invalid_tool_calls", "additional_kwargs", "response_metadata") },
+    anyKey(),
+  );
+  const type = fc.constantFrom(
+    "human",
+    "ai",
+    "system",
+    "tool",
+    "generic",
+    "function",
+    "chat",
+    "developer",
+    "AIMessageChunk",
+    "remove",
+    "constructor",
+  );
   const meta = fc.constantFrom({ v: 1 }, { v: 1, tokens: { a: 1 } }, undefined, { v: 0 }, { v: 2 }, null, "1");
-  return fc.record({ type, data: fc.oneof(fc.dictionary(key, anyJson()), anyJson()), meta }, { requiredKeys: ["type"] });
+  return fc.record(
+    { type, data: fc.oneof(fc.dictionary(key, anyJson()), anyJson()), meta },
+    { requiredKeys: ["type"] },
+  );
 }
 
 function expectReadable(read: () => BaseMessage): void {

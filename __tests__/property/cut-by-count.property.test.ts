@@ -46,7 +46,10 @@ describe("a cut by count", () => {
   it("keeps order and objects, and shortens", () =>
     promise((result, { messages }) => {
       expect(result.length).toBeLessThan(messages.length);
-      for (const part of [rest, (list: readonly BaseMessage[]) => list.filter((message) => roleOf(message) === "summary")]) {
+      for (const part of [
+        rest,
+        (list: readonly BaseMessage[]) => list.filter((message) => roleOf(message) === "summary"),
+      ]) {
         const places = part(result).map((message) => messages.indexOf(message));
         expect(places).toEqual([...places].sort((a, b) => a - b));
         expect(places).not.toContain(-1);
@@ -55,7 +58,8 @@ describe("a cut by count", () => {
 
   it("keeps every summary, every system message that says something else, and the newest message", () =>
     promise((result, { messages }) => {
-      const texts = (list: readonly BaseMessage[]) => new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
+      const texts = (list: readonly BaseMessage[]) =>
+        new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
       expect(texts(result)).toEqual(texts(messages));
       const summaries = messages.filter((message) => roleOf(message) === "summary");
       expect(summaries.every((message) => result.includes(message))).toBe(true);
@@ -75,11 +79,17 @@ describe("a cut by count", () => {
     promise((result, { messages, target, threshold }) => {
       const systems = result.filter((message) => roleOf(message) === "system").length;
       const flags = findBoundaries(rest(messages));
-      const stretches = flags.join("").split("1").map(({ length }) => length);
-      expect(rest(result).length).toBeLessThanOrEqual(Math.max(1, target - systems) + threshold + 1 + Math.max(...stretches));
+      const stretches = flags
+        .join("")
+        .split("1")
+        .map(({ length }) => length);
+      expect(rest(result).length).toBeLessThanOrEqual(
+        Math.max(1, target - systems) + threshold + 1 + Math.max(...stretches),
+      );
     }));
 
-  it("has nothing to do a second time", () => promise(async (result, given) => expect(await cut({ ...given, messages: result })).toBeNull()));
+  it("has nothing to do a second time", () =>
+    promise(async (result, given) => expect(await cut({ ...given, messages: result })).toBeNull()));
 
   it("leaves its input as it was", () => expectUntouchedInput(cases, cut));
 
@@ -99,7 +109,11 @@ describe("a cut by count", () => {
         if (result === null) {
           return;
         }
-        expect(rest(messages).filter(pin).every((message) => result.includes(message))).toBe(true);
+        expect(
+          rest(messages)
+            .filter(pin)
+            .every((message) => result.includes(message)),
+        ).toBe(true);
         expect(splitsStep({ before: messages, after: result })).toBe(false);
         const places = rest(result).map((message) => messages.indexOf(message));
         expect(places).toEqual([...places].sort((a, b) => a - b));
@@ -117,7 +131,12 @@ describe("a cut by count", () => {
         for (const message of messages) {
           view = await reducer.invoke([...view, message]);
           const flags = findBoundaries(rest(view));
-          const longest = Math.max(...flags.join("").split("1").map(({ length }) => length));
+          const longest = Math.max(
+            ...flags
+              .join("")
+              .split("1")
+              .map(({ length }) => length),
+          );
           expect(rest(view).length).toBeLessThanOrEqual(target + threshold + 2 + longest);
         }
       }),

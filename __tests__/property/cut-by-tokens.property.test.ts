@@ -48,7 +48,11 @@ describe("a cut by tokens", () => {
       const total = tokenCounter.totalOf(outcome.messages);
       expect(outcome.overBudgetBy).toBe(Math.max(0, total - maxTokens));
       expect([outcome.before.tokens, outcome.after.tokens]).toEqual([tokenCounter.totalOf(messages), total]);
-      expect(outcome.changed ? total < outcome.before.tokens! : outcome.messages.every((message, index) => message === messages[index])).toBe(true);
+      expect(
+        outcome.changed
+          ? total < outcome.before.tokens!
+          : outcome.messages.every((message, index) => message === messages[index]),
+      ).toBe(true);
     }));
 
   it("splits no step, makes no orphan and keeps order", () =>
@@ -62,15 +66,20 @@ describe("a cut by tokens", () => {
 
   it("keeps systems, summaries, the newest message and the newest human message, and begins with a human one if it can", () =>
     promise(({ messages: result }, { messages }) => {
-      const texts = (list: readonly BaseMessage[]) => new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
+      const texts = (list: readonly BaseMessage[]) =>
+        new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
       expect(texts(result)).toEqual(texts(messages));
-      expect(messages.filter((message) => roleOf(message) === "summary").every((message) => result.includes(message))).toBe(true);
+      expect(
+        messages.filter((message) => roleOf(message) === "summary").every((message) => result.includes(message)),
+      ).toBe(true);
       const [all, kept] = [rest(messages), rest(result)];
       expect(kept.at(-1)?.id).toBe(all.at(-1)?.id);
       const newest = all.findLast((message) => roleOf(message) === "human");
       expect(newest === undefined || kept.includes(newest)).toBe(true);
       const before = all.slice(0, all.findIndex(({ id }) => id === kept[0]?.id) + 1);
-      expect(kept.length === 0 || roleOf(kept[0]!) === "human" || before.every((message) => roleOf(message) !== "human")).toBe(true);
+      expect(
+        kept.length === 0 || roleOf(kept[0]!) === "human" || before.every((message) => roleOf(message) !== "human"),
+      ).toBe(true);
     }));
 
   it("changes nothing but tool results, which it only shortens", () =>
@@ -98,10 +107,18 @@ describe("a cut by tokens", () => {
     }));
 
   it("keeps no less, and no shorter texts, with a larger budget", async () => {
-    const pairs = fc.record({ messages: conversations, share, small: fc.integer({ min: 1, max: 600 }), more: fc.integer({ min: 1, max: 300 }) });
+    const pairs = fc.record({
+      messages: conversations,
+      share,
+      small: fc.integer({ min: 1, max: 600 }),
+      more: fc.integer({ min: 1, max: 300 }),
+    });
     await fc.assert(
       fc.asyncProperty(pairs, async ({ messages, small, more, ...same }) => {
-        const [less, rather] = [await cut({ ...same, messages, maxTokens: small }), await cut({ ...same, messages, maxTokens: small + more })];
+        const [less, rather] = [
+          await cut({ ...same, messages, maxTokens: small }),
+          await cut({ ...same, messages, maxTokens: small + more }),
+        ];
         const kept = new Map(rather.messages.map((message) => [message.id, message.text.length]));
         for (const message of rest(less.messages)) {
           expect(kept.get(message.id)).toBeGreaterThanOrEqual(message.text.length);

@@ -9,14 +9,32 @@ import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 jest.setTimeout(60_000);
 
-const many = <T>(count: number, make: (index: number) => T[]): T[] => Array.from({ length: count }, (_, index) => make(index)).flat();
+const many = <T>(count: number, make: (index: number) => T[]): T[] =>
+  Array.from({ length: count }, (_, index) => make(index)).flat();
 
 // If a step were looked for again for each message, the first would take hours and not a second.
 const shapes: [string, () => BaseMessage[]][] = [
-  ["100,000 messages of one round of many steps", () => [human("do it"), ...many<BaseMessage>(50_000, (index) => [aiCalls(`c${index}`), tool(`c${index}`)])]],
+  [
+    "100,000 messages of one round of many steps",
+    () => [human("do it"), ...many<BaseMessage>(50_000, (index) => [aiCalls(`c${index}`), tool(`c${index}`)])],
+  ],
   ["one id over and over", () => many<BaseMessage>(10_000, () => [aiCalls("c"), tool("c")])],
-  ["one call with all results", () => [aiCalls(...many(20_000, (index) => [`c${index}`])), ...many(20_000, (index) => [tool(`c${index}`)]), human("next")]],
-  ["calls first, results last", () => [...many(10_000, (index) => [aiCalls(`c${index}`)]), ...many(10_000, (index) => [tool(`c${9_999 - index}`)]), human("next")]],
+  [
+    "one call with all results",
+    () => [
+      aiCalls(...many(20_000, (index) => [`c${index}`])),
+      ...many(20_000, (index) => [tool(`c${index}`)]),
+      human("next"),
+    ],
+  ],
+  [
+    "calls first, results last",
+    () => [
+      ...many(10_000, (index) => [aiCalls(`c${index}`)]),
+      ...many(10_000, (index) => [tool(`c${9_999 - index}`)]),
+      human("next"),
+    ],
+  ],
   ["one system message with each", () => many<BaseMessage>(10_000, () => [system("S"), ai("x")])],
   ["human messages alone", () => many(20_000, () => [human("x")])],
 ];
@@ -25,7 +43,10 @@ describe("long conversations", () => {
   it.each(shapes)("%s: cut by count and by tokens, with each message counted once", async (_, make) => {
     const messages = make();
     const tokenCounter = new CountingCounter();
-    const byCount = await new ChatHistoryTruncationReducer({ targetCount: 10, pin: (message) => message === messages[0] }).invoke(messages);
+    const byCount = await new ChatHistoryTruncationReducer({
+      targetCount: 10,
+      pin: (message) => message === messages[0],
+    }).invoke(messages);
     const byTokens = await new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter }).invoke(messages);
     for (const result of [byCount, byTokens]) {
       expect(result.length).toBeLessThanOrEqual(messages.length);
@@ -53,7 +74,11 @@ describe("long input", () => {
   ])("as a tool result of megabytes of %s is clipped", async (_, unit) => {
     const result = tool("1", unit.repeat(2_000_000 / unit.length));
     const tokenCounter = new CountingCounter();
-    const clipped = await new ChatHistoryTokenReducer({ maxTokens: 100_000, tokenCounter }).reduceWithOutcome([human("x"), aiCalls("1"), result]);
+    const clipped = await new ChatHistoryTokenReducer({ maxTokens: 100_000, tokenCounter }).reduceWithOutcome([
+      human("x"),
+      aiCalls("1"),
+      result,
+    ]);
     expect(clipped.overBudgetBy).toBe(0);
     expect(clipped.after.tokens!).toBeGreaterThan(90_000);
     const line = await new ChatHistoryToolResultReducer({ keepLast: 0 }).invoke([aiCalls("1"), result]);
@@ -64,7 +89,9 @@ describe("long input", () => {
     let turns = 0;
     const busy = { id: "busy", perRequest: 0, countText: () => 1, countMessage: () => spin(1) };
     const timer = setInterval(() => (turns += 1), 1);
-    await new ChatHistoryTokenReducer({ maxTokens: 10, tokenCounter: busy }).invoke(Array.from({ length: 200 }, () => human("x")));
+    await new ChatHistoryTokenReducer({ maxTokens: 10, tokenCounter: busy }).invoke(
+      Array.from({ length: 200 }, () => human("x")),
+    );
     clearInterval(timer);
     expect(turns).toBeGreaterThanOrEqual(3);
   });

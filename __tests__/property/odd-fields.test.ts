@@ -1,17 +1,47 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { builtInProfiles, repairConversation, sanitizeConversation, validateConversation, type BuiltInProfile } from "../../src/structure/index.js";
+import {
+  builtInProfiles,
+  repairConversation,
+  sanitizeConversation,
+  validateConversation,
+  type BuiltInProfile,
+} from "../../src/structure/index.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
-const fields = ["tool_calls", "invalid_tool_calls", "name", "additional_kwargs", "response_metadata", "usage_metadata", "content", "tool_call_id"];
+const fields = [
+  "tool_calls",
+  "invalid_tool_calls",
+  "name",
+  "additional_kwargs",
+  "response_metadata",
+  "usage_metadata",
+  "content",
+  "tool_call_id",
+];
 const call = { id: "c", name: "f", args: {} };
-const values = [null, 7, "x", {}, [null], [7], [{}], [{ ...call, id: 7 }], [{ ...call, id: {}, name: [], args: null }], [{ ...call, name: null }], [{ ...call, args: [1] }]];
+const values = [
+  null,
+  7,
+  "x",
+  {},
+  [null],
+  [7],
+  [{}],
+  [{ ...call, id: 7 }],
+  [{ ...call, id: {}, name: [], args: null }],
+  [{ ...call, name: null }],
+  [{ ...call, args: [1] }],
+];
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
-/** A conversation in which every message that has the field holds the value in it, as one that was read from elsewhere may. */
+/**
+ * A conversation in which every message that has the field holds the value in it, as one that was read from elsewhere
+ * may.
+ */
 function withField(field: string, value: unknown): BaseMessage[] {
   const messages = [system("s"), human("q"), aiCalls("c"), tool("c"), ai("z"), human("q2")];
   for (const message of messages) {

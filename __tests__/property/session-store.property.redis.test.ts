@@ -13,7 +13,11 @@ describe("RedisSessionStore", () => {
   });
   afterAll(() => client.disconnect());
 
-  const commands = fc.array(fc.record({ command: storeCommand, instance: fc.nat(1) }), { minLength: 1, maxLength: 60, size: "max" });
+  const commands = fc.array(fc.record({ command: storeCommand, instance: fc.nat(1) }), {
+    minLength: 1,
+    maxLength: 60,
+    size: "max",
+  });
 
   it("does under any sequence of commands, from two processes, what the in-memory model does", async () => {
     await fc.assert(

@@ -84,17 +84,20 @@ describe("repairConversation, for every profile and with every choice,", () => {
 
   it("gives a conversation without errors back as the same objects", () => {
     fc.assert(
-      fc.property(withOptions(fc.oneof(brokenConversation({ maxLength: 4 }), orderlyConversation())), ([messages, options]) => {
-        const isValid = validateConversation(messages, options).every(({ severity }) => severity !== "error");
-        const { messages: repaired, repairs } = repairConversation(messages, options);
-        if (isValid) {
-          expect(repairs).toEqual([]);
-          expect(areSame(repaired, messages)).toBe(true);
-        } else {
-          const onlyLeftOver = leftOver(messages, options).length === 0;
-          expect(repairs.length > 0 || onlyLeftOver).toBe(true);
-        }
-      }),
+      fc.property(
+        withOptions(fc.oneof(brokenConversation({ maxLength: 4 }), orderlyConversation())),
+        ([messages, options]) => {
+          const isValid = validateConversation(messages, options).every(({ severity }) => severity !== "error");
+          const { messages: repaired, repairs } = repairConversation(messages, options);
+          if (isValid) {
+            expect(repairs).toEqual([]);
+            expect(areSame(repaired, messages)).toBe(true);
+          } else {
+            const onlyLeftOver = leftOver(messages, options).length === 0;
+            expect(repairs.length > 0 || onlyLeftOver).toBe(true);
+          }
+        },
+      ),
       { numRuns: 400 },
     );
   });
@@ -104,8 +107,12 @@ describe("repairConversation, for every profile and with every choice,", () => {
       fc.property(withOptions(brokenConversation()), ([messages, options]) => {
         const { messages: repaired, repairs } = repairConversation(messages, options);
         const kept = new Set(repaired.flatMap(wordsOf));
-        const told = new Set(repairs.filter(({ action }) => action === "removed" || action === "changed").map(({ index }) => index));
-        const lost = messages.flatMap((message, index) => (wordsOf(message).every((word) => kept.has(word)) || told.has(index) ? [] : [index]));
+        const told = new Set(
+          repairs.filter(({ action }) => action === "removed" || action === "changed").map(({ index }) => index),
+        );
+        const lost = messages.flatMap((message, index) =>
+          wordsOf(message).every((word) => kept.has(word)) || told.has(index) ? [] : [index],
+        );
         expect(lost).toEqual([]);
       }),
       { numRuns: 400 },
@@ -119,8 +126,11 @@ describe("repairConversation, for every profile and with every choice,", () => {
         const present = new Set(repaired);
         const told = new Set(repairs.map(({ index }) => index));
         const silent = messages.flatMap((message, index) => (present.has(message) || told.has(index) ? [] : [index]));
-        // The message that others are merged into, and the results of a call that got another id, are reported at those others.
-        const reportedElsewhere = repairs.some(({ action, rule }) => action === "merged" || rule === "S11" || rule === "S13");
+        // The message that others are merged into, and the results of a call that got another id, are reported at those
+        // others.
+        const reportedElsewhere = repairs.some(
+          ({ action, rule }) => action === "merged" || rule === "S11" || rule === "S13",
+        );
         expect(reportedElsewhere ? [] : silent).toEqual([]);
       }),
       { numRuns: 150 },

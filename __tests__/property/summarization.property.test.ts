@@ -31,7 +31,14 @@ async function summarize(given: { messages: BaseMessage[]; measure: object; useS
   };
   const tokenCounter = new CountingCounter();
   const { messages, measure, useSingleSummary } = given;
-  const options = { model, ...(measure as { maxTokens: number }), useSingleSummary, tokenCounter, failOnError: false, maxSummaries: 30 };
+  const options = {
+    model,
+    ...(measure as { maxTokens: number }),
+    useSingleSummary,
+    tokenCounter,
+    failOnError: false,
+    maxSummaries: 30,
+  };
   const reducer = new ChatHistorySummarizationReducer(options);
   return { reducer, told, tokenCounter, outcome: await reducer.reduceWithOutcome(messages) };
 }
@@ -43,15 +50,20 @@ describe("a summarization", () => {
         const { told, outcome, tokenCounter } = await summarize(given);
         const { messages: result, changed, summary } = outcome;
         expect(splitsStep({ before: given.messages, after: result })).toBe(false);
-        const systems = (list: readonly BaseMessage[]) => new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
+        const systems = (list: readonly BaseMessage[]) =>
+          new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
         expect(systems(result)).toEqual(systems(given.messages));
         const text = told.join("\n");
         const kept = new Set(result.map(({ id }) => id));
         const isTold = (message: BaseMessage): boolean => text.includes(`<${message.id}>`);
         const isSystem = (message: BaseMessage): boolean => roleOf(message) === "system";
-        const lost = given.messages.filter((message) => !kept.has(message.id) && !isSystem(message) && !isTold(message));
+        const lost = given.messages.filter(
+          (message) => !kept.has(message.id) && !isSystem(message) && !isTold(message),
+        );
         expect(lost).toEqual([]);
-        const twice = given.messages.filter((message) => changed && kept.has(message.id) && roleOf(message) !== "summary" && isTold(message));
+        const twice = given.messages.filter(
+          (message) => changed && kept.has(message.id) && roleOf(message) !== "summary" && isTold(message),
+        );
         expect(twice).toEqual([]);
         const rest = result.filter((message) => !["system", "summary"].includes(roleOf(message)));
         const places = rest.map(({ id }) => given.messages.findIndex((message) => message.id === id));
@@ -81,7 +93,9 @@ describe("a summarization", () => {
         expect(told.length).toBe(calls);
         if (outcome.summary !== undefined) {
           const covered = outcome.removed.filter((message) => !["system", "summary"].includes(roleOf(message)));
-          const earlier = given.useSingleSummary ? given.messages.filter((message) => roleOf(message) === "summary").length : 0;
+          const earlier = given.useSingleSummary
+            ? given.messages.filter((message) => roleOf(message) === "summary").length
+            : 0;
           expect(summaryMarkOf(outcome.summary)!.count).toBe(covered.length + earlier);
         }
       }),

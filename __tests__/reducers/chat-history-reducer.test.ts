@@ -19,7 +19,11 @@ class LastOnly extends ChatHistoryReducer {
 
 describe("a reducer as a Runnable", () => {
   it("stands between a prompt and a model", async () => {
-    const prompt = ChatPromptTemplate.fromMessages([["system", "S"], new MessagesPlaceholder("history"), ["human", "{question}"]]);
+    const prompt = ChatPromptTemplate.fromMessages([
+      ["system", "S"],
+      new MessagesPlaceholder("history"),
+      ["human", "{question}"],
+    ]);
     const chain = prompt.pipe(reducer).pipe(new FakeListChatModel({ responses: ["fine"] }));
     const answer = await chain.invoke({ history: conversation, question: "4" });
     expect(answer.content).toBe("fine");
@@ -38,26 +42,48 @@ describe("a reducer as a Runnable", () => {
   });
 
   it("takes messages, message-likes, a prompt value and an object with messages", async () => {
-    const prompt = await ChatPromptTemplate.fromMessages([["system", "S"], ["human", "1"], ["ai", "a"], ["human", "2"]]).invoke({});
+    const prompt = await ChatPromptTemplate.fromMessages([
+      ["system", "S"],
+      ["human", "1"],
+      ["ai", "a"],
+      ["human", "2"],
+    ]).invoke({});
     expect((await reducer.invoke(prompt)).map(({ content }) => content)).toEqual(["S", "2"]);
-    expect((await reducer.invoke({ messages: [["system", "S"], "1", { role: "assistant", content: "a" }, "2"] })).map(({ content }) => content)).toEqual(["S", "2"]);
+    expect(
+      (await reducer.invoke({ messages: [["system", "S"], "1", { role: "assistant", content: "a" }, "2"] })).map(
+        ({ content }) => content,
+      ),
+    ).toEqual(["S", "2"]);
     expect((await reducer.invoke(["1", ["ai", "a"], "2"]))[0]!.getType()).toBe("human");
   });
 
-  it.each([undefined, null, 7, "text", {}, { messages: "text" }])("refuses %p as input with a typed error", async (input) => {
-    await expect(reducer.invoke(input as never)).rejects.toMatchObject({ name: "ConfigurationError", option: "input" });
-  });
-
-  it.each([[["weird", "SECRET"]], [{ role: "weird", content: "SECRET" }], [{ SECRET: 1 }], [["tool", "SECRET"]], [null]])(
-    "refuses an input with %j in it by its index, and shows no text",
-    async (odd) => {
-      for (const input of [["1", odd], { messages: ["1", odd] }]) {
-        const error: unknown = await reducer.invoke(input as never).catch((reason: unknown) => reason);
-        expect(error).toMatchObject({ name: "ConfigurationError", option: "input", message: expect.stringContaining("index 1") });
-        expect(inspect(error)).not.toContain("SECRET");
-      }
+  it.each([undefined, null, 7, "text", {}, { messages: "text" }])(
+    "refuses %p as input with a typed error",
+    async (input) => {
+      await expect(reducer.invoke(input as never)).rejects.toMatchObject({
+        name: "ConfigurationError",
+        option: "input",
+      });
     },
   );
+
+  it.each([
+    [["weird", "SECRET"]],
+    [{ role: "weird", content: "SECRET" }],
+    [{ SECRET: 1 }],
+    [["tool", "SECRET"]],
+    [null],
+  ])("refuses an input with %j in it by its index, and shows no text", async (odd) => {
+    for (const input of [["1", odd], { messages: ["1", odd] }]) {
+      const error: unknown = await reducer.invoke(input as never).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        name: "ConfigurationError",
+        option: "input",
+        message: expect.stringContaining("index 1"),
+      });
+      expect(inspect(error)).not.toContain("SECRET");
+    }
+  });
 
   it("gives the objects that it keeps as they are", async () => {
     const result = await reducer.invoke(conversation);
@@ -93,7 +119,13 @@ describe("a reducer as a Runnable", () => {
 describe("a reducer of one's own", () => {
   it("has an outcome made from what it gives", async () => {
     const outcome = await new LastOnly().reduceWithOutcome(conversation);
-    expect(outcome).toMatchObject({ changed: true, reason: "reduced", before: { messages: 5 }, after: { messages: 1 }, overBudgetBy: 0 });
+    expect(outcome).toMatchObject({
+      changed: true,
+      reason: "reduced",
+      before: { messages: 5 },
+      after: { messages: 1 },
+      overBudgetBy: 0,
+    });
     expect(outcome.removed).toEqual(conversation.slice(0, 4));
     expect(await new LastOnly().reduceWithOutcome([human("1")])).toMatchObject({ changed: false, removed: [] });
   });
@@ -128,7 +160,9 @@ describe("asReducer", () => {
   });
 
   it("keeps a changed message as the reducer made it", async () => {
-    const shout = asReducer(async (messages) => messages.map(({ content }) => new SystemMessage(`${content as string}!`)));
+    const shout = asReducer(async (messages) =>
+      messages.map(({ content }) => new SystemMessage(`${content as string}!`)),
+    );
     expect((await shout.reduce([system("S")]))!.map(({ content }) => content)).toEqual(["S!"]);
   });
 
@@ -137,7 +171,9 @@ describe("asReducer", () => {
   });
 
   it("refuses a result with something in it that is no message, and shows no text", async () => {
-    const error: unknown = await asReducer(() => [["weird", "SECRET"]]).reduce(conversation).catch((reason: unknown) => reason);
+    const error: unknown = await asReducer(() => [["weird", "SECRET"]])
+      .reduce(conversation)
+      .catch((reason: unknown) => reason);
     expect(error).toMatchObject({ option: "reducer", message: expect.stringContaining("index 0") });
     expect(inspect(error)).not.toContain("SECRET");
   });

@@ -16,7 +16,11 @@ describe("pipeReducers", () => {
     const hard = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter });
     const outcome = await pipeReducers(gentle, hard).reduceWithOutcome(conversation);
     expect(outcome.messages).toHaveLength(7);
-    expect(outcome).toMatchObject({ changed: true, removed: [], before: { tokens: tokenCounter.totalOf(conversation) } });
+    expect(outcome).toMatchObject({
+      changed: true,
+      removed: [],
+      before: { tokens: tokenCounter.totalOf(conversation) },
+    });
     expect(outcome.after.tokens).toBe(tokenCounter.totalOf(outcome.messages));
     expect(outcome.messages[2]!.text.length).toBeLessThanOrEqual(20);
     const tight = pipeReducers(gentle, new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter }));
@@ -52,7 +56,10 @@ describe("pipeReducers", () => {
 
   it("says by how much the result exceeds the budget, also where a reducer without a budget comes last", async () => {
     const tokenCounter = new CountingCounter({ perRequest: 0 });
-    const pipeline = pipeReducers(new ChatHistoryTokenReducer({ maxTokens: 2, tokenCounter }), new ChatHistoryTruncationReducer({ targetCount: 50 }));
+    const pipeline = pipeReducers(
+      new ChatHistoryTokenReducer({ maxTokens: 2, tokenCounter }),
+      new ChatHistoryTruncationReducer({ targetCount: 50 }),
+    );
     expect((await pipeline.reduceWithOutcome(conversation)).overBudgetBy).toBe(3);
   });
 

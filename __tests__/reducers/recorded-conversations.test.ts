@@ -38,8 +38,14 @@ function slidingWindow(maxTokens: number): Fit {
   };
 }
 
-/** The prompts of a conversation, one for each message of the model; what `fit` made of one is what the next goes on from. */
-async function promptsOf(messages: readonly BaseMessage[], fit: Fit): Promise<{ prompt: BaseMessage[]; soFar: BaseMessage[] }[]> {
+/**
+ * The prompts of a conversation, one for each message of the model; what `fit` made of one is what the next goes on
+ * from.
+ */
+async function promptsOf(
+  messages: readonly BaseMessage[],
+  fit: Fit,
+): Promise<{ prompt: BaseMessage[]; soFar: BaseMessage[] }[]> {
   const prompts: { prompt: BaseMessage[]; soFar: BaseMessage[] }[] = [];
   let view: BaseMessage[] = [];
   for (const [index, message] of messages.entries()) {
@@ -60,9 +66,15 @@ async function repeatedTokens(prompt: readonly BaseMessage[], before: readonly B
   return (await tokensOf(differs < 0 ? prompt : prompt.slice(0, differs))) - counter.perRequest;
 }
 
-/** The share of prompt tokens that repeat the previous prompt's beginning: of all prompts, and of those for which the conversation is too long already. */
+/**
+ * The share of prompt tokens that repeat the previous prompt's beginning: of all prompts, and of those for which the
+ * conversation is too long already.
+ */
 async function prefixShares(fitTo: (maxTokens: number) => Fit): Promise<{ all: number; tooLong: number }> {
-  const [all, tooLong] = [{ tokens: 0, repeated: 0 }, { tokens: 0, repeated: 0 }];
+  const [all, tooLong] = [
+    { tokens: 0, repeated: 0 },
+    { tokens: 0, repeated: 0 },
+  ];
   for (const messages of conversations.map(withoutSystem)) {
     const maxTokens = Math.floor((await tokensOf(messages)) / 2);
     const prompts = await promptsOf(messages, fitTo(maxTokens));
@@ -84,7 +96,9 @@ describe("recorded conversations at half of their tokens", () => {
       const maxTokens = (await tokensOf(systems)) + Math.floor((await tokensOf(rest)) / 2);
       for (const { prompt } of await promptsOf(messages, tokenReducer(maxTokens))) {
         expect(await tokensOf(prompt)).toBeLessThanOrEqual(maxTokens);
-        expect(validateConversation(prompt, { purpose: "model-input" }).filter(({ severity }) => severity === "error")).toEqual([]);
+        expect(
+          validateConversation(prompt, { purpose: "model-input" }).filter(({ severity }) => severity === "error"),
+        ).toEqual([]);
       }
     }
   });
@@ -95,7 +109,9 @@ describe("recorded conversations at half of their tokens", () => {
       `${name.padEnd(24)}${(100 * shares.all).toFixed(1).padStart(10)} %${(100 * shares.tooLong).toFixed(1).padStart(26)} %`;
     const title = `Prompt tokens that repeat the previous prompt's beginning (${conversations.length} conversations, budget half of their tokens)`;
     const head = `${"".padEnd(24)}${"all prompts".padStart(12)}${"conversation over budget".padStart(28)}`;
-    process.stdout.write(`${[title, head, row("ChatHistoryTokenReducer", ours), row("sliding window", window)].join("\n")}\n`);
+    process.stdout.write(
+      `${[title, head, row("ChatHistoryTokenReducer", ours), row("sliding window", window)].join("\n")}\n`,
+    );
     expect(ours.tooLong / window.tooLong).toBeGreaterThanOrEqual(1.9);
     expect(ours.all).toBeGreaterThan(window.all);
   });

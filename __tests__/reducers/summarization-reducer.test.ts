@@ -1,10 +1,20 @@
-import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
+import {
+  AIMessage,
+  AIMessageChunk,
+  HumanMessage,
+  ToolMessage,
+  type BaseMessage,
+  type MessageContent,
+} from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
 import { summaryMarkOf } from "../../src/messages/roles.js";
 import { SummaryError } from "../../src/errors.js";
-import { ChatHistorySummarizationReducer, type ChatHistorySummarizationReducerOptions } from "../../src/reducers/summary/summarization-reducer.js";
+import {
+  ChatHistorySummarizationReducer,
+  type ChatHistorySummarizationReducerOptions,
+} from "../../src/reducers/summary/summarization-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
@@ -15,7 +25,10 @@ function writer(reply: (sent: BaseMessage[]) => string = () => "They spoke."): S
   return new ScriptedModel(reply);
 }
 
-function reducerOf(model: ScriptedModel, options: Options = { targetCount: 2, thresholdCount: 0 }): ChatHistorySummarizationReducer {
+function reducerOf(
+  model: ScriptedModel,
+  options: Options = { targetCount: 2, thresholdCount: 0 },
+): ChatHistorySummarizationReducer {
   return new ChatHistorySummarizationReducer({ model, ...options });
 }
 
@@ -24,7 +37,10 @@ function told(model: ScriptedModel, call = 0): string {
   return model.sent[call]![1]!.text;
 }
 
-const talk = Array.from({ length: 4 }, (_, index) => [human(`question ${index}`, `q${index}`), ai(`answer ${index}`, { id: `a${index}` })]).flat();
+const talk = Array.from({ length: 4 }, (_, index) => [
+  human(`question ${index}`, `q${index}`),
+  ai(`answer ${index}`, { id: `a${index}` }),
+]).flat();
 const texts = (messages: readonly BaseMessage[]): string[] => messages.map(({ text }) => text);
 
 describe("summarizing by count", () => {
@@ -36,7 +52,13 @@ describe("summarizing by count", () => {
     expect(summary!.getType()).toBe("human");
     expect(summaryMarkOf(summary!)).toEqual({ firstId: "q0", lastId: "a2", count: 6 });
     expect(rest).toEqual(talk.slice(6));
-    expect(outcome).toMatchObject({ changed: true, reason: "reduced", removed: talk.slice(0, 6), before: { messages: 9 }, after: { messages: 4 } });
+    expect(outcome).toMatchObject({
+      changed: true,
+      reason: "reduced",
+      removed: talk.slice(0, 6),
+      before: { messages: 9 },
+      after: { messages: 4 },
+    });
     expect(outcome.summary).toBe(summary);
   });
 
@@ -65,15 +87,18 @@ describe("summarizing by count", () => {
     expect(await reducer.reduce([...talk, human("one more")])).toHaveLength(1 + 5);
   });
 
-  it.each(["system", "ai", "human"] as const)("gives the summary the role %s where asked, and never begins a round with it", async (summaryRole) => {
-    const model = writer();
-    const reducer = reducerOf(model, { targetCount: 1, thresholdCount: 0, summaryRole });
-    const once = await reducer.invoke(talk.slice(0, 4));
-    expect(once[0]!.getType()).toBe(summaryRole);
-    const twice = await reducer.invoke([...once, ...talk.slice(4)]);
-    expect(told(model, 1)).toContain("<summary_so_far>\nThey spoke.\n</summary_so_far>");
-    expect(twice.filter((message) => summaryMarkOf(message) !== undefined)).toHaveLength(1);
-  });
+  it.each(["system", "ai", "human"] as const)(
+    "gives the summary the role %s where asked, and never begins a round with it",
+    async (summaryRole) => {
+      const model = writer();
+      const reducer = reducerOf(model, { targetCount: 1, thresholdCount: 0, summaryRole });
+      const once = await reducer.invoke(talk.slice(0, 4));
+      expect(once[0]!.getType()).toBe(summaryRole);
+      const twice = await reducer.invoke([...once, ...talk.slice(4)]);
+      expect(told(model, 1)).toContain("<summary_so_far>\nThey spoke.\n</summary_so_far>");
+      expect(twice.filter((message) => summaryMarkOf(message) !== undefined)).toHaveLength(1);
+    },
+  );
 
   it.each([
     ["text", "plain"],
@@ -90,7 +115,11 @@ describe("summarizing by count", () => {
     const provider = new ChatOpenAI({ apiKey: "unused", model: "gpt-5-mini" });
     expect(new ChatHistorySummarizationReducer({ model: provider, targetCount: 1 }).requiresLease).toBe(true);
     const chain = writer().pipe(new StringOutputParser());
-    const result = await new ChatHistorySummarizationReducer({ model: chain, targetCount: 1, thresholdCount: 0 }).invoke(talk);
+    const result = await new ChatHistorySummarizationReducer({
+      model: chain,
+      targetCount: 1,
+      thresholdCount: 0,
+    }).invoke(talk);
     expect(result[0]!.text).toMatch(/They spoke\.$/);
   });
 
@@ -117,7 +146,9 @@ describe("one summary that is carried forward", () => {
     const reducer = reducerOf(model);
     const once = await reducer.invoke(talk);
     const outcome = await reducer.reduceWithOutcome([...once, human("more", "q4"), ai("yes", { id: "a4" })]);
-    expect(told(model, 1)).toMatch(/<summary_so_far>\nThey spoke\.\n<\/summary_so_far>\n\n<messages>\nuser: question 3\nassistant: answer 3\n<\/messages>/);
+    expect(told(model, 1)).toMatch(
+      /<summary_so_far>\nThey spoke\.\n<\/summary_so_far>\n\n<messages>\nuser: question 3\nassistant: answer 3\n<\/messages>/,
+    );
     expect(outcome.messages.map(({ text }) => text.split("\n").at(-1))).toEqual(["They spoke on.", "more", "yes"]);
     expect(summaryMarkOf(outcome.summary!)).toEqual({ firstId: "q0", lastId: "a3", count: 8 });
     expect(outcome.removed).toEqual([once[0], ...talk.slice(6)]);
@@ -128,7 +159,11 @@ describe("one summary that is carried forward", () => {
     const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 6 });
     let view: BaseMessage[] = [];
     for (let turn = 0; turn < 50; turn += 1) {
-      view = await reducer.invoke([...view, human(`<question ${turn}>`, `q${turn}`), ai(`<answer ${turn}>`, { id: `a${turn}` })]);
+      view = await reducer.invoke([
+        ...view,
+        human(`<question ${turn}>`, `q${turn}`),
+        ai(`<answer ${turn}>`, { id: `a${turn}` }),
+      ]);
     }
     const all = model.sent.map((sent) => sent[1]!.text).join("\n");
     const left = texts(view).join("\n");
@@ -170,11 +205,24 @@ describe("one summary that is carried forward", () => {
     const model = writer();
     const loop: Record<string, unknown> = {};
     loop["self"] = loop;
-    const odd = [null, ["plain", null, 7, { text: "of no type" }], { answer: 42 }, [{ type: "text", text: "marked" }, { type: "image_url" }]];
+    const odd = [
+      null,
+      ["plain", null, 7, { text: "of no type" }],
+      { answer: 42 },
+      [{ type: "text", text: "marked" }, { type: "image_url" }],
+    ];
     const messages = odd.map((content) => new HumanMessage({ content: content as unknown as MessageContent }));
     const calls = [{ n: 1n }, loop].map((args, index) => ({ id: `c${index}`, name: "add", args }));
-    await reducerOf(model).invoke([...messages, new AIMessage({ content: "", tool_calls: calls }), tool("c0"), tool("c1"), ...talk.slice(6)]);
-    expect(told(model)).toContain("user: plain [unknown] [unknown] of no type\nuser: marked [image_url]\nassistant called add({\"n\":\"1\"})\nassistant called add(…)");
+    await reducerOf(model).invoke([
+      ...messages,
+      new AIMessage({ content: "", tool_calls: calls }),
+      tool("c0"),
+      tool("c1"),
+      ...talk.slice(6),
+    ]);
+    expect(told(model)).toContain(
+      'user: plain [unknown] [unknown] of no type\nuser: marked [image_url]\nassistant called add({"n":"1"})\nassistant called add(…)',
+    );
   });
 });
 
@@ -185,7 +233,12 @@ describe("summaries one after another", () => {
     const reducer = reducerOf(model, options);
     let view: BaseMessage[] = [system("S")];
     for (let turn = 0; turn < turns; turn += 1) {
-      view = await reducer.invoke([...view, human(`question ${turn}`, `q${turn}`), ai(`answer ${turn}`), human(`again ${turn}`, `g${turn}`)]);
+      view = await reducer.invoke([
+        ...view,
+        human(`question ${turn}`, `q${turn}`),
+        ai(`answer ${turn}`),
+        human(`again ${turn}`, `g${turn}`),
+      ]);
     }
     return view;
   }
@@ -227,7 +280,9 @@ describe("a summary that fails", () => {
     expect(outcome).toMatchObject({ changed: false, reason: "summary_failed", removed: [], error: { code } });
     expect(outcome.messages).toEqual(talk);
     expect(await reducerOf(reply(script), { ...options, failOnError: false }).invoke(talk)).toEqual(talk);
-    const error: unknown = await reducerOf(reply(script), options).reduce(talk).catch((reason: unknown) => reason);
+    const error: unknown = await reducerOf(reply(script), options)
+      .reduce(talk)
+      .catch((reason: unknown) => reason);
     expect(SummaryError.isInstance(error)).toBe(true);
     expect(error).toMatchObject({ code, retryable: true });
     expect((error as Error).message).not.toMatch(/question|answer/);
@@ -235,16 +290,23 @@ describe("a summary that fails", () => {
 
   it("keeps the cause of the model's failure", async () => {
     const cause = new Error("overloaded");
-    await expect(reducerOf(reply(() => cause)).reduce(talk)).rejects.toMatchObject({ code: "failed", cause: { message: "overloaded" } });
+    await expect(reducerOf(reply(() => cause)).reduce(talk)).rejects.toMatchObject({
+      code: "failed",
+      cause: { message: "overloaded" },
+    });
   });
 
   it("ends with the caller's own reason when the caller aborts, whatever failOnError says", async () => {
     const controller = new AbortController();
     const model = new ScriptedModel(() => new Promise(() => undefined));
-    const running = reducerOf(model, { targetCount: 2, thresholdCount: 0, failOnError: false }).reduce(talk, { signal: controller.signal });
+    const running = reducerOf(model, { targetCount: 2, thresholdCount: 0, failOnError: false }).reduce(talk, {
+      signal: controller.signal,
+    });
     setImmediate(() => controller.abort(new Error("user left")));
     await expect(running).rejects.toThrow("user left");
-    await expect(reducerOf(model).reduce(talk, { signal: AbortSignal.abort(new Error("gone already")) })).rejects.toThrow("gone already");
+    await expect(
+      reducerOf(model).reduce(talk, { signal: AbortSignal.abort(new Error("gone already")) }),
+    ).rejects.toThrow("gone already");
   });
 
   it("tells the model to stop when its time is over", async () => {
@@ -294,7 +356,9 @@ describe("no call without progress", () => {
 });
 
 describe("summarizing by tokens", () => {
-  const long = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? human("q".repeat(64), `q${index}`) : ai("a".repeat(64), { id: `a${index}` })));
+  const long = Array.from({ length: 20 }, (_, index) =>
+    index % 2 === 0 ? human("q".repeat(64), `q${index}`) : ai("a".repeat(64), { id: `a${index}` }),
+  );
 
   function tokenReducer(model: ScriptedModel, options: Options): [ChatHistorySummarizationReducer, CountingCounter] {
     const tokenCounter = new CountingCounter({ perRequest: 0 });
@@ -311,7 +375,10 @@ describe("summarizing by tokens", () => {
   });
 
   it("takes a summary that does not fit beside the rest as a failure", async () => {
-    const [reducer] = tokenReducer(writer(() => "too much ".repeat(60)), { maxTokens: 300 });
+    const [reducer] = tokenReducer(
+      writer(() => "too much ".repeat(60)),
+      { maxTokens: 300 },
+    );
     await expect(reducer.reduce(long)).rejects.toMatchObject({ code: "too_long" });
   });
 
@@ -344,7 +411,10 @@ describe("summarizing by tokens", () => {
     const outcome = await reducer.reduceWithOutcome([...long, human("z".repeat(4000))]);
     expect(outcome.messages).toHaveLength(2);
     expect(outcome.overBudgetBy).toBe(outcome.after.tokens! - 100);
-    expect(await reducer.reduceWithOutcome(outcome.messages)).toMatchObject({ changed: false, reason: "nothing_removable" });
+    expect(await reducer.reduceWithOutcome(outcome.messages)).toMatchObject({
+      changed: false,
+      reason: "nothing_removable",
+    });
   });
 });
 
@@ -355,14 +425,21 @@ describe("an input budget for the summarizer", () => {
     const tokenCounter = new CountingCounter();
     let written = 0;
     const model = writer(() => `summary ${(written += 1)}`);
-    const result = await reducerOf(model, { targetCount: 1, thresholdCount: 0, maxInputTokens: 1200, tokenCounter }).invoke(many);
+    const result = await reducerOf(model, {
+      targetCount: 1,
+      thresholdCount: 0,
+      maxInputTokens: 1200,
+      tokenCounter,
+    }).invoke(many);
     expect(model.sent.length).toBeGreaterThan(3);
     for (const [call, sent] of model.sent.entries()) {
       expect(sent.reduce((total, { text }) => total + tokenCounter.countText(text), 0)).toBeLessThanOrEqual(1200);
       expect(call === 0 || sent[1]!.text.includes(`<summary_so_far>\nsummary ${call}\n`)).toBe(true);
     }
     const all = model.sent.map((sent) => sent[1]!.text).join("\n");
-    expect(Array.from({ length: 59 }, (_, index) => all.split(`<${index}> `).length)).toEqual(Array.from({ length: 59 }, () => 2));
+    expect(Array.from({ length: 59 }, (_, index) => all.split(`<${index}> `).length)).toEqual(
+      Array.from({ length: 59 }, () => 2),
+    );
     expect(result[0]!.text).toContain(`summary ${model.sent.length}`);
   });
 
@@ -385,9 +462,15 @@ describe("in traces", () => {
       tags: ["mine"],
       callbacks: [
         {
-          handleChainStart: (...given: unknown[]) => void runs.push({ name: String(given[7]), id: String(given[2]), parent: given[3] as undefined, tags: [] }),
+          handleChainStart: (...given: unknown[]) =>
+            void runs.push({ name: String(given[7]), id: String(given[2]), parent: given[3] as undefined, tags: [] }),
           handleChatModelStart: (...given: unknown[]) =>
-            void runs.push({ name: "model", id: String(given[2]), parent: given[3] as string, tags: given[5] as string[] }),
+            void runs.push({
+              name: "model",
+              id: String(given[2]),
+              parent: given[3] as string,
+              tags: given[5] as string[],
+            }),
         },
       ],
     });
@@ -426,6 +509,8 @@ describe("options of the summarization reducer", () => {
     ["useSingleSummary", { model, targetCount: 1, useSingleSummary: null }],
     ["instructions", { model, targetCount: 1, instructions: "x" }],
   ])("refuses a bad %s with its name", (option, options) => {
-    expect(() => new ChatHistorySummarizationReducer(options as never)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+    expect(() => new ChatHistorySummarizationReducer(options as never)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option }),
+    );
   });
 });

@@ -33,14 +33,24 @@ describe("the cut by tokens", () => {
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 150, targetTokens: 100, tokenCounter });
     const outcome = await reducer.reduceWithOutcome([first, past, ...rounds]);
     expect(outcome.messages).toEqual([first, past, ...rounds.slice(14)]);
-    expect(outcome).toMatchObject({ before: { messages: 22, tokens: 240 }, after: { messages: 8, tokens: 100 }, overBudgetBy: 0 });
+    expect(outcome).toMatchObject({
+      before: { messages: 22, tokens: 240 },
+      after: { messages: 8, tokens: 100 },
+      overBudgetBy: 0,
+    });
     expect(outcome.removed).toEqual(rounds.slice(0, 14));
   });
 
   it("drops the old steps of a long round and keeps its human message and its answer", async () => {
     const steps = Array.from({ length: 10 }, (_, index) => [aiCalls(`c${index}`), tool(`c${index}`, text)]).flat();
     const request = human(text);
-    const result = await reducerOf({ maxTokens: 100, targetTokens: 60 }).reduce([human(text), ai(text), request, ...steps, ai(text)]);
+    const result = await reducerOf({ maxTokens: 100, targetTokens: 60 }).reduce([
+      human(text),
+      ai(text),
+      request,
+      ...steps,
+      ai(text),
+    ]);
     expect(result).toEqual([request, ...steps.slice(-4), expect.objectContaining({ content: text })]);
   });
 
@@ -101,19 +111,41 @@ describe("clipping tool results", () => {
   });
 
   it("makes new messages with the same id, status and artifact, and leaves the given ones alone", async () => {
-    const given = new ToolMessage({ content: first, tool_call_id: "1", id: "t1", name: "lookup", status: "error", artifact: { raw: 1 } });
+    const given = new ToolMessage({
+      content: first,
+      tool_call_id: "1",
+      id: "t1",
+      name: "lookup",
+      status: "error",
+      artifact: { raw: 1 },
+    });
     const outcome = await reducerOf({ maxTokens: 200 }).reduceWithOutcome([request, aiCalls("1"), given]);
-    expect(outcome.messages[2]).toMatchObject({ id: "t1", tool_call_id: "1", name: "lookup", status: "error", artifact: { raw: 1 } });
+    expect(outcome.messages[2]).toMatchObject({
+      id: "t1",
+      tool_call_id: "1",
+      name: "lookup",
+      status: "error",
+      artifact: { raw: 1 },
+    });
     expect(outcome.messages[2]).not.toBe(given);
     expect(given.content).toBe(first);
   });
 
   it("clips the text of content blocks and keeps the others", async () => {
     const image = { type: "image_url", image_url: "https://example.org/cat.png" };
-    const content = [{ type: "text", text: "short" }, { type: "text", text: first }, image, { type: "text", text: second }];
+    const content = [
+      { type: "text", text: "short" },
+      { type: "text", text: first },
+      image,
+      { type: "text", text: second },
+    ];
     const given = new ToolMessage({ content, tool_call_id: "1" });
     const result = await reducerOf({ maxTokens: 200 }).reduce([request, aiCalls("1"), given]);
-    expect(result![2]!.content).toEqual([{ type: "text", text: "short" }, { type: "text", text: expect.stringMatching(/^a+\n\[shortened/) }, image]);
+    expect(result![2]!.content).toEqual([
+      { type: "text", text: "short" },
+      { type: "text", text: expect.stringMatching(/^a+\n\[shortened/) },
+      image,
+    ]);
   });
 
   it.each([
@@ -125,7 +157,9 @@ describe("clipping tool results", () => {
     odd.content = content as unknown as MessageContent;
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter: approximateCounter() });
     const outcome = await reducer.reduceWithOutcome([human("do it"), calls, odd, tool("2", "a ".repeat(4000))]);
-    expect(outcome.messages.find((message) => (message as ToolMessage).tool_call_id === "1")!.content).toEqual(expected);
+    expect(outcome.messages.find((message) => (message as ToolMessage).tool_call_id === "1")!.content).toEqual(
+      expected,
+    );
   });
 
   it("never grows a short result and never cuts a character in half", async () => {
@@ -138,14 +172,25 @@ describe("clipping tool results", () => {
   });
 
   it("can be switched off", async () => {
-    const reducer = new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter: new CountingCounter(), clipToolResults: false });
-    expect(await reducer.reduceWithOutcome(conversation)).toMatchObject({ changed: false, reason: "nothing_removable", overBudgetBy: 1929 });
+    const reducer = new ChatHistoryTokenReducer({
+      maxTokens: 100,
+      tokenCounter: new CountingCounter(),
+      clipToolResults: false,
+    });
+    expect(await reducer.reduceWithOutcome(conversation)).toMatchObject({
+      changed: false,
+      reason: "nothing_removable",
+      overBudgetBy: 1929,
+    });
   });
 });
 
 describe("counting", () => {
-  const words = "the quick brown fox jumps over the lazy dog and then some more of the same words until there are enough of them to be about forty eight tokens long which takes a few more";
-  const many = Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? human(`${index} ${words}`) : ai(`${index} ${words}`)));
+  const words =
+    "the quick brown fox jumps over the lazy dog and then some more of the same words until there are enough of them to be about forty eight tokens long which takes a few more";
+  const many = Array.from({ length: 1000 }, (_, index) =>
+    index % 2 === 0 ? human(`${index} ${words}`) : ai(`${index} ${words}`),
+  );
 
   it("counts no message twice when 1,000 messages are cut to 1,000 tokens, and never again", async () => {
     const tokenCounter = new CountingCounter();
@@ -196,11 +241,19 @@ describe("counting", () => {
     expect(calls).toBe(2);
   });
 
-  it.each([NaN, -1, Infinity, undefined, "7"])("refuses %p as a count instead of removing the wrong messages", async (count) => {
-    const tokenCounter = { id: `broken ${String(count)}`, perRequest: 0, countText: () => 1, countMessage: () => count as number };
-    const reduced = new ChatHistoryTokenReducer({ maxTokens: 10, tokenCounter }).reduce([human("a"), human("b")]);
-    await expect(reduced).rejects.toMatchObject({ name: "ConfigurationError", option: "tokenCounter" });
-  });
+  it.each([NaN, -1, Infinity, undefined, "7"])(
+    "refuses %p as a count instead of removing the wrong messages",
+    async (count) => {
+      const tokenCounter = {
+        id: `broken ${String(count)}`,
+        perRequest: 0,
+        countText: () => 1,
+        countMessage: () => count as number,
+      };
+      const reduced = new ChatHistoryTokenReducer({ maxTokens: 10, tokenCounter }).reduce([human("a"), human("b")]);
+      await expect(reduced).rejects.toMatchObject({ name: "ConfigurationError", option: "tokenCounter" });
+    },
+  );
 
   it("uses OpenAI's tokens by default", () => {
     expect(new ChatHistoryTokenReducer({ maxTokens: 1000 }).tokenCounter.id).toBe(tiktokenCounter().id);
@@ -224,10 +277,14 @@ describe("options of the token reducer", () => {
     ["systemMessages", { maxTokens: 10, systemMessages: null }],
     ["max", { maxTokens: 10, max: 10 }],
   ])("refuses a bad %s with its name", (option, options) => {
-    expect(() => new ChatHistoryTokenReducer(options as never)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+    expect(() => new ChatHistoryTokenReducer(options as never)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option }),
+    );
   });
 
   it("names the view size up to which a history need not reduce, without the request's own cost", () => {
-    expect(new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter: new CountingCounter({ perRequest: 7 }) }).viewLimit).toEqual({ tokens: 93 });
+    expect(
+      new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter: new CountingCounter({ perRequest: 7 }) }).viewLimit,
+    ).toEqual({ tokens: 93 });
   });
 });

@@ -24,11 +24,16 @@ describe("ChatHistoryToolResultReducer", () => {
   });
 
   it("leaves short results as they are", async () => {
-    expect(await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), tool("a", "ok\nfine")])).toBeNull();
+    expect(
+      await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), tool("a", "ok\nfine")]),
+    ).toBeNull();
   });
 
   it("makes a line of content blocks, and says what stood there beside text", async () => {
-    const content = [{ type: "text", text: "a cat:" }, { type: "image_url", image_url: `data:image/png;base64,${"A".repeat(500)}` }];
+    const content = [
+      { type: "text", text: "a cat:" },
+      { type: "image_url", image_url: `data:image/png;base64,${"A".repeat(500)}` },
+    ];
     const message = new ToolMessage({ content, tool_call_id: "a", id: "t" });
     const result = await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), message]);
     expect(result![1]).toMatchObject({ content: "a cat: [image_url]", id: "t", tool_call_id: "a" });
@@ -38,17 +43,27 @@ describe("ChatHistoryToolResultReducer", () => {
     ["no content", null, null],
     ["content that is no list", { answer: 42n }, null],
     ["parts that are no blocks", [null, "plain ".repeat(20), 7], "[unknown] plain plain plai […]"],
-    ["values that JSON does not know", [{ type: "text", text: "a ".repeat(50), size: 1n }], "a a a a a a a a a a a a a […]"],
+    [
+      "values that JSON does not know",
+      [{ type: "text", text: "a ".repeat(50), size: 1n }],
+      "a a a a a a a a a a a a a […]",
+    ],
   ])("takes a result with %s as it is stored", async (_, content, expected) => {
     const message = tool("a");
     message.content = content as unknown as MessageContent;
-    const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 30 }).reduce([aiCalls("a"), message]);
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 30 }).reduce([
+      aiCalls("a"),
+      message,
+    ]);
     expect(result?.[1]!.content ?? null).toBe(expected);
   });
 
   it("never cuts a character in half", async () => {
     const family = "👩‍👩‍👧‍👦".repeat(100);
-    const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 50 }).reduce([aiCalls("a"), tool("a", family)]);
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 50 }).reduce([
+      aiCalls("a"),
+      tool("a", family),
+    ]);
     expect(result![1]!.text).toBe(`${"👩‍👩‍👧‍👦".repeat(4)} […]`);
   });
 
@@ -64,6 +79,8 @@ describe("ChatHistoryToolResultReducer", () => {
     ["maxCharacters", { keepLast: 1, maxCharacters: 0 }],
     ["keep", { keepLast: 1, keep: 1 }],
   ])("refuses a bad %s with its name", (option, options) => {
-    expect(() => new ChatHistoryToolResultReducer(options as never)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+    expect(() => new ChatHistoryToolResultReducer(options as never)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option }),
+    );
   });
 });

@@ -1,11 +1,17 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { SystemMessage } from "@langchain/core/messages";
 import { ConfigurationError } from "../../src/errors.js";
-import { ChatHistoryTruncationReducer, type ChatHistoryTruncationReducerOptions } from "../../src/reducers/truncation-reducer.js";
+import {
+  ChatHistoryTruncationReducer,
+  type ChatHistoryTruncationReducerOptions,
+} from "../../src/reducers/truncation-reducer.js";
 import { summary } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
-async function reduce(messages: BaseMessage[], options: ChatHistoryTruncationReducerOptions): Promise<BaseMessage[] | null> {
+async function reduce(
+  messages: BaseMessage[],
+  options: ChatHistoryTruncationReducerOptions,
+): Promise<BaseMessage[] | null> {
   return new ChatHistoryTruncationReducer(options).reduce(messages);
 }
 
@@ -68,7 +74,11 @@ describe("the cut by count", () => {
 
   it("keeps the first of equal system messages", async () => {
     const [first, again, other] = [system("S"), system("S"), system("other")];
-    expect(await reduce([first, ai("0"), again, other, ...answers], { targetCount: 4 })).toEqual([first, other, ...answers.slice(-2)]);
+    expect(await reduce([first, ai("0"), again, other, ...answers], { targetCount: 4 })).toEqual([
+      first,
+      other,
+      ...answers.slice(-2),
+    ]);
   });
 
   it.each([
@@ -82,7 +92,10 @@ describe("the cut by count", () => {
 
   it("treats developer messages like system messages", async () => {
     const developer = new SystemMessage({ content: "D", additional_kwargs: { __openai_role__: "developer" } });
-    expect(await reduce([ai("0"), developer, ai("1"), ai("2")], { targetCount: 2 })).toMatchObject([{ content: "D" }, { content: "2" }]);
+    expect(await reduce([ai("0"), developer, ai("1"), ai("2")], { targetCount: 2 })).toMatchObject([
+      { content: "D" },
+      { content: "2" },
+    ]);
   });
 });
 
@@ -101,7 +114,13 @@ describe("the outcome", () => {
 
   it("names what was removed and the sizes", async () => {
     const outcome = await reducer.reduceWithOutcome(answers);
-    expect(outcome).toMatchObject({ changed: true, reason: "reduced", before: { messages: 20 }, after: { messages: 10 }, overBudgetBy: 0 });
+    expect(outcome).toMatchObject({
+      changed: true,
+      reason: "reduced",
+      before: { messages: 20 },
+      after: { messages: 10 },
+      overBudgetBy: 0,
+    });
     expect(outcome.removed).toEqual(answers.slice(0, 10));
   });
 
@@ -114,7 +133,10 @@ describe("the outcome", () => {
   });
 
   it("says where nothing can be removed", async () => {
-    const outcome = await new ChatHistoryTruncationReducer({ targetCount: 1 }).reduceWithOutcome([aiCalls("c"), tool("c")]);
+    const outcome = await new ChatHistoryTruncationReducer({ targetCount: 1 }).reduceWithOutcome([
+      aiCalls("c"),
+      tool("c"),
+    ]);
     expect(outcome).toMatchObject({ changed: false, reason: "nothing_removable" });
   });
 });
@@ -131,11 +153,15 @@ describe("options of the truncation reducer", () => {
     ["pin", { targetCount: 1, pin: "all" }],
     ["target", { targetCount: 1, target: 3 }],
   ])("refuses a bad %s with its name", (option, options) => {
-    expect(() => new ChatHistoryTruncationReducer(options as never)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+    expect(() => new ChatHistoryTruncationReducer(options as never)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option }),
+    );
     expect(() => new ChatHistoryTruncationReducer(options as never)).toThrow(ConfigurationError);
   });
 
   it("names the view size up to which a history need not reduce", () => {
-    expect(new ChatHistoryTruncationReducer({ targetCount: 10, thresholdCount: 4 }).viewLimit).toEqual({ messages: 14 });
+    expect(new ChatHistoryTruncationReducer({ targetCount: 10, thresholdCount: 4 }).viewLimit).toEqual({
+      messages: 14,
+    });
   });
 });

@@ -2,13 +2,35 @@ import { connectionOptions } from "../../src/store/redis/connection-options.js";
 
 describe("connectionOptions", () => {
   it("passes ioredis options through", () => {
-    const options = { host: "redis.internal", port: 6380, db: 2, password: "p", tls: { servername: "x" }, maxRetriesPerRequest: 2 };
+    const options = {
+      host: "redis.internal",
+      port: 6380,
+      db: 2,
+      password: "p",
+      tls: { servername: "x" },
+      maxRetriesPerRequest: 2,
+    };
     expect(connectionOptions(options)).toEqual({ url: undefined, options });
   });
 
   it("translates node-redis options whose meaning is the same", () => {
-    const socket = { host: "redis.internal", port: 6380, connectTimeout: 2_000, noDelay: true, keepAlive: 5_000, family: 4 };
-    const config = { url: "redis://elsewhere:6381/3", username: "u", password: "p", database: 2, name: "app", socket, disableOfflineQueue: true };
+    const socket = {
+      host: "redis.internal",
+      port: 6380,
+      connectTimeout: 2_000,
+      noDelay: true,
+      keepAlive: 5_000,
+      family: 4,
+    };
+    const config = {
+      url: "redis://elsewhere:6381/3",
+      username: "u",
+      password: "p",
+      database: 2,
+      name: "app",
+      socket,
+      disableOfflineQueue: true,
+    };
     expect(connectionOptions(config)).toEqual({
       url: "redis://elsewhere:6381/3",
       options: {
@@ -21,13 +43,18 @@ describe("connectionOptions", () => {
   it("translates a Unix socket, and TLS with its certificates", () => {
     expect(connectionOptions({ socket: { path: "/run/redis.sock" } }).options).toEqual({ path: "/run/redis.sock" });
     const socket = { tls: true, host: "h", ca: "certificate", rejectUnauthorized: false, servername: "s" };
-    expect(connectionOptions({ socket }).options).toEqual({ host: "h", tls: { ca: "certificate", rejectUnauthorized: false, servername: "s" } });
+    expect(connectionOptions({ socket }).options).toEqual({
+      host: "h",
+      tls: { ca: "certificate", rejectUnauthorized: false, servername: "s" },
+    });
     expect(connectionOptions({ socket: { tls: false, host: "h" } }).options).toEqual({ host: "h" });
   });
 
   it("takes an option that is undefined as left out", () => {
     expect(connectionOptions({ database: undefined, host: "h" })).toEqual({ url: undefined, options: { host: "h" } });
-    expect(connectionOptions({ database: 1, legacyMode: undefined, socket: { reconnectStrategy: undefined } }).options).toEqual({ db: 1 });
+    expect(
+      connectionOptions({ database: 1, legacyMode: undefined, socket: { reconnectStrategy: undefined } }).options,
+    ).toEqual({ db: 1 });
   });
 
   it.each([

@@ -26,17 +26,30 @@ describe("A session of which a key is missing", () => {
 
   const missing = [["log"], ["ids"], ["state"], ["log", "ids"], ["ids", "state"]] as const;
   const unlink = (parts: readonly ("log" | "ids" | "state")[]) => client.unlink(...parts.map((part) => keys[part]));
-  const contents = async () => [await client.lrange(keys.log, 0, -1), await client.hgetall(keys.ids), await client.hgetall(keys.state)];
+  const contents = async () => [
+    await client.lrange(keys.log, 0, -1),
+    await client.hgetall(keys.ids),
+    await client.hgetall(keys.state),
+  ];
 
   describe.each(missing.map((parts) => [parts.join(" and "), parts] as const))("(%s)", (_, parts) => {
     it("refuses appends, commits and rewinds, and nothing changes", async () => {
       const view = await store.readView("s");
       await unlink(parts);
       const before = await contents();
-      const damaged = expect.objectContaining({ name: "StoreError", code: "damaged", sessionId: "s", message: expect.stringMatching(/rebuild\(\).*clear\(\)/) });
-      await expect(store.append("s", { records: [record("n")], ttlMs: 99_000, side: { set: { field: "y" } } })).rejects.toEqual(damaged);
+      const damaged = expect.objectContaining({
+        name: "StoreError",
+        code: "damaged",
+        sessionId: "s",
+        message: expect.stringMatching(/rebuild\(\).*clear\(\)/),
+      });
+      await expect(
+        store.append("s", { records: [record("n")], ttlMs: 99_000, side: { set: { field: "y" } } }),
+      ).rejects.toEqual(damaged);
       await expect(store.append("s", { records: [], ttlMs: 99_000 })).rejects.toEqual(damaged);
-      await expect(store.commitReduction("s", { ...asRead(view), start: 5, head: "", headCount: 0 })).rejects.toEqual(damaged);
+      await expect(store.commitReduction("s", { ...asRead(view), start: 5, head: "", headCount: 0 })).rejects.toEqual(
+        damaged,
+      );
       await expect(store.rewind("s", { ...asRead(view), to: 2, forget: ["q2"] })).rejects.toEqual(damaged);
       expect(await contents()).toEqual(before);
     });
@@ -52,8 +65,14 @@ describe("A session of which a key is missing", () => {
         expect(view.records).toEqual(lost ? [] : stateless ? texts(chat) : texts(chat.slice(4)));
         expect([view.base, view.start, view.next]).toEqual(stateless ? [0, 0, 6] : [0, 4, 6]);
         expect(await reader.readLog("s")).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
-        expect(await reader.readLog("s", { from: 3, limit: 2 })).toMatchObject({ damaged: true, records: lost ? [] : texts(chat.slice(3, 5)) });
-        expect(await reader.readRounds("s", 2)).toMatchObject({ damaged: true, records: lost ? [] : texts(chat.slice(2)) });
+        expect(await reader.readLog("s", { from: 3, limit: 2 })).toMatchObject({
+          damaged: true,
+          records: lost ? [] : texts(chat.slice(3, 5)),
+        });
+        expect(await reader.readRounds("s", 2)).toMatchObject({
+          damaged: true,
+          records: lost ? [] : texts(chat.slice(2)),
+        });
       }
     });
 
@@ -73,7 +92,14 @@ describe("A session of which a key is missing", () => {
       } else if (stateless) {
         expect(view).toMatchObject({ base: 0, start: 0, next: 6, head: "", headCount: 0, records: texts(chat) });
       } else {
-        expect(view).toMatchObject({ base: 0, start: 4, next: 6, head: "summary", headCount: 1, records: texts(chat.slice(4)) });
+        expect(view).toMatchObject({
+          base: 0,
+          start: 4,
+          next: 6,
+          head: "summary",
+          headCount: 1,
+          records: texts(chat.slice(4)),
+        });
       }
       expect(await store.readSide("s", "")).toEqual(stateless ? {} : { field: "x" });
       const again = await store.append("s", { records: [...chat, human("q4")] });
@@ -129,7 +155,13 @@ describe("A session of which a key is missing", () => {
     expect(await store.readView("s")).toMatchObject({ damaged: false, next: 7, start: 4, head: "summary" });
     await client.ltrim(keys.log, 0, 2);
     await store.rebuild("s", identify);
-    expect(await store.readView("s")).toMatchObject({ damaged: false, next: 3, start: 0, head: "", records: texts(chat.slice(0, 3)) });
+    expect(await store.readView("s")).toMatchObject({
+      damaged: false,
+      next: 3,
+      start: 0,
+      head: "",
+      records: texts(chat.slice(0, 3)),
+    });
   });
 
   it("loses and doubles nothing when a rebuild runs beside a writer", async () => {
@@ -143,11 +175,15 @@ describe("A session of which a key is missing", () => {
         writes += 1;
       }
     };
-    const rebuilding = store.rebuild("t", (text) => known.get(text) ?? identifyByText(text)).catch((error: unknown) => error as Error);
+    const rebuilding = store
+      .rebuild("t", (text) => known.get(text) ?? identifyByText(text))
+      .catch((error: unknown) => error as Error);
     const [outcome] = await Promise.all([rebuilding, writer()]);
     expect(outcome === undefined || (outcome as unknown as { code: string }).code === "stale").toBe(true);
     expect(writes).toBe(20);
-    const again = await store.append("t", { records: [...many, ...Array.from({ length: 20 }, (_, index) => record(`w${index}`))] });
+    const again = await store.append("t", {
+      records: [...many, ...Array.from({ length: 20 }, (_, index) => record(`w${index}`))],
+    });
     expect([again.appended, again.duplicates]).toEqual([0, 2_520]);
   });
 });

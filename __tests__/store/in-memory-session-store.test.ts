@@ -8,7 +8,9 @@ describe("InMemorySessionStore", () => {
     const store = new InMemorySessionStore({ onEvent: (event) => events.push(event) });
     await store.append("s", { records: records("a", 2) });
     await store.readView("s");
-    await expect(store.append("s", { records: [record("b")], expectedNext: 0 })).rejects.toMatchObject({ code: "position" });
+    await expect(store.append("s", { records: [record("b")], expectedNext: 0 })).rejects.toMatchObject({
+      code: "position",
+    });
     expect(events.map((event) => event.type === "command" && [event.operation, event.sessionId])).toEqual([
       ["append", "s"],
       ["readView", "s"],
@@ -34,16 +36,24 @@ describe("InMemorySessionStore", () => {
 
   it("takes limits of its own", async () => {
     const store = new InMemorySessionStore({ maxMessageBytes: 100, maxAppendBytes: 150 });
-    await expect(store.append("s", { records: [{ ...record("a"), record: "x".repeat(101) }] })).rejects.toMatchObject({ code: "too_large" });
+    await expect(store.append("s", { records: [{ ...record("a"), record: "x".repeat(101) }] })).rejects.toMatchObject({
+      code: "too_large",
+    });
     const two = ["a", "b"].map((id) => ({ ...record(id), record: "x".repeat(80) }));
     await expect(store.append("s", { records: two })).rejects.toMatchObject({ code: "too_large" });
     await store.append("s", { records: two.slice(1) });
   });
 
-  it.each([["maxMessageBytes", 0], ["maxAppendBytes", 1.5], ["now", 5], ["onEvent", "log"], ["ttl", 5], ["maxMessageBytes", null]])(
-    "refuses the option %s: %j",
-    (option, value) => {
-      expect(() => new InMemorySessionStore({ [option]: value })).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
-    },
-  );
+  it.each([
+    ["maxMessageBytes", 0],
+    ["maxAppendBytes", 1.5],
+    ["now", 5],
+    ["onEvent", "log"],
+    ["ttl", 5],
+    ["maxMessageBytes", null],
+  ])("refuses the option %s: %j", (option, value) => {
+    expect(() => new InMemorySessionStore({ [option]: value })).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option }),
+    );
+  });
 });

@@ -29,14 +29,25 @@ describe("sessionKeys", () => {
 });
 
 describe("checkSessionId", () => {
-  it.each([["an empty id", ""], ["513 bytes", "x".repeat(513)], ["514 bytes in 257 characters", "é".repeat(257)], ["half of a pair", "a\ud83d"], ["a number", 7], ["null", null]])(
-    "refuses %s",
-    (_, id) => {
-      expect(() => checkSessionId(id)).toThrow(expect.objectContaining({ name: "ConfigurationError", option: "sessionId" }));
-    },
-  );
+  it.each([
+    ["an empty id", ""],
+    ["513 bytes", "x".repeat(513)],
+    ["514 bytes in 257 characters", "é".repeat(257)],
+    ["half of a pair", "a\ud83d"],
+    ["a number", 7],
+    ["null", null],
+  ])("refuses %s", (_, id) => {
+    expect(() => checkSessionId(id)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option: "sessionId" }),
+    );
+  });
 
-  it.each([["512 bytes", "é".repeat(256)], ["braces", "{a}{b}"], ["a line break", "a\nb"], ["a whole pair", "👍"]])("accepts %s", (_, id) => {
+  it.each([
+    ["512 bytes", "é".repeat(256)],
+    ["braces", "{a}{b}"],
+    ["a line break", "a\nb"],
+    ["a whole pair", "👍"],
+  ])("accepts %s", (_, id) => {
     expect(() => checkSessionId(id)).not.toThrow();
   });
 
@@ -46,9 +57,12 @@ describe("checkSessionId", () => {
 });
 
 describe("keyPrefixIssue", () => {
-  it.each(["", "app{x}", "app}", "a b", "a\tb", "a\nb", "a\u0000", "a\u200bb", "a\u00a0"])("finds fault with %j", (prefix) => {
-    expect(keyPrefixIssue(prefix)).toMatch(/^must not /);
-  });
+  it.each(["", "app{x}", "app}", "a b", "a\tb", "a\nb", "a\u0000", "a\u200bb", "a\u00a0"])(
+    "finds fault with %j",
+    (prefix) => {
+      expect(keyPrefixIssue(prefix)).toMatch(/^must not /);
+    },
+  );
 
   it.each(["lcmem", "app:chat", "é", "a-b_c.d"])("finds no fault with %j", (prefix) => {
     expect(keyPrefixIssue(prefix)).toBeUndefined();

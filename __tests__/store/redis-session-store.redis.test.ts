@@ -12,7 +12,11 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
 const refused = (option: string, message?: RegExp) =>
-  expect.objectContaining({ name: "ConfigurationError", option, ...(message && { message: expect.stringMatching(message) }) });
+  expect.objectContaining({
+    name: "ConfigurationError",
+    option,
+    ...(message && { message: expect.stringMatching(message) }),
+  });
 
 describe("RedisSessionStore's keys", () => {
   let client: Redis;
@@ -51,7 +55,10 @@ describe("RedisSessionStore's keys", () => {
     expect(await client.lrange(log, 0, -1)).toEqual(texts([record("m1"), record("m2")]));
     const { "[how to read:]": explanation, ...pairs } = await client.hgetall(ids);
     expect(explanation).toContain("SHA-256 of a message id");
-    expect(pairs).toEqual({ [sha256("m1").slice(0, 14)]: `${record("m1").digest}0`, [sha256("m2").slice(0, 14)]: `${record("m2").digest}1` });
+    expect(pairs).toEqual({
+      [sha256("m1").slice(0, 14)]: `${record("m1").digest}0`,
+      [sha256("m2").slice(0, 14)]: `${record("m2").digest}1`,
+    });
     expect((await client.hkeys(state)).sort()).toEqual(["base", "epoch", "next", "rev", "rounds", "start", "updated"]);
     expect(await client.call("OBJECT", "ENCODING", ids)).toBe("hashtable");
   });
@@ -75,7 +82,13 @@ describe("RedisSessionStore's keys", () => {
     const before = await expiries("s");
     await store.append("s", { records: records("b", 4), side: { set: { field: "x" } } });
     const view = await store.readView("s");
-    await store.commitReduction("s", { ...asRead(view), start: 8, head: "h", headCount: 1, discard: { forget: [...records("a", 4), ...records("b", 4)].map(({ id }) => id) } });
+    await store.commitReduction("s", {
+      ...asRead(view),
+      start: 8,
+      head: "h",
+      headCount: 1,
+      discard: { forget: [...records("a", 4), ...records("b", 4)].map(({ id }) => id) },
+    });
     await store.append("s", { records: records("c", 2) });
     const after = await expiries("s");
     expect(new Set(after).size).toBe(1);
@@ -99,7 +112,8 @@ describe("RedisSessionStore's round trips", () => {
   let events: MemoryEvent[];
   let keyPrefix: string;
   beforeAll(async () => {
-    // A server of its own, because one test makes it forget all scripts, which would cost those of other suites a round trip.
+    // A server of its own, because one test makes it forget all scripts, which would cost those of other suites a round
+    // trip.
     server = await startRedis();
     proxy = await startFaultProxy(server.port);
     client = new Redis(proxy.url);
@@ -132,10 +146,18 @@ describe("RedisSessionStore's round trips", () => {
     return proxy.flights();
   };
 
-  it.each([1, 10, 1_000])("are one for an append of %d records with a time to live, with side fields and a view in the reply", async (count) => {
-    const request = { records: records("a", count), ttlMs: 60_000, side: { set: { field: "x" } }, viewLimit: { messages: 0 } };
-    expect(await flightsOf(() => store.append("s", request))).toBe(1);
-  });
+  it.each([1, 10, 1_000])(
+    "are one for an append of %d records with a time to live, with side fields and a view in the reply",
+    async (count) => {
+      const request = {
+        records: records("a", count),
+        ttlMs: 60_000,
+        side: { set: { field: "x" } },
+        viewLimit: { messages: 0 },
+      };
+      expect(await flightsOf(() => store.append("s", request))).toBe(1);
+    },
+  );
 
   it("are one for a view, known or not, reduced or not, whoever reduced it", async () => {
     await store.append("s", { records: records("a", 300) });
@@ -150,17 +172,23 @@ describe("RedisSessionStore's round trips", () => {
   });
 
   it("are one for rounds, a page, a commit, side fields and clearing", async () => {
-    const view = (await store.append("s", { records: [human("q"), ...records("a", 300)], viewLimit: { messages: 1 } })).view!;
+    const view = (await store.append("s", { records: [human("q"), ...records("a", 300)], viewLimit: { messages: 1 } }))
+      .view!;
     expect(await flightsOf(() => store.readRounds("s", 3))).toBe(1);
     expect(await flightsOf(() => store.readLog("s", { from: 5, limit: 10 }))).toBe(1);
-    expect(await flightsOf(() => store.commitReduction("s", { ...asRead(view), start: 290, head: "h", headCount: 1 }))).toBe(1);
+    expect(
+      await flightsOf(() => store.commitReduction("s", { ...asRead(view), start: 290, head: "h", headCount: 1 })),
+    ).toBe(1);
     expect(await flightsOf(() => store.writeSide("s", { set: { field: "x" } }))).toBe(1);
     expect(await flightsOf(() => store.readSide("s", ""))).toBe(1);
     expect(await flightsOf(() => store.clear("s"))).toBe(1);
   });
 
   it("are two for a view whose start another process moved back, and the view is right", async () => {
-    const [here, elsewhere] = [new RedisSessionStore({ client, keyPrefix }), new RedisSessionStore({ client, keyPrefix })];
+    const [here, elsewhere] = [
+      new RedisSessionStore({ client, keyPrefix }),
+      new RedisSessionStore({ client, keyPrefix }),
+    ];
     await here.append("s", { records: records("a", 10) });
     const view = await here.readView("s");
     await here.commitReduction("s", { ...asRead(view), start: 8, head: "h", headCount: 1 });
@@ -176,7 +204,9 @@ describe("RedisSessionStore's round trips", () => {
     await client.script("FLUSH");
     expect(await flightsOf(() => store.append("s", { records: records("b", 2) }))).toBe(2);
     expect(await flightsOf(() => store.append("s", { records: records("c", 2) }))).toBe(1);
-    expect((await store.readView("s")).records).toEqual(texts([...records("a", 2), ...records("b", 2), ...records("c", 2)]));
+    expect((await store.readView("s")).records).toEqual(
+      texts([...records("a", 2), ...records("b", 2), ...records("c", 2)]),
+    );
   });
 });
 
@@ -205,26 +235,39 @@ describe("RedisSessionStore's connection", () => {
   it("stays the caller's: it gets no methods and is not closed", async () => {
     const client = new Redis(sharedRedisUrl());
     await client.ping();
-    const before = [Object.keys(client).sort(), Object.keys(Object.getPrototypeOf(client) as object).sort(), client.listenerCount("error")];
+    const before = [
+      Object.keys(client).sort(),
+      Object.keys(Object.getPrototypeOf(client) as object).sort(),
+      client.listenerCount("error"),
+    ];
     const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
     await store.append("s", { records: records("a", 2) });
     await store.readView("s");
     await store.readRounds("s", 1);
     await store.clear("s");
     await store.close();
-    expect([Object.keys(client).sort(), Object.keys(Object.getPrototypeOf(client) as object).sort(), client.listenerCount("error")]).toEqual(before);
+    expect([
+      Object.keys(client).sort(),
+      Object.keys(Object.getPrototypeOf(client) as object).sort(),
+      client.listenerCount("error"),
+    ]).toEqual(before);
     expect(await client.ping()).toBe("PONG");
     client.disconnect();
   });
 
   it("is one that is opened at the first call and closed with the store, by ioredis or node-redis options", async () => {
     const { port } = new URL(sharedRedisUrl());
-    const configs = [{ host: "127.0.0.1", port: Number(port), connectionName: "own-ioredis" }, { socket: { host: "127.0.0.1", port: Number(port) }, name: "own-node-redis" }];
+    const configs = [
+      { host: "127.0.0.1", port: Number(port), connectionName: "own-ioredis" },
+      { socket: { host: "127.0.0.1", port: Number(port) }, name: "own-node-redis" },
+    ];
     for (const config of configs) {
       const name = "connectionName" in config ? config.connectionName! : config.name!;
       const store = new RedisSessionStore({ config, keyPrefix: uniquePrefix() });
       expect(await connections(name)).toBe(0);
-      await Promise.all(Array.from({ length: 20 }, (_, index) => store.append(`s${index}`, { records: [record("a")] })));
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) => store.append(`s${index}`, { records: [record("a")] })),
+      );
       expect(await connections(name)).toBe(1);
       await store.close();
       expect(await connections(name)).toBe(0);
@@ -254,24 +297,35 @@ describe("RedisSessionStore's connection", () => {
   it("is refused in a sentence where it is no ioredis client", () => {
     const nodeRedis = { hSet: () => 1, sendCommand: () => 1, multi: () => 1, isOpen: true } as unknown as RedisClient;
     expect(() => new RedisSessionStore({ client: nodeRedis })).toThrow(refused("client", /node-redis client/));
-    expect(() => new RedisSessionStore({ client: {} as RedisClient })).toThrow(refused("client", /ioredis Redis or Cluster/));
+    expect(() => new RedisSessionStore({ client: {} as RedisClient })).toThrow(
+      refused("client", /ioredis Redis or Cluster/),
+    );
     expect(() => new RedisSessionStore({ client: null as unknown as RedisClient })).toThrow(refused("client"));
     const client = new Redis({ lazyConnect: true });
-    expect(() => new RedisSessionStore({ config: client as unknown as Record<string, unknown> })).toThrow(refused("config", /as "client"/));
+    expect(() => new RedisSessionStore({ config: client as unknown as Record<string, unknown> })).toThrow(
+      refused("config", /as "client"/),
+    );
     client.disconnect();
   });
 
-  it.each(["http://host", "localhost:6379", "", "redis://", "redis://a b", 7, null])("is refused for the URL %j, which is not shown", (url) => {
-    expect(() => new RedisSessionStore({ url: url as string })).toThrow(refused("url", /redis:\/\//));
-    expect(() => new RedisSessionStore({ url: "http://:secret@host" })).toThrow(expect.objectContaining({ message: expect.not.stringContaining("secret") }));
-  });
+  it.each(["http://host", "localhost:6379", "", "redis://", "redis://a b", 7, null])(
+    "is refused for the URL %j, which is not shown",
+    (url) => {
+      expect(() => new RedisSessionStore({ url: url as string })).toThrow(refused("url", /redis:\/\//));
+      expect(() => new RedisSessionStore({ url: "http://:secret@host" })).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining("secret") }),
+      );
+    },
+  );
 });
 
 describe("RedisSessionStore's options", () => {
   const url = "redis://127.0.0.1:1";
   const wrong: readonly (readonly [string, unknown])[] = [
     ...["", "app{x}", "{app", "app}", "a b", "a\nb", 7, null].map((value) => ["keyPrefix", value] as const),
-    ...["commandTimeout", "maxMessageBytes", "maxAppendBytes", "waitReplicas"].flatMap((option) => [0, -1, 1.5, "1", null, Number.NaN].map((value) => [option, value] as const)),
+    ...["commandTimeout", "maxMessageBytes", "maxAppendBytes", "waitReplicas"].flatMap((option) =>
+      [0, -1, 1.5, "1", null, Number.NaN].map((value) => [option, value] as const),
+    ),
     ["commandTimeout", 2 ** 31],
     ["onEvent", "log"],
     ["config", 7],
@@ -285,10 +339,17 @@ describe("RedisSessionStore's options", () => {
   });
 
   it("limit what one record and one append may take", async () => {
-    const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), maxMessageBytes: 100, maxAppendBytes: 150 });
+    const store = new RedisSessionStore({
+      url: sharedRedisUrl(),
+      keyPrefix: uniquePrefix(),
+      maxMessageBytes: 100,
+      maxAppendBytes: 150,
+    });
     const long = (id: string, length: number) => ({ ...record(id), record: "x".repeat(length) });
     await expect(store.append("s", { records: [long("a", 101)] })).rejects.toMatchObject({ code: "too_large" });
-    await expect(store.append("s", { records: [long("a", 80), long("b", 80)] })).rejects.toMatchObject({ code: "too_large" });
+    await expect(store.append("s", { records: [long("a", 80), long("b", 80)] })).rejects.toMatchObject({
+      code: "too_large",
+    });
     expect((await store.readView("s")).epoch).toBe("");
     await expect(store.append("s", { records: [long("a", 100)] })).resolves.toMatchObject({ appended: 1 });
     await store.close();
@@ -296,8 +357,14 @@ describe("RedisSessionStore's options", () => {
 
   it("take as many records in one append as a command takes, and refuse more before the connection breaks", async () => {
     const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 30_000 });
-    const most = Array.from({ length: 300_000 }, (_, index) => ({ id: String(index), digest: "01234567", record: String(index) }));
-    await expect(store.append("s", { records: [...most, { ...most[0]!, id: "one more" }] })).rejects.toMatchObject({ code: "too_large" });
+    const most = Array.from({ length: 300_000 }, (_, index) => ({
+      id: String(index),
+      digest: "01234567",
+      record: String(index),
+    }));
+    await expect(store.append("s", { records: [...most, { ...most[0]!, id: "one more" }] })).rejects.toMatchObject({
+      code: "too_large",
+    });
     expect((await store.append("s", { records: most })).next).toBe(most.length);
     expect((await store.readLog("s", { from: most.length - 1 })).records).toEqual([String(most.length - 1)]);
     await store.clear("s");

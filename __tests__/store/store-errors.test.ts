@@ -6,7 +6,11 @@ const reply = (message: string) => Object.assign(new Error(message), { name: "Re
 describe("toStoreError", () => {
   it.each([
     ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.", "out_of_memory", true],
-    ["ERR Error running script (call to f_abc): @user_script:4: @user_script: 4: -OOM command not allowed when used memory > 'maxmemory'.", "out_of_memory", true],
+    [
+      "ERR Error running script (call to f_abc): @user_script:4: @user_script: 4: -OOM command not allowed when used memory > 'maxmemory'.",
+      "out_of_memory",
+      true,
+    ],
     ["READONLY You can't write against a read only replica.", "read_only", true],
     ["WRONGTYPE Operation against a key holding the wrong kind of value", "wrong_type", false],
     ["NOAUTH Authentication required.", "unavailable", false],
@@ -19,7 +23,13 @@ describe("toStoreError", () => {
     ["MISCONF Redis is configured to save RDB snapshots", "unavailable", true],
     ["ERR user_script:3: attempt to index a nil value", "script_failed", false],
   ])("gives %j its code", (message, code, retryable) => {
-    expect(toStoreError(reply(message), call)).toMatchObject({ name: "StoreError", code, retryable, operation: "append", sessionId: "alice smith" });
+    expect(toStoreError(reply(message), call)).toMatchObject({
+      name: "StoreError",
+      code,
+      retryable,
+      operation: "append",
+      sessionId: "alice smith",
+    });
   });
 
   it.each([
@@ -29,7 +39,10 @@ describe("toStoreError", () => {
     ["Stream isn't writeable and enableOfflineQueue options is false", "Error"],
     ["Failed to refresh slots cache.", "ClusterAllFailedError"],
   ])("calls a server that cannot be reached unavailable: %j", (message, name) => {
-    expect(toStoreError(Object.assign(new Error(message), { name }), call)).toMatchObject({ code: "unavailable", retryable: true });
+    expect(toStoreError(Object.assign(new Error(message), { name }), call)).toMatchObject({
+      code: "unavailable",
+      retryable: true,
+    });
   });
 
   it("gives the client's own command timeout the code timeout", () => {
@@ -37,13 +50,17 @@ describe("toStoreError", () => {
   });
 
   it("names what made a transaction fail", () => {
-    const aborted = Object.assign(reply("EXECABORT Transaction discarded because of previous errors."), { previousErrors: [reply("TRYAGAIN Multiple keys")] });
+    const aborted = Object.assign(reply("EXECABORT Transaction discarded because of previous errors."), {
+      previousErrors: [reply("TRYAGAIN Multiple keys")],
+    });
     expect(isPassing(aborted)).toBe(true);
     expect(toStoreError(aborted, call)).toMatchObject({ code: "unavailable", retryable: true });
   });
 
   it("shows neither the session id as it is, nor the arguments of the command", () => {
-    const error = Object.assign(reply("WRONGTYPE Operation against a key"), { command: { name: "evalsha", args: ["the text of a message"] } });
+    const error = Object.assign(reply("WRONGTYPE Operation against a key"), {
+      command: { name: "evalsha", args: ["the text of a message"] },
+    });
     const shown = toStoreError(error, { ...call, sessionId: "line\nbreak" });
     expect(shown.message).toContain("session line%0Abreak");
     expect(shown.cause).toMatchObject({ name: "ReplyError", message: "WRONGTYPE Operation against a key" });

@@ -14,16 +14,22 @@ describe("conversationGuard", () => {
     await expect(run).rejects.toBeInstanceOf(StructureError);
   });
 
-  it.each(["throw", "repair", "report"] as const)("gives valid messages as they are, as a fresh array, in mode %s", async (mode) => {
-    const messages = [human("q"), aiCalls("b"), tool("b")];
-    const result = await conversationGuard({ mode, purpose: "model-input" }).invoke(messages);
-    expect(result).not.toBe(messages);
-    expect(result.every((message, index) => message === messages[index])).toBe(true);
-  });
+  it.each(["throw", "repair", "report"] as const)(
+    "gives valid messages as they are, as a fresh array, in mode %s",
+    async (mode) => {
+      const messages = [human("q"), aiCalls("b"), tool("b")];
+      const result = await conversationGuard({ mode, purpose: "model-input" }).invoke(messages);
+      expect(result).not.toBe(messages);
+      expect(result.every((message, index) => message === messages[index])).toBe(true);
+    },
+  );
 
   it("tells all issues and lets the messages pass in mode report", async () => {
     const told: string[] = [];
-    const guard = conversationGuard({ mode: "report", onIssues: (issues) => told.push(...issues.map(({ rule }) => rule)) });
+    const guard = conversationGuard({
+      mode: "report",
+      onIssues: (issues) => told.push(...issues.map(({ rule }) => rule)),
+    });
     expect(await guard.invoke(broken)).toEqual(broken);
     expect(told).toEqual(["S07", "S08"]);
   });
@@ -64,7 +70,12 @@ describe("conversationGuard", () => {
   it("lets a chain continue whose history OpenAI refuses", async () => {
     const server = await startOpenAIServer();
     try {
-      const model = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "none", maxRetries: 0, configuration: { baseURL: server.url } });
+      const model = new ChatOpenAI({
+        model: "gpt-4o-mini",
+        apiKey: "none",
+        maxRetries: 0,
+        configuration: { baseURL: server.url },
+      });
       await expect(model.invoke(broken)).rejects.toMatchObject({ status: 400 });
       const chain = conversationGuard({ mode: "repair", profile: "openai", purpose: "model-input" }).pipe(model);
       expect((await chain.invoke(broken)).content).toBe("ok");
@@ -75,18 +86,27 @@ describe("conversationGuard", () => {
 
   it("tells warnings too, before it throws", async () => {
     const told: string[] = [];
-    const guard = conversationGuard({ mode: "throw", onIssues: (issues) => told.push(...issues.map(({ rule }) => rule)) });
+    const guard = conversationGuard({
+      mode: "throw",
+      onIssues: (issues) => told.push(...issues.map(({ rule }) => rule)),
+    });
     await expect(guard.invoke([aiCalls("a"), human("q")])).rejects.toThrow("S08");
     expect(told).toEqual(["S02", "S08"]);
   });
 
   it("takes what a prompt gives, message-likes, and an object with messages", async () => {
     const guard = conversationGuard({ mode: "throw", purpose: "model-input" });
-    const prompt = ChatPromptTemplate.fromMessages([["system", "s"], new MessagesPlaceholder("history"), ["human", "{input}"]]);
+    const prompt = ChatPromptTemplate.fromMessages([
+      ["system", "s"],
+      new MessagesPlaceholder("history"),
+      ["human", "{input}"],
+    ]);
     const fromPrompt = await prompt.pipe(guard).invoke({ history: [human("q")], input: "now" });
     expect(fromPrompt.map((message) => message.getType())).toEqual(["system", "human", "human"]);
     expect((await guard.invoke([["human", "hi"]])).map(({ content }) => content)).toEqual(["hi"]);
-    expect((await guard.invoke({ messages: [{ role: "user", content: "hi" }] })).map(({ content }) => content)).toEqual(["hi"]);
+    expect((await guard.invoke({ messages: [{ role: "user", content: "hi" }] })).map(({ content }) => content)).toEqual(
+      ["hi"],
+    );
   });
 
   it.each<[string, object]>([

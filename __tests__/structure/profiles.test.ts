@@ -1,20 +1,36 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { builtInProfiles, repairConversation, validateConversation, type BuiltInProfile, type StructureProfile } from "../../src/structure/index.js";
+import {
+  builtInProfiles,
+  repairConversation,
+  validateConversation,
+  type BuiltInProfile,
+  type StructureProfile,
+} from "../../src/structure/index.js";
 import { ai, human, system } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
-/** A conversation that every provider accepts: system, parallel calls, repeated steps, a picture, and a question at the end. */
+/**
+ * A conversation that every provider accepts: system, parallel calls, repeated steps, a picture, and a question at the
+ * end.
+ */
 function acceptedEverywhere(): BaseMessage[] {
   const call = (...ids: string[]) =>
     new AIMessage({
       content: "",
       tool_calls: ids.map((id) => ({ type: "tool_call", id, name: "lookup", args: { q: id } })),
-      additional_kwargs: { __gemini_function_call_thought_signatures__: Object.fromEntries(ids.map((id) => [id, "signed"])) },
+      additional_kwargs: {
+        __gemini_function_call_thought_signatures__: Object.fromEntries(ids.map((id) => [id, "signed"])),
+      },
     });
   const result = (id: string) => new ToolMessage({ content: "r", tool_call_id: id, name: "lookup" });
-  const picture = new HumanMessage({ content: [{ type: "text", text: "and this?" }, { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }] });
+  const picture = new HumanMessage({
+    content: [
+      { type: "text", text: "and this?" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } },
+    ],
+  });
   return [
     system("be kind"),
     human("q"),
@@ -31,15 +47,24 @@ function acceptedEverywhere(): BaseMessage[] {
 }
 
 describe.each(profiles)("the profile %s", (profile) => {
-  it.each(["history", "model-input"] as const)("is silent on a conversation that every provider accepts, as a %s", (purpose) => {
-    expect(validateConversation(acceptedEverywhere(), { profile, purpose, hasTools: true, storesReasoning: false })).toEqual([]);
-  });
+  it.each(["history", "model-input"] as const)(
+    "is silent on a conversation that every provider accepts, as a %s",
+    (purpose) => {
+      expect(
+        validateConversation(acceptedEverywhere(), { profile, purpose, hasTools: true, storesReasoning: false }),
+      ).toEqual([]);
+    },
+  );
 
   it("accepts the conversation cut behind each tool result, too", () => {
     const whole = acceptedEverywhere();
-    const ends = whole.flatMap((message, index) => (message.getType() === "tool" && whole[index + 1]?.getType() === "ai" ? [index + 1] : []));
+    const ends = whole.flatMap((message, index) =>
+      message.getType() === "tool" && whole[index + 1]?.getType() === "ai" ? [index + 1] : [],
+    );
     expect(ends).toHaveLength(2);
-    expect(ends.flatMap((end) => validateConversation(whole.slice(0, end), { profile, purpose: "model-input" }))).toEqual([]);
+    expect(
+      ends.flatMap((end) => validateConversation(whole.slice(0, end), { profile, purpose: "model-input" })),
+    ).toEqual([]);
   });
 
   it("bears its name, and is named in the table", () => {
@@ -86,7 +111,9 @@ describe("a profile of one's own, for a provider that the package does not know,
   it("asks for reasoning text where the provider does", () => {
     const options = { profile: deepseek("required") };
     expect(validateConversation([human("q"), reasoned], options)).toEqual([]);
-    expect(validateConversation([human("q"), bare], options).map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S24@1"]);
+    expect(validateConversation([human("q"), bare], options).map(({ rule, index }) => `${rule}@${index}`)).toEqual([
+      "S24@1",
+    ]);
     const { messages, repairs } = repairConversation([human("q"), bare], options);
     expect(messages[1]!.additional_kwargs).toEqual({ reasoning_content: "(the reasoning was not kept)" });
     expect(repairs.map(({ rule }) => rule)).toEqual(["S24"]);
@@ -108,11 +135,21 @@ describe("a profile of one's own, for a provider that the package does not know,
   });
 
   it("can ask for thought signatures, which are then marked as not to be checked", () => {
-    const profile: StructureProfile = { ...builtInProfiles.gemini, name: "gemini-3", rules: { ...builtInProfiles.gemini.rules, S23: "error" } };
-    const call = () => new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }] });
+    const profile: StructureProfile = {
+      ...builtInProfiles.gemini,
+      name: "gemini-3",
+      rules: { ...builtInProfiles.gemini.rules, S23: "error" },
+    };
+    const call = () =>
+      new AIMessage({ content: "", tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }] });
     const result = () => new ToolMessage({ content: "r", tool_call_id: "a", name: "lookup" });
-    const { messages, repairs } = repairConversation([human("q"), call(), result(), ai("a"), human("q"), call(), result()], { profile });
+    const { messages, repairs } = repairConversation(
+      [human("q"), call(), result(), ai("a"), human("q"), call(), result()],
+      { profile },
+    );
     expect(repairs.map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S23@5"]);
-    expect(messages[5]!.additional_kwargs).toEqual({ __gemini_function_call_thought_signatures__: { a: "skip_thought_signature_validator" } });
+    expect(messages[5]!.additional_kwargs).toEqual({
+      __gemini_function_call_thought_signatures__: { a: "skip_thought_signature_validator" },
+    });
   });
 });

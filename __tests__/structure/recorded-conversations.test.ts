@@ -1,6 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { builtInProfiles, repairConversation, validateConversation, type BuiltInProfile } from "../../src/structure/index.js";
+import {
+  builtInProfiles,
+  repairConversation,
+  validateConversation,
+  type BuiltInProfile,
+} from "../../src/structure/index.js";
 import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
@@ -17,49 +22,69 @@ describe("real conversations", () => {
   const all = realConversations();
 
   it("have no errors as they are, for LangChain and for OpenAI's service", () => {
-    const errors = all.flatMap((messages) => validateConversation(messages).filter(({ severity }) => severity === "error"));
+    const errors = all.flatMap((messages) =>
+      validateConversation(messages).filter(({ severity }) => severity === "error"),
+    );
     const refusals = all.filter(endsAnswered).map((messages) => refusalOf(messages));
     expect(errors).toEqual([]);
     expect(refusals.filter((refusal) => refusal !== undefined)).toEqual([]);
   });
 
-  it.each([1, 2, 5, 8, 13])("cut to their last %i messages at every index, and repaired, are accepted by the service", (target) => {
-    let cuts = 0;
-    let repaired = 0;
-    for (const messages of all) {
-      for (let end = 1; end <= messages.length; end += 1) {
-        const result = repairConversation(messages.slice(Math.max(0, end - target), end), { profile: "openai", purpose: "model-input" });
-        cuts += 1;
-        repaired += result.repairs.length > 0 ? 1 : 0;
-        const refusal = result.messages.length === 0 ? undefined : refusalOf(result.messages);
-        if (refusal !== undefined) {
-          throw new Error(`cut ${end - target} to ${end}: ${refusal.message}`);
+  it.each([1, 2, 5, 8, 13])(
+    "cut to their last %i messages at every index, and repaired, are accepted by the service",
+    (target) => {
+      let cuts = 0;
+      let repaired = 0;
+      for (const messages of all) {
+        for (let end = 1; end <= messages.length; end += 1) {
+          const result = repairConversation(messages.slice(Math.max(0, end - target), end), {
+            profile: "openai",
+            purpose: "model-input",
+          });
+          cuts += 1;
+          repaired += result.repairs.length > 0 ? 1 : 0;
+          const refusal = result.messages.length === 0 ? undefined : refusalOf(result.messages);
+          if (refusal !== undefined) {
+            throw new Error(`cut ${end - target} to ${end}: ${refusal.message}`);
+          }
         }
       }
-    }
-    expect(repaired).toBeGreaterThan(0);
-    expect(repaired).toBeLessThan(cuts);
-  });
+      expect(repaired).toBeGreaterThan(0);
+      expect(repaired).toBeLessThan(cuts);
+    },
+  );
 
-  it.each(Object.keys(builtInProfiles) as BuiltInProfile[])("cut in the middle have no errors after a repair for %s", (profile) => {
-    for (const messages of all) {
-      const cut = messages.slice(Math.floor(messages.length / 3), Math.floor((messages.length * 2) / 3));
-      const { messages: repaired } = repairConversation(cut, { profile });
-      expect(validateConversation(repaired, { profile }).filter(({ severity }) => severity === "error")).toEqual([]);
-    }
-  });
+  it.each(Object.keys(builtInProfiles) as BuiltInProfile[])(
+    "cut in the middle have no errors after a repair for %s",
+    (profile) => {
+      for (const messages of all) {
+        const cut = messages.slice(Math.floor(messages.length / 3), Math.floor((messages.length * 2) / 3));
+        const { messages: repaired } = repairConversation(cut, { profile });
+        expect(validateConversation(repaired, { profile }).filter(({ severity }) => severity === "error")).toEqual([]);
+      }
+    },
+  );
 });
 
 const tokenCounter = approximateCounter();
 
 const reducers: readonly [string, ChatHistoryReducer][] = [
-  ...[1, 3, 6, 12].map((targetCount): [string, ChatHistoryReducer] => [`truncation to ${targetCount}`, new ChatHistoryTruncationReducer({ targetCount })]),
+  ...[1, 3, 6, 12].map((targetCount): [string, ChatHistoryReducer] => [
+    `truncation to ${targetCount}`,
+    new ChatHistoryTruncationReducer({ targetCount }),
+  ]),
   ["truncation to 4 beyond 10", new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 6 })],
   ...[400, 1600, 2400].map((maxTokens): [string, ChatHistoryReducer] => [
     `tokens within ${maxTokens}`,
     new ChatHistoryTokenReducer({ maxTokens, tokenCounter }),
   ]),
-  ["a summary beyond 4", new ChatHistorySummarizationReducer({ model: new FakeListChatModel({ responses: ["the story so far"] }), targetCount: 4 })],
+  [
+    "a summary beyond 4",
+    new ChatHistorySummarizationReducer({
+      model: new FakeListChatModel({ responses: ["the story so far"] }),
+      targetCount: 4,
+    }),
+  ],
   ["short tool results", new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 40 })],
 ];
 
@@ -73,9 +98,13 @@ describe("real conversations, reduced at every index,", () => {
       for (let end = 1; end <= messages.length; end += 1) {
         const prefix = messages.slice(0, end);
         const result = await reducer.invoke(prefix);
-        reduced += result.length === prefix.length && result.every((message, index) => message === prefix[index]) ? 0 : 1;
+        reduced +=
+          result.length === prefix.length && result.every((message, index) => message === prefix[index]) ? 0 : 1;
         const refusal = endsAnswered(prefix) ? refusalOf(result) : undefined;
-        refused.push(...validateConversation(result).filter(({ severity }) => severity === "error"), ...(refusal === undefined ? [] : [refusal]));
+        refused.push(
+          ...validateConversation(result).filter(({ severity }) => severity === "error"),
+          ...(refusal === undefined ? [] : [refusal]),
+        );
       }
     }
     expect(refused).toEqual([]);

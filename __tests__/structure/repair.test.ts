@@ -1,9 +1,22 @@
-import { AIMessage, AIMessageChunk, HumanMessage, mapStoredMessagesToChatMessages, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { repairConversation, validateConversation, type BuiltInProfile, type StructureProfile } from "../../src/structure/index.js";
+import {
+  AIMessage,
+  AIMessageChunk,
+  HumanMessage,
+  mapStoredMessagesToChatMessages,
+  ToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
+import {
+  repairConversation,
+  validateConversation,
+  type BuiltInProfile,
+  type StructureProfile,
+} from "../../src/structure/index.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 
-const sketches = (messages: readonly BaseMessage[], options?: Parameters<typeof repairConversation>[1]) => repairConversation(messages, options).messages.map(sketch);
+const sketches = (messages: readonly BaseMessage[], options?: Parameters<typeof repairConversation>[1]) =>
+  repairConversation(messages, options).messages.map(sketch);
 
 describe("repairConversation", () => {
   it("reports each change with rule, index of the input and what was done", () => {
@@ -16,11 +29,22 @@ describe("repairConversation", () => {
 
   it("takes a message with very many calls like any other", () => {
     const ids = Array.from({ length: 130_000 }, (_, index) => `c${index}`);
-    expect(repairConversation([human("q"), ai("", { calls: ids }), ...ids.map((id) => tool(id, "x"))], { profile: "strict-template" }).messages).toHaveLength(130_002);
+    expect(
+      repairConversation([human("q"), ai("", { calls: ids }), ...ids.map((id) => tool(id, "x"))], {
+        profile: "strict-template",
+      }).messages,
+    ).toHaveLength(130_002);
   }, 60_000);
 
   it("never shows message text in a report", () => {
-    const messages = [ai("secret"), tool("a", "secret"), ai("secret", { calls: ["a", "a"] }), system("secret"), human(" "), human("secret")];
+    const messages = [
+      ai("secret"),
+      tool("a", "secret"),
+      ai("secret", { calls: ["a", "a"] }),
+      system("secret"),
+      human(" "),
+      human("secret"),
+    ];
     const { repairs } = repairConversation(messages, { profile: "bedrock" });
     expect(repairs.length).toBeGreaterThan(4);
     expect(JSON.stringify(repairs)).not.toContain("secret");
@@ -40,7 +64,9 @@ describe("repairConversation", () => {
 
   it("gives made-up results ids of their own where call ids come again", () => {
     const messages = [human("q"), aiCalls("a"), human("q"), aiCalls("a"), human("q")];
-    const ids = repairConversation(messages).messages.flatMap((message) => (message.getType() === "tool" ? [message.id] : []));
+    const ids = repairConversation(messages).messages.flatMap((message) =>
+      message.getType() === "tool" ? [message.id] : [],
+    );
     expect(ids).toEqual(["synthesized-result-a", "synthesized-result-a-2"]);
   });
 
@@ -56,12 +82,24 @@ describe("repairConversation", () => {
   it("leaves calls at the end alone in a history, and answers them for a model", () => {
     const messages = [human("q"), aiCalls("a", "b"), tool("b", "r")];
     expect(repairConversation(messages)).toEqual({ messages, repairs: [] });
-    expect(sketches(messages, { purpose: "model-input", missingResultText: "gone" })).toEqual(["human: q", "ai(a, b): ", "tool(b): r", "tool(a): gone"]);
+    expect(sketches(messages, { purpose: "model-input", missingResultText: "gone" })).toEqual([
+      "human: q",
+      "ai(a, b): ",
+      "tool(b): r",
+      "tool(a): gone",
+    ]);
   });
 
   it("takes the nearest earlier call for a result whose id was used again while the first call was open", () => {
     const messages = [human("q"), aiCalls("a"), human("r"), aiCalls("a"), tool("a", "second")];
-    expect(sketches(messages, { missingResultText: "first" })).toEqual(["human: q", "ai(a): ", "tool(a): first", "human: r", "ai(a): ", "tool(a): second"]);
+    expect(sketches(messages, { missingResultText: "first" })).toEqual([
+      "human: q",
+      "ai(a): ",
+      "tool(a): first",
+      "human: r",
+      "ai(a): ",
+      "tool(a): second",
+    ]);
   });
 
   it("keeps the class, the id and all other fields of a message that it changes", () => {
@@ -73,10 +111,17 @@ describe("repairConversation", () => {
       response_metadata: { model_name: "m" },
       usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
     });
-    const changed = repairConversation([human("q"), chunk, tool("x".repeat(50))], { profile: "openai" }).messages[1] as AIMessageChunk;
+    const changed = repairConversation([human("q"), chunk, tool("x".repeat(50))], { profile: "openai" })
+      .messages[1] as AIMessageChunk;
     expect(AIMessageChunk.isInstance(changed)).toBe(true);
     expect(changed.constructor).toBe(AIMessageChunk);
-    expect(changed).toMatchObject({ id: "m1", name: "bot", content: "hm", response_metadata: { model_name: "m" }, usage_metadata: { total_tokens: 3 } });
+    expect(changed).toMatchObject({
+      id: "m1",
+      name: "bot",
+      content: "hm",
+      response_metadata: { model_name: "m" },
+      usage_metadata: { total_tokens: 3 },
+    });
     expect(changed.tool_calls?.[0]?.id).toHaveLength(24);
     expect(chunk.tool_calls?.[0]?.id).toHaveLength(50);
   });
@@ -84,25 +129,33 @@ describe("repairConversation", () => {
   it("makes messages that can be stored and read back", () => {
     const messages = [human("q"), ai("a", { calls: ["a", "a"], id: "m" }), human(""), system("s"), human("r")];
     const { messages: repaired } = repairConversation(messages, { profile: "mistral" });
-    const stored = JSON.parse(JSON.stringify(repaired.map((message) => message.toDict()))) as Parameters<typeof mapStoredMessagesToChatMessages>[0];
+    const stored = JSON.parse(JSON.stringify(repaired.map((message) => message.toDict()))) as Parameters<
+      typeof mapStoredMessagesToChatMessages
+    >[0];
     expect(mapStoredMessagesToChatMessages(stored).map(sketch)).toEqual(repaired.map(sketch));
   });
 
   it("names an id wherever the message holds it: call, content block, raw call, signature", () => {
     const message = new AIMessage({
-      content: [{ type: "text", text: "t" }, { type: "tool_use", id: "a|b", name: "lookup", input: {} }],
+      content: [
+        { type: "text", text: "t" },
+        { type: "tool_use", id: "a|b", name: "lookup", input: {} },
+      ],
       tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }],
       additional_kwargs: {
         tool_calls: [{ id: "a|b", type: "function", function: { name: "lookup", arguments: "{}" } }],
         __gemini_function_call_thought_signatures__: { "a|b": "signed" },
       },
     } as never);
-    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile: "anthropic" }).messages as [BaseMessage, AIMessage, ToolMessage];
+    const [, changed, result] = repairConversation([human("q"), message, tool("a|b")], { profile: "anthropic" })
+      .messages as [BaseMessage, AIMessage, ToolMessage];
     const id = changed.tool_calls![0]!.id!;
     expect(id).toMatch(/^[a-zA-Z0-9]{24}$/);
     expect(result.tool_call_id).toBe(id);
     expect(changed.content).toContainEqual({ type: "tool_use", id, name: "lookup", input: {} });
-    expect(changed.additional_kwargs).toEqual({ __gemini_function_call_thought_signatures__: { "a|b": "signed", [id]: "signed" } });
+    expect(changed.additional_kwargs).toEqual({
+      __gemini_function_call_thought_signatures__: { "a|b": "signed", [id]: "signed" },
+    });
   });
 
   it("wraps unreadable arguments so that the model sees what it wrote", () => {
@@ -115,21 +168,41 @@ describe("repairConversation", () => {
         { id: "d", name: "lookup", args: "" },
       ],
     });
-    const [, changed] = repairConversation([human("q"), message, tool("a"), tool("b"), tool("c"), tool("d")]).messages as AIMessage[];
-    expect(changed!.tool_calls?.map(({ args }) => args)).toEqual([{ INVALID_JSON: '{"q": "tru' }, { q: 1 }, { value: [1] }, {}]);
+    const [, changed] = repairConversation([human("q"), message, tool("a"), tool("b"), tool("c"), tool("d")])
+      .messages as AIMessage[];
+    expect(changed!.tool_calls?.map(({ args }) => args)).toEqual([
+      { INVALID_JSON: '{"q": "tru' },
+      { q: 1 },
+      { value: [1] },
+      {},
+    ]);
     expect(changed!.invalid_tool_calls).toEqual([]);
   });
 
   it("keeps LangChain's standard content what it is", () => {
-    const standard = new AIMessage({ contentBlocks: [{ type: "text", text: "t" }], tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }] });
-    const [, changed] = repairConversation([human("q"), standard, tool("a|b")], { profile: "anthropic" }).messages as AIMessage[];
+    const standard = new AIMessage({
+      contentBlocks: [{ type: "text", text: "t" }],
+      tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }],
+    });
+    const [, changed] = repairConversation([human("q"), standard, tool("a|b")], { profile: "anthropic" })
+      .messages as AIMessage[];
     const id = changed!.tool_calls![0]!.id;
-    expect(changed!.contentBlocks).toEqual([{ type: "text", text: "t" }, { type: "tool_call", id, name: "lookup", args: {} }]);
+    expect(changed!.contentBlocks).toEqual([
+      { type: "text", text: "t" },
+      { type: "tool_call", id, name: "lookup", args: {} },
+    ]);
   });
 
   it("looks again at what one rule leaves for another", () => {
-    const contentBlocks = [{ type: "image_url", image_url: { url: "u" } }, { type: "redacted_thinking", data: "x" }];
-    const message = new AIMessage({ content: contentBlocks, tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }], response_metadata: { output_version: "v1" } } as never);
+    const contentBlocks = [
+      { type: "image_url", image_url: { url: "u" } },
+      { type: "redacted_thinking", data: "x" },
+    ];
+    const message = new AIMessage({
+      content: contentBlocks,
+      tool_calls: [{ type: "tool_call", id: "a", name: "lookup", args: {} }],
+      response_metadata: { output_version: "v1" },
+    } as never);
     const options = { profile: "anthropic", missingResults: "drop" } as const;
     const { messages } = repairConversation([human("q"), message, ai("done")], options);
     expect(validateConversation(messages, options)).toEqual([]);
@@ -137,17 +210,19 @@ describe("repairConversation", () => {
   });
 
   it("ends, even for a profile that contradicts itself", () => {
-    const profile: StructureProfile = { name: "odd", rules: { S15: "error", S27: "error" }, blocks: { user: ["image_url"] } };
+    const profile: StructureProfile = {
+      name: "odd",
+      rules: { S15: "error", S27: "error" },
+      blocks: { user: ["image_url"] },
+    };
     expect(repairConversation([human("q")], { profile }).repairs.length).toBeGreaterThan(0);
   });
 
   it("merges what one speaker says without losing pictures or calls", () => {
     const picture = new HumanMessage({ content: [{ type: "image_url", image_url: { url: "u" } }], name: "bob" });
-    expect(sketches([human("q"), picture, ai("a"), ai("b", { calls: ["c"] }), tool("c", "r")], { profile: "bedrock" })).toEqual([
-      "human: q|<image_url>",
-      "ai(c): a\n\nb",
-      "tool(c): r",
-    ]);
+    expect(
+      sketches([human("q"), picture, ai("a"), ai("b", { calls: ["c"] }), tool("c", "r")], { profile: "bedrock" }),
+    ).toEqual(["human: q|<image_url>", "ai(c): a\n\nb", "tool(c): r"]);
   });
 
   it.each<[string, object]>([
@@ -164,7 +239,9 @@ describe("repairConversation", () => {
 
 describe("call ids", () => {
   const idsFor = (profile: BuiltInProfile | StructureProfile, ...ids: string[]) => {
-    const { messages } = repairConversation([human("q"), aiCalls(...ids), ...ids.map((id) => tool(id)), human("q")], { profile });
+    const { messages } = repairConversation([human("q"), aiCalls(...ids), ...ids.map((id) => tool(id)), human("q")], {
+      profile,
+    });
     expect(validateConversation(messages, { profile }).filter(({ severity }) => severity === "error")).toEqual([]);
     return (messages[1] as AIMessage).tool_calls!.map(({ id }) => id);
   };
@@ -195,8 +272,17 @@ describe("call ids", () => {
   });
 
   it("are given to calls without one", () => {
-    const message = new AIMessage({ content: "", tool_calls: [{ name: "lookup", args: {} }, { name: "lookup", args: {} }] });
-    const results = [new ToolMessage({ content: "1", tool_call_id: "", name: "lookup" }), new ToolMessage({ content: "2", tool_call_id: "", name: "lookup" })];
+    const message = new AIMessage({
+      content: "",
+      tool_calls: [
+        { name: "lookup", args: {} },
+        { name: "lookup", args: {} },
+      ],
+    });
+    const results = [
+      new ToolMessage({ content: "1", tool_call_id: "", name: "lookup" }),
+      new ToolMessage({ content: "2", tool_call_id: "", name: "lookup" }),
+    ];
     const { messages } = repairConversation([human("q"), message, ...results], { profile: "openai" });
     const [first, second] = (messages[1] as AIMessage).tool_calls!.map(({ id }) => id);
     expect(messages.slice(2).map(sketch)).toEqual([`tool(${first}): 1`, `tool(${second}): 2`]);
@@ -204,7 +290,11 @@ describe("call ids", () => {
   });
 
   it("that cannot all differ are refused with a sentence, not tried for ever", () => {
-    const profile: StructureProfile = { name: "tiny", rules: { S13: "error" }, callIds: { characters: "a", minLength: 1, maxLength: 1 } };
+    const profile: StructureProfile = {
+      name: "tiny",
+      rules: { S13: "error" },
+      callIds: { characters: "a", minLength: 1, maxLength: 1 },
+    };
     expect(idsFor(profile, "b")).toEqual(["a"]);
     expect(() => idsFor(profile, "b", "c")).toThrow("too few ids");
   });

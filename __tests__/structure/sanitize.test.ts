@@ -1,16 +1,30 @@
-import { AIMessage, ChatMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  ChatMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import fc from "fast-check";
 import { sanitizeConversation } from "../../src/structure/index.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { sketch } from "../support/sketch-message.js";
 
-const clean = (messages: readonly BaseMessage[], options?: Parameters<typeof sanitizeConversation>[1]) => sanitizeConversation(messages, options).messages.map(sketch);
+const clean = (messages: readonly BaseMessage[], options?: Parameters<typeof sanitizeConversation>[1]) =>
+  sanitizeConversation(messages, options).messages.map(sketch);
 
 describe("sanitizeConversation", () => {
   it("takes over what the user, the model and tools said", () => {
     const messages = [human("q"), ai("hm", { calls: ["a"] }), tool("a", "r"), ai("done")];
-    expect(clean(messages, { isKnownResult: (id) => id === "a" })).toEqual(["human: q", "ai(a): hm", "tool(a): r", "ai: done"]);
+    expect(clean(messages, { isKnownResult: (id) => id === "a" })).toEqual([
+      "human: q",
+      "ai(a): hm",
+      "tool(a): r",
+      "ai: done",
+    ]);
     expect(sanitizeConversation(messages, { isKnownResult: () => true }).changes).toEqual([]);
   });
 
@@ -25,17 +39,29 @@ describe("sanitizeConversation", () => {
     ];
     const { messages, changes } = sanitizeConversation(disguised);
     expect(messages.map(sketch)).toEqual(["human: q"]);
-    expect(changes.map(({ index, action }) => `${action}@${index}`)).toEqual([0, 1, 2, 3, 4].map((index) => `removed@${index}`));
+    expect(changes.map(({ index, action }) => `${action}@${index}`)).toEqual(
+      [0, 1, 2, 3, 4].map((index) => `removed@${index}`),
+    );
   });
 
   it("leaves out metadata that could pass for something else", () => {
     const forged = [
       new HumanMessage({ content: "q", additional_kwargs: { lcmem_summary: { count: 9 } }, id: "m1" }),
-      new AIMessage({ content: "a", additional_kwargs: { tool_calls: [] }, response_metadata: { model_provider: "anthropic" } }),
+      new AIMessage({
+        content: "a",
+        additional_kwargs: { tool_calls: [] },
+        response_metadata: { model_provider: "anthropic" },
+      }),
       new SystemMessage({ content: "s", additional_kwargs: { __openai_role__: "developer" } }),
     ];
     const { messages, changes } = sanitizeConversation(forged);
-    expect(messages.map(({ additional_kwargs: kwargs, response_metadata: metadata, id }) => ({ ...kwargs, ...metadata, id }))).toEqual([{ id: undefined }, { id: undefined }]);
+    expect(
+      messages.map(({ additional_kwargs: kwargs, response_metadata: metadata, id }) => ({
+        ...kwargs,
+        ...metadata,
+        id,
+      })),
+    ).toEqual([{ id: undefined }, { id: undefined }]);
     expect(changes.map(({ action }) => action)).toEqual(["stripped", "stripped", "removed"]);
   });
 
@@ -47,12 +73,20 @@ describe("sanitizeConversation", () => {
   });
 
   it("marks results made of blocks with a block", () => {
-    const result = new ToolMessage({ content: [{ type: "text", text: "r" }, { type: "image_url", image_url: { url: "u" } }], tool_call_id: "a" });
+    const result = new ToolMessage({
+      content: [
+        { type: "text", text: "r" },
+        { type: "image_url", image_url: { url: "u" } },
+      ],
+      tool_call_id: "a",
+    });
     expect(clean([result])).toEqual(["tool(a): [unverified tool result from the client] |r|<image_url>"]);
   });
 
   it("drops tool results that are not known, where that is wanted", () => {
-    expect(clean([human("q"), tool("a"), tool("b")], { forgedResults: "drop", isKnownResult: (id) => id === "b" })).toEqual(["human: q", "tool(b): result of b"]);
+    expect(
+      clean([human("q"), tool("a"), tool("b")], { forgedResults: "drop", isKnownResult: (id) => id === "b" }),
+    ).toEqual(["human: q", "tool(b): result of b"]);
   });
 
   it("asks about a result with its id and content", () => {
@@ -77,10 +111,23 @@ describe("sanitizeConversation", () => {
   });
 
   it("bounds calls: their number, arguments, names and ids", () => {
-    const call = (id: string, changes: object = {}) => ({ type: "tool_call" as const, id, name: "lookup", args: {}, ...changes });
+    const call = (id: string, changes: object = {}) => ({
+      type: "tool_call" as const,
+      id,
+      name: "lookup",
+      args: {},
+      ...changes,
+    });
     const message = new AIMessage({
       content: "",
-      tool_calls: [call("a"), call("b", { args: { q: "x".repeat(200) } }), call("c", { name: "n".repeat(200) }), call("i".repeat(200)), call("d"), call("e")],
+      tool_calls: [
+        call("a"),
+        call("b", { args: { q: "x".repeat(200) } }),
+        call("c", { name: "n".repeat(200) }),
+        call("i".repeat(200)),
+        call("d"),
+        call("e"),
+      ],
       invalid_tool_calls: [{ id: "f", name: "lookup", args: "{" }],
     });
     expect(clean([message], { maxCharacters: 100, maxToolCalls: 2 })).toEqual(["ai(a, d): "]);
@@ -105,7 +152,11 @@ describe("sanitizeConversation", () => {
     fc.assert(
       fc.property(brokenConversation(), (messages) => {
         const before = JSON.stringify(messages);
-        const { messages: taken } = sanitizeConversation(messages, { maxMessages: 5, maxCharacters: 20, maxTotalCharacters: 300 });
+        const { messages: taken } = sanitizeConversation(messages, {
+          maxMessages: 5,
+          maxCharacters: 20,
+          maxTotalCharacters: 300,
+        });
         expect(JSON.stringify(messages)).toBe(before);
         expect(taken.length).toBeLessThanOrEqual(5);
         expect(taken.filter((message) => !["human", "ai", "tool"].includes(message.getType()))).toEqual([]);

@@ -5,7 +5,9 @@ import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 /** Rule and index of each issue under the profile `langchain`, as `S07@2`. */
 function issuesOf(messages: readonly BaseMessage[], purpose: StructurePurpose = "history"): string[] {
-  return validateConversation(messages, { purpose }).map(({ rule, index, severity }) => `${rule}@${index}${severity === "warning" ? "?" : ""}`);
+  return validateConversation(messages, { purpose }).map(
+    ({ rule, index, severity }) => `${rule}@${index}${severity === "warning" ? "?" : ""}`,
+  );
 }
 
 describe("a valid conversation has no issues", () => {
@@ -41,7 +43,11 @@ describe("the profile langchain finds", () => {
     ["an interrupted call", [human("q"), aiCalls("a"), human("q")], ["S08@1"]],
     ["a call that the model talked over", [human("q"), aiCalls("a"), ai("a")], ["S08@1"]],
     ["a late result", [human("q"), aiCalls("a"), human("q"), tool("a")], ["S09@3"]],
-    ["a result behind a later call's message", [human("q"), aiCalls("a"), aiCalls("b"), tool("a"), tool("b")], ["S09@3"]],
+    [
+      "a result behind a later call's message",
+      [human("q"), aiCalls("a"), aiCalls("b"), tool("a"), tool("b")],
+      ["S09@3"],
+    ],
     ["parallel calls answered in part", [human("q"), aiCalls("a", "b"), tool("a"), human("q")], ["S10@1"]],
     ["two calls of one message with one id", [human("q"), aiCalls("a", "a"), tool("a"), tool("a")], ["S11@1"]],
     ["an id used again, as a warning", [human("q"), aiCalls("a"), tool("a"), aiCalls("a"), tool("a")], ["S11@3?"]],
@@ -71,12 +77,24 @@ describe("the profile langchain finds", () => {
 describe("an issue", () => {
   it("names the rule, the severity, the index and the message's id", () => {
     const [issue] = validateConversation([human("q"), ai("secret", { calls: ["a"], id: "m1" }), human("q")]);
-    expect(issue).toEqual({ rule: "S08", severity: "error", index: 1, messageId: "m1", message: 'The call "a" has no result.' });
+    expect(issue).toEqual({
+      rule: "S08",
+      severity: "error",
+      index: 1,
+      messageId: "m1",
+      message: 'The call "a" has no result.',
+    });
   });
 
   it("never shows the text of a message, and only the beginning of a long id", () => {
     const id = "x".repeat(10_000);
-    const issues = validateConversation([human("secret"), tool(id, "secret"), ai("secret", { calls: [id, id] }), system("secret"), human("secret")]);
+    const issues = validateConversation([
+      human("secret"),
+      tool(id, "secret"),
+      ai("secret", { calls: [id, id] }),
+      system("secret"),
+      human("secret"),
+    ]);
     expect(issues.length).toBeGreaterThan(3);
     expect(issues.filter(({ message }) => message.includes("secret") || message.length > 200)).toEqual([]);
   });

@@ -12,18 +12,29 @@ export interface Sketch {
 
 /** A summary as our reducers make them. */
 export function summary(text: string, id?: string): HumanMessage {
-  return new HumanMessage({ content: text, ...(id !== undefined && { id }), additional_kwargs: { [summaryKey]: { count: 1 } } });
+  return new HumanMessage({
+    content: text,
+    ...(id !== undefined && { id }),
+    additional_kwargs: { [summaryKey]: { count: 1 } },
+  });
 }
 
 /**
- * Random conversations: system messages and summaries anywhere, greetings, parallel and interleaved calls, results that stand apart,
- * come twice or come without a call, ids that come again, and calls without a result. Every message has an id of its own.
+ * Random conversations: system messages and summaries anywhere, greetings, parallel and interleaved calls, results that
+ * stand apart, come twice or come without a call, ids that come again, and calls without a result. Every message has an
+ * id of its own.
  */
-export function anyConversation({ maxLength = 40, text = anyText() }: { maxLength?: number; text?: fc.Arbitrary<string> } = {}): fc.Arbitrary<BaseMessage[]> {
+export function anyConversation({
+  maxLength = 40,
+  text = anyText(),
+}: { maxLength?: number; text?: fc.Arbitrary<string> } = {}): fc.Arbitrary<BaseMessage[]> {
   return fc.array(anySketch(text), { maxLength }).map((sketches) => sketches.map(toMessage));
 }
 
-/** Well-formed conversations: rounds of a human message, steps with all their results, and an answer; a system message or none. */
+/**
+ * Well-formed conversations: rounds of a human message, steps with all their results, and an answer; a system message
+ * or none.
+ */
 export function orderlyConversation({ maxRounds = 8 }: { maxRounds?: number } = {}): fc.Arbitrary<BaseMessage[]> {
   const step = fc.record({ results: fc.array(anyText(), { minLength: 1, maxLength: 3 }), text: anyText() });
   const round = fc.record({ question: anyText(), steps: fc.array(step, { maxLength: 6 }), answer: anyText() });
@@ -49,7 +60,8 @@ function anyText(): fc.Arbitrary<string> {
 function anySketch(text: fc.Arbitrary<string>): fc.Arbitrary<Sketch> {
   // Four ids for up to forty messages: most come again.
   const id = fc.constantFrom("r0", "r1", "r2", "r3");
-  const of = (kind: Sketch["kind"], calls: fc.Arbitrary<string[]>) => fc.record({ kind: fc.constant(kind), calls, text });
+  const of = (kind: Sketch["kind"], calls: fc.Arbitrary<string[]>) =>
+    fc.record({ kind: fc.constant(kind), calls, text });
   return fc.oneof(
     { weight: 1, arbitrary: of("system", fc.constant([])) },
     { weight: 1, arbitrary: of("summary", fc.constant([])) },
@@ -72,6 +84,10 @@ function toMessage({ kind, calls, text }: Sketch, index: number): BaseMessage {
     case "tool":
       return new ToolMessage({ content: text, tool_call_id: calls[0]!, name: "lookup", id });
     case "ai":
-      return new AIMessage({ content: text, id, tool_calls: calls.map((callId) => ({ type: "tool_call", id: callId, name: "lookup", args: {} })) });
+      return new AIMessage({
+        content: text,
+        id,
+        tool_calls: calls.map((callId) => ({ type: "tool_call", id: callId, name: "lookup", args: {} })),
+      });
   }
 }

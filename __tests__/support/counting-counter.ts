@@ -4,7 +4,10 @@ import type { TokenCounter } from "../../src/tokens/token-counter.js";
 
 let made = 0;
 
-/** A counter with a simple rule (one token for each four characters, four for each message and call) that notes what it was asked. */
+/**
+ * A counter with a simple rule (one token for each four characters, four for each message and call) that notes what it
+ * was asked.
+ */
 export class CountingCounter implements TokenCounter {
   readonly id = `counting-${(made += 1)}`;
   readonly perRequest: number;

@@ -5,8 +5,9 @@ export interface FaultProxy {
   readonly port: number;
   readonly url: string;
   /**
-   * Round trips since the last `resetFlights()`: times that a client sent something after a reply, or as its first word. Commands that are
-   * sent together count once, and so do the commands by which a client introduces itself; count from the first call on.
+   * Round trips since the last `resetFlights()`: times that a client sent something after a reply, or as its first
+   * word. Commands that are sent together count once, and so do the commands by which a client introduces itself; count
+   * from the first call on.
    */
   flights(): number;
   resetFlights(): void;

@@ -15,10 +15,26 @@ import fc from "fast-check";
 const text = fc.oneof(
   { weight: 4, arbitrary: fc.string() },
   { weight: 2, arbitrary: fc.string({ unit: "grapheme" }) },
-  { weight: 1, arbitrary: fc.string({ unit: fc.constantFrom("\ud800", "\udc00", "\u2028", "\0", '"', "\\", "é", "👍") }) },
+  {
+    weight: 1,
+    arbitrary: fc.string({ unit: fc.constantFrom("\ud800", "\udc00", "\u2028", "\0", '"', "\\", "é", "👍") }),
+  },
   { weight: 1, arbitrary: fc.constantFrom("", '"$lcmem"', "__proto__") },
 );
-const specialKeys = ["__proto__", "constructor", "toString", "hasOwnProperty", "$lcmem", "lc", "__lc_escaped__", "10", "9", "", "type", "id"];
+const specialKeys = [
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "$lcmem",
+  "lc",
+  "__lc_escaped__",
+  "10",
+  "9",
+  "",
+  "type",
+  "id",
+];
 const key = fc.oneof({ weight: 3, arbitrary: fc.string() }, { weight: 1, arbitrary: fc.constantFrom(...specialKeys) });
 
 /** Text of every kind: empty, ASCII, whole graphemes, lone surrogates. */
@@ -49,7 +65,13 @@ export function anyValue(): fc.Arbitrary<unknown> {
     fc.array(anyText(), { maxLength: 3 }).map((elements) => new Set(elements)),
     fc.constant([undefined]),
   );
-  return nested(fc.oneof({ weight: 3, arbitrary: anyText() }, { weight: 1, arbitrary: fc.boolean() }, { weight: 3, arbitrary: beyondJson }));
+  return nested(
+    fc.oneof(
+      { weight: 3, arbitrary: anyText() },
+      { weight: 1, arbitrary: fc.boolean() },
+      { weight: 3, arbitrary: beyondJson },
+    ),
+  );
 }
 
 /** Message content: text, or content blocks. */
@@ -60,32 +82,54 @@ export function anyContent(): fc.Arbitrary<string | object[]> {
     anyText().map((reasoning) => ({ type: "reasoning", reasoning })),
     properties(anyJson()),
   );
-  return fc.oneof({ weight: 3, arbitrary: anyText() }, { weight: 2, arbitrary: fc.array<object>(block, { maxLength: 4 }) });
+  return fc.oneof(
+    { weight: 3, arbitrary: anyText() },
+    { weight: 2, arbitrary: fc.array<object>(block, { maxLength: 4 }) },
+  );
 }
 
 /** Messages of the user; some with a name, an id or metadata, as in all that follow. */
 export function anyHuman(): fc.Arbitrary<HumanMessage> {
-  return fc.record({ content: anyContent(), ...shared() }, optional("content")).map((fields) => new HumanMessage(fields as never));
+  return fc
+    .record({ content: anyContent(), ...shared() }, optional("content"))
+    .map((fields) => new HumanMessage(fields as never));
 }
 
 /** System messages, some of them developer messages. */
 export function anySystem(): fc.Arbitrary<SystemMessage> {
   const developer = fc.constant({ __openai_role__: "developer" });
   const fields = { ...shared(), additional_kwargs: fc.oneof(developer, properties(anyValue())) };
-  return fc.record({ content: anyContent(), ...fields }, optional("content")).map((given) => new SystemMessage(given as never));
+  return fc
+    .record({ content: anyContent(), ...fields }, optional("content"))
+    .map((given) => new SystemMessage(given as never));
 }
 
 /** AI messages with and without calls, unreadable calls, usage, and content made from v1 blocks. */
 export function anyAI(): fc.Arbitrary<AIMessage> {
-  const fields = { ...shared(), tool_calls: fc.array(toolCall(), { maxLength: 3 }), invalid_tool_calls: fc.array(invalidToolCall(), { maxLength: 2 }), usage_metadata: usage() };
+  const fields = {
+    ...shared(),
+    tool_calls: fc.array(toolCall(), { maxLength: 3 }),
+    invalid_tool_calls: fc.array(invalidToolCall(), { maxLength: 2 }),
+    usage_metadata: usage(),
+  };
   const fromContent = fc.record({ content: anyContent(), ...fields }, optional("content"));
-  const fromBlocks = fc.record({ contentBlocks: fc.array(anyText().map((text) => ({ type: "text", text }))), ...fields }, optional("contentBlocks"));
-  return fc.oneof({ weight: 4, arbitrary: fromContent }, { weight: 1, arbitrary: fromBlocks }).map((given) => new AIMessage(given as never));
+  const fromBlocks = fc.record(
+    { contentBlocks: fc.array(anyText().map((text) => ({ type: "text", text }))), ...fields },
+    optional("contentBlocks"),
+  );
+  return fc
+    .oneof({ weight: 4, arbitrary: fromContent }, { weight: 1, arbitrary: fromBlocks })
+    .map((given) => new AIMessage(given as never));
 }
 
 /** Tool results with and without artifact, status and metadata. */
 export function anyTool(): fc.Arbitrary<ToolMessage> {
-  const fields = { ...shared(), artifact: anyValue(), status: fc.constantFrom("success", "error"), metadata: properties(anyJson()) };
+  const fields = {
+    ...shared(),
+    artifact: anyValue(),
+    status: fc.constantFrom("success", "error"),
+    metadata: properties(anyJson()),
+  };
   return fc
     .record({ content: anyContent(), tool_call_id: anyText(), ...fields }, optional("content", "tool_call_id"))
     .map((given) => new ToolMessage(given as never));
@@ -93,32 +137,71 @@ export function anyTool(): fc.Arbitrary<ToolMessage> {
 
 /** Messages of a role of their own. */
 export function anyGeneric(): fc.Arbitrary<ChatMessage> {
-  return fc.record({ content: anyContent(), role: anyText(), ...shared() }, optional("content", "role")).map((fields) => new ChatMessage(fields as never));
+  return fc
+    .record({ content: anyContent(), role: anyText(), ...shared() }, optional("content", "role"))
+    .map((fields) => new ChatMessage(fields as never));
 }
 
 /** Results of function calls of the former kind. */
 export function anyFunction(): fc.Arbitrary<FunctionMessage> {
-  return fc.record({ content: anyContent(), ...shared(), name: anyText() }, optional("content", "name")).map((fields) => new FunctionMessage(fields as never));
+  return fc
+    .record({ content: anyContent(), ...shared(), name: anyText() }, optional("content", "name"))
+    .map((fields) => new FunctionMessage(fields as never));
 }
 
 /** Pieces of a stream, as a careless caller may hand them in. */
 export function anyChunk(): fc.Arbitrary<BaseMessage> {
-  const callChunk = fc.record({ name: fc.string(), args: fc.constantFrom("{}", '{"a":1}', '{"a":'), id: fc.string({ minLength: 1 }), index: fc.nat(3) });
+  const callChunk = fc.record({
+    name: fc.string(),
+    args: fc.constantFrom("{}", '{"a":1}', '{"a":'),
+    id: fc.string({ minLength: 1 }),
+    index: fc.nat(3),
+  });
   const ai = fc
-    .record({ content: anyContent(), ...shared(), tool_call_chunks: fc.array(callChunk, { maxLength: 2 }), usage_metadata: usage() }, optional("content"))
+    .record(
+      {
+        content: anyContent(),
+        ...shared(),
+        tool_call_chunks: fc.array(callChunk, { maxLength: 2 }),
+        usage_metadata: usage(),
+      },
+      optional("content"),
+    )
     .map((fields) => new AIMessageChunk(fields as never));
-  return fc.oneof(ai, fc.record({ content: anyContent(), ...shared() }, optional("content")).map((fields) => new HumanMessageChunk(fields as never)));
+  return fc.oneof(
+    ai,
+    fc
+      .record({ content: anyContent(), ...shared() }, optional("content"))
+      .map((fields) => new HumanMessageChunk(fields as never)),
+  );
 }
 
 /** Messages of every type that is stored; some got their id, name or metadata only after they were made. */
 export function anyMessage(): fc.Arbitrary<BaseMessage> {
-  const made = fc.oneof<fc.Arbitrary<BaseMessage>[]>(anyHuman(), anySystem(), anyAI(), anyTool(), anyGeneric(), anyFunction());
-  const later = fc.record({ id: anyText(), name: anyText(), response_metadata: properties(anyJson()) }, { requiredKeys: [] });
-  return fc.tuple(made, fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: later })).map(([message, change]) => Object.assign(message, change));
+  const made = fc.oneof<fc.Arbitrary<BaseMessage>[]>(
+    anyHuman(),
+    anySystem(),
+    anyAI(),
+    anyTool(),
+    anyGeneric(),
+    anyFunction(),
+  );
+  const later = fc.record(
+    { id: anyText(), name: anyText(), response_metadata: properties(anyJson()) },
+    { requiredKeys: [] },
+  );
+  return fc
+    .tuple(made, fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: later }))
+    .map(([message, change]) => Object.assign(message, change));
 }
 
 function shared(): Record<string, fc.Arbitrary<unknown>> {
-  return { id: fc.oneof(fc.uuid(), anyText()), name: anyText(), additional_kwargs: properties(anyValue()), response_metadata: properties(anyJson()) };
+  return {
+    id: fc.oneof(fc.uuid(), anyText()),
+    name: anyText(),
+    additional_kwargs: properties(anyValue()),
+    response_metadata: properties(anyJson()),
+  };
 }
 
 /** All fields but these may be missing. */
@@ -128,13 +211,21 @@ function optional(...required: string[]): { requiredKeys: never; noNullPrototype
 
 function toolCall(): fc.Arbitrary<unknown> {
   return fc.record(
-    { name: anyText(), args: properties(anyJson()), id: fc.oneof(fc.uuid(), anyText()), type: fc.constant("tool_call") },
+    {
+      name: anyText(),
+      args: properties(anyJson()),
+      id: fc.oneof(fc.uuid(), anyText()),
+      type: fc.constant("tool_call"),
+    },
     optional("name", "args", "id"),
   );
 }
 
 function invalidToolCall(): fc.Arbitrary<unknown> {
-  return fc.record({ name: anyText(), args: anyText(), id: anyText(), error: anyText(), type: fc.constant("invalid_tool_call") }, optional());
+  return fc.record(
+    { name: anyText(), args: anyText(), id: anyText(), error: anyText(), type: fc.constant("invalid_tool_call") },
+    optional(),
+  );
 }
 
 function usage(): fc.Arbitrary<unknown> {
@@ -153,7 +244,12 @@ function properties(value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, u
 
 function nested(leaf: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.letrec((tie) => ({
-    value: fc.oneof({ maxDepth: 3, withCrossShrink: true }, { weight: 2, arbitrary: leaf }, { weight: 1, arbitrary: tie("array") }, { weight: 1, arbitrary: tie("object") }),
+    value: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      { weight: 2, arbitrary: leaf },
+      { weight: 1, arbitrary: tie("array") },
+      { weight: 1, arbitrary: tie("object") },
+    ),
     array: fc.array(tie("value"), { maxLength: 3 }),
     object: properties(tie("value")),
   })).value;

@@ -6,8 +6,16 @@ export function human(text: string, id?: string): HumanMessage {
 }
 
 /** What the model said, calling the tool `lookup` once for each of `calls` (their ids). */
-export function ai(text: string, { calls = [], id }: { readonly calls?: readonly string[]; readonly id?: string } = {}): AIMessage {
-  const toolCalls = calls.map((callId) => ({ type: "tool_call" as const, id: callId, name: "lookup", args: { query: callId } }));
+export function ai(
+  text: string,
+  { calls = [], id }: { readonly calls?: readonly string[]; readonly id?: string } = {},
+): AIMessage {
+  const toolCalls = calls.map((callId) => ({
+    type: "tool_call" as const,
+    id: callId,
+    name: "lookup",
+    args: { query: callId },
+  }));
   return new AIMessage({ content: text, tool_calls: toolCalls, ...(id === undefined ? {} : { id }) });
 }
 

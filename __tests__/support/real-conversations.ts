@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { type BaseMessage, coerceMessageLikeToMessage } from "@langchain/core/messages";
 import { ai, aiCalls, human, system, tool } from "./messages.js";
 
-/** The second file is not part of the repository: sixty conversations of a customer-service agent, where they are at hand. */
+/**
+ * The second file is not part of the repository: sixty conversations of a customer-service agent, where they are at
+ * hand.
+ */
 const files = ["examples/data/recorded-conversations.jsonl", "../shared/data/airline-trajectories.jsonl"]
   .map((path) => join(__dirname, "../..", path))
   .filter((path) => existsSync(path));

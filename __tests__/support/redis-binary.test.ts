@@ -18,7 +18,9 @@ describe("the redis-server that the tests use", () => {
 
   it("is the one that REDIS_SERVER_BIN names, before any other", () => {
     const onPath = program(join(folder, "bin"), "redis-server");
-    expect(find({ REDIS_SERVER_BIN: "/opt/redis/redis-server", PATH: join(onPath, "..") })).toBe("/opt/redis/redis-server");
+    expect(find({ REDIS_SERVER_BIN: "/opt/redis/redis-server", PATH: join(onPath, "..") })).toBe(
+      "/opt/redis/redis-server",
+    );
     expect(find({ REDIS_SERVER_BIN: "", PATH: join(onPath, "..") })).toBe(onPath);
   });
 
@@ -46,7 +48,9 @@ describe("the redis-server that the tests use", () => {
   });
 
   it("is not linked to a program that is no server", () => {
-    expect(() => linkServerProgram(program(folder, "redis-check-rdb", "redis-check-rdb 7.0.15"), link)).toThrow("is no server");
+    expect(() => linkServerProgram(program(folder, "redis-check-rdb", "redis-check-rdb 7.0.15"), link)).toThrow(
+      "is no server",
+    );
     expect(find({ PATH: folder })).toBeUndefined();
   });
 });

@@ -12,11 +12,18 @@ interface RedisPlaces {
 /** In the folder that npm scripts run in; this file is loaded as CommonJS by the tests and as ESM by the demo. */
 const defaultLink = resolve(".cache/redis-server");
 
-/** Debian's redis-tools holds the one program that is server and checker, by the name that it is called by; redis-server adds a link and a service. */
+/**
+ * Debian's redis-tools holds the one program that is server and checker, by the name that it is called by; redis-server
+ * adds a link and a service.
+ */
 const serverProgram = "/usr/bin/redis-check-rdb";
 
-/** The path of a redis-server: REDIS_SERVER_BIN, or one on the PATH, or the one that an earlier run installed; undefined where there is none. */
-export function findRedisServer({ environment = process.env, link = defaultLink }: RedisPlaces = {}): string | undefined {
+/**
+ * The path of a redis-server: REDIS_SERVER_BIN, or one on the PATH, or the one that an earlier run installed; undefined
+ * where there is none.
+ */
+export function findRedisServer({ environment = process.env, link = defaultLink }: RedisPlaces = {}):
+  string | undefined {
   const named = environment["REDIS_SERVER_BIN"];
   if (named !== undefined && named !== "") {
     return named;
@@ -31,7 +38,8 @@ export function requireRedisServer(): string {
   if (found !== undefined) {
     return found;
   }
-  const sentence = "The tests need a redis-server: install one (for example `apt-get install redis-server`) or set REDIS_SERVER_BIN to its path.";
+  const sentence =
+    "The tests need a redis-server: install one (for example `apt-get install redis-server`) or set REDIS_SERVER_BIN to its path.";
   if (!existsSync("/etc/debian_version") || process.getuid?.() !== 0) {
     throw new Error(sentence);
   }
@@ -65,7 +73,10 @@ function installRedisServer(): string {
 
 function runAptGet(args: readonly string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  execFileSync("apt-get", ["-qq", "-o", "DPkg::Lock::Timeout=120", ...args], { stdio: ["ignore", "ignore", "pipe"], env });
+  execFileSync("apt-get", ["-qq", "-o", "DPkg::Lock::Timeout=120", ...args], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env,
+  });
 }
 
 function lastLine(error: unknown): string {

@@ -26,7 +26,11 @@ export async function startCluster(count: number): Promise<PrivateCluster> {
     await stop();
     throw error;
   }
-  return { nodes: servers.map(({ port }) => ({ host: "127.0.0.1", port })), locate: (key) => locate(servers, key), stop };
+  return {
+    nodes: servers.map(({ port }) => ({ host: "127.0.0.1", port })),
+    locate: (key) => locate(servers, key),
+    stop,
+  };
 }
 
 /** Runs commands on a node itself, without redirections. */

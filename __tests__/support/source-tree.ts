@@ -35,7 +35,11 @@ export function importsOf({ path, text }: SourceFile): SourceImport[] {
     if (found !== undefined) {
       const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
       const { specifier } = found;
-      imports.push({ ...found, specifier: specifier && ts.isStringLiteralLike(specifier) ? specifier.text : undefined, line });
+      imports.push({
+        ...found,
+        specifier: specifier && ts.isStringLiteralLike(specifier) ? specifier.text : undefined,
+        line,
+      });
     }
     ts.forEachChild(node, visit);
   };
@@ -43,7 +47,9 @@ export function importsOf({ path, text }: SourceFile): SourceImport[] {
   return imports;
 }
 
-/** Line counts of the template strings of a file that are not part of another one, blank first and last lines left out. */
+/**
+ * Line counts of the template strings of a file that are not part of another one, blank first and last lines left out.
+ */
 export function templateLengths(file: SourceFile): number[] {
   const source = parse(file);
   const lengths: number[] = [];
@@ -71,7 +77,11 @@ interface FoundImport {
 function importAt(node: ts.Node): FoundImport | undefined {
   if (ts.isImportDeclaration(node)) {
     // `import { type A }` counts as a value: under verbatimModuleSyntax the import itself stays.
-    return { specifier: node.moduleSpecifier, value: node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword, lazy: false };
+    return {
+      specifier: node.moduleSpecifier,
+      value: node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword,
+      lazy: false,
+    };
   }
   if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
     return { specifier: node.moduleSpecifier, value: !node.isTypeOnly, lazy: false };

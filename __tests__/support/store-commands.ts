@@ -1,12 +1,23 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import type { AppendRequest, NewRecord, SessionStore, SessionView, SideChanges } from "../../src/store/session-store.js";
+import type {
+  AppendRequest,
+  NewRecord,
+  SessionStore,
+  SessionView,
+  SideChanges,
+} from "../../src/store/session-store.js";
 
-/** A store under random commands: what it was called, and the views that were read from it, as the other store's were. */
+/**
+ * A store under random commands: what it was called, and the views that were read from it, as the other store's were.
+ */
 export interface StoreUnderTest {
   readonly store: SessionStore;
   readonly views: SessionView[];
-  /** Names of random tokens in the order in which they were first seen: stores that do the same give them the same names. */
+  /**
+   * Names of random tokens in the order in which they were first seen: stores that do the same give them the same
+   * names.
+   */
   readonly tokens: Map<string, string>;
 }
 
@@ -72,7 +83,11 @@ const append = fc
     return async (under) => {
       const epoch = expectNone ? "" : expectedEpoch === undefined ? undefined : viewAt(under, expectedEpoch)?.epoch;
       const next = expectedNext === undefined ? undefined : (viewAt(under, 0)?.next ?? 0) + expectedNext;
-      const request: AppendRequest = { ...rest, expectedNext: next, ...(epoch !== undefined && { expectedEpoch: epoch }) };
+      const request: AppendRequest = {
+        ...rest,
+        expectedNext: next,
+        ...(epoch !== undefined && { expectedEpoch: epoch }),
+      };
       const result = await under.store.append(session, request);
       if (result.view !== undefined) {
         under.views.push(result.view);
@@ -119,7 +134,12 @@ const commit = fc
   });
 
 const rewind = fc
-  .record({ view: age, start: fc.double({ min: 0.3, max: 1, noNaN: true }), outside, forget: fc.oneof(fc.constant(ids), fc.subarray(ids)) })
+  .record({
+    view: age,
+    start: fc.double({ min: 0.3, max: 1, noNaN: true }),
+    outside,
+    forget: fc.oneof(fc.constant(ids), fc.subarray(ids)),
+  })
   .map(({ view: viewAge, forget, ...place }): StoreCommand => {
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
@@ -128,14 +148,38 @@ const rewind = fc
   });
 
 const writeSide = fc
-  .record({ changes: side, expected: optional(fc.dictionary(name, optional(fc.constantFrom("", "x")), { maxKeys: 2 })), ttlMs: optional(fc.constant(700_000)) })
-  .map(({ changes, expected, ttlMs }): StoreCommand => ({ store }) => store.writeSide(session, { ...changes, expected, ttlMs }));
+  .record({
+    changes: side,
+    expected: optional(fc.dictionary(name, optional(fc.constantFrom("", "x")), { maxKeys: 2 })),
+    ttlMs: optional(fc.constant(700_000)),
+  })
+  .map(
+    ({ changes, expected, ttlMs }): StoreCommand =>
+      ({ store }) =>
+        store.writeSide(session, { ...changes, expected, ttlMs }),
+  );
 
 const others: fc.Arbitrary<StoreCommand> = fc.oneof(
-  fc.integer({ min: 1, max: 4 }).map((count): StoreCommand => ({ store }) => store.readRounds(session, count)),
-  fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map((page): StoreCommand => ({ store }) => store.readLog(session, page)),
-  fc.constantFrom("", "t:", "u:1").map((prefix): StoreCommand => ({ store }) => store.readSide(session, prefix)),
-  fc.nat(9).map((unreadable): StoreCommand => ({ store }) => store.rebuild(session, (record, position) => (position === unreadable ? undefined : identify(record)))),
+  fc.integer({ min: 1, max: 4 }).map(
+    (count): StoreCommand =>
+      ({ store }) =>
+        store.readRounds(session, count),
+  ),
+  fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map(
+    (page): StoreCommand =>
+      ({ store }) =>
+        store.readLog(session, page),
+  ),
+  fc.constantFrom("", "t:", "u:1").map(
+    (prefix): StoreCommand =>
+      ({ store }) =>
+        store.readSide(session, prefix),
+  ),
+  fc.nat(9).map(
+    (unreadable): StoreCommand =>
+      ({ store }) =>
+        store.rebuild(session, (record, position) => (position === unreadable ? undefined : identify(record))),
+  ),
 );
 
 const clear: fc.Arbitrary<StoreCommand> = fc.constant(({ store }) => store.clear(session));
@@ -166,12 +210,19 @@ export async function everything(under: StoreUnderTest): Promise<unknown> {
   const { store } = under;
   const view = await store.readView(session);
   under.views.push(view);
-  const rest = { log: await store.readLog(session), rounds: await store.readRounds(session, 2), side: await store.readSide(session, "") };
+  const rest = {
+    log: await store.readLog(session),
+    rounds: await store.readRounds(session, 2),
+    side: await store.readSide(session, ""),
+  };
   return named({ view, ...rest }, under);
 }
 
 // Nearly always inside the log, so that most commands are accepted.
-function placeIn({ base, next }: { base: number; next: number }, { start, outside: beyond }: { start: number; outside: number }): number {
+function placeIn(
+  { base, next }: { base: number; next: number },
+  { start, outside: beyond }: { start: number; outside: number },
+): number {
   const place = beyond === 1 ? next + 1 : beyond === -1 ? base - 1 : base + Math.round(start * (next - base));
   return Math.max(0, place);
 }

@@ -1,4 +1,7 @@
-/** A process of an application, for tests: on a line on its input it writes a turn to the session, and ends when its reductions are done. */
+/**
+ * A process of an application, for tests: on a line on its input it writes a turn to the session, and ends when its
+ * reductions are done.
+ */
 import { once } from "node:events";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
@@ -12,7 +15,10 @@ const history = memory.history("shared");
 await history.getMessages();
 process.stdout.write("ready\n");
 await once(process.stdin, "data");
-const turn = [new HumanMessage({ content: `question of ${name}`, id: `q-${name}` }), new AIMessage({ content: `answer of ${name}`, id: `a-${name}` })];
+const turn = [
+  new HumanMessage({ content: `question of ${name}`, id: `q-${name}` }),
+  new AIMessage({ content: `answer of ${name}`, id: `a-${name}` }),
+];
 await history.addMessages(turn);
 await memory.close();
 process.stdout.write("done\n");

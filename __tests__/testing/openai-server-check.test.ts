@@ -1,7 +1,11 @@
 import { checkChatCompletionRequest } from "../../src/testing/openai-server.js";
 
 const user = { role: "user", content: "q" };
-const call = (id: unknown, changes: object = {}) => ({ id, type: "function", function: { name: "lookup", arguments: "{}", ...changes } });
+const call = (id: unknown, changes: object = {}) => ({
+  id,
+  type: "function",
+  function: { name: "lookup", arguments: "{}", ...changes },
+});
 const calling = (...ids: string[]) => ({ role: "assistant", content: null, tool_calls: ids.map((id) => call(id)) });
 const result = (id: unknown) => ({ role: "tool", tool_call_id: id, content: "r" });
 const check = (messages: unknown, rest: object = {}) => checkChatCompletionRequest({ model: "m", messages, ...rest });
@@ -9,14 +13,40 @@ const check = (messages: unknown, rest: object = {}) => checkChatCompletionReque
 describe("checkChatCompletionRequest accepts", () => {
   it.each<[string, object[]]>([
     ["a question", [user]],
-    ["system messages anywhere, and none of the user", [{ role: "system", content: "s" }, { role: "developer", content: "d" }]],
+    [
+      "system messages anywhere, and none of the user",
+      [
+        { role: "system", content: "s" },
+        { role: "developer", content: "d" },
+      ],
+    ],
     ["two questions in a row and an answer at the end", [user, user, { role: "assistant", content: "a" }]],
     ["parallel calls with results in any order", [user, calling("a", "b"), result("b"), result("a"), user]],
     ["an id that a later message uses again", [user, calling("a"), result("a"), calling("a"), result("a")]],
-    ["text and pictures", [{ role: "user", content: [{ type: "text", text: "t" }, { type: "image_url", image_url: { url: "https://example.com" } }] }]],
-    ["empty texts", [{ role: "user", content: "" }, { role: "assistant", content: "" }]],
+    [
+      "text and pictures",
+      [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "t" },
+            { type: "image_url", image_url: { url: "https://example.com" } },
+          ],
+        },
+      ],
+    ],
+    [
+      "empty texts",
+      [
+        { role: "user", content: "" },
+        { role: "assistant", content: "" },
+      ],
+    ],
     ["names", [{ ...user, name: "bob_1" }]],
-    ["arguments that are no JSON, as long as they are a text", [user, { ...calling(), tool_calls: [call("a", { arguments: "{" })] }, result("a")]],
+    [
+      "arguments that are no JSON, as long as they are a text",
+      [user, { ...calling(), tool_calls: [call("a", { arguments: "{" })] }, result("a")],
+    ],
     ["a refusal without content", [user, { role: "assistant", refusal: "no" }]],
   ])("%s", (_, messages) => {
     expect(check(messages)).toBeUndefined();
@@ -25,40 +55,175 @@ describe("checkChatCompletionRequest accepts", () => {
 
 describe("checkChatCompletionRequest refuses", () => {
   it.each<[string, unknown, object]>([
-    ["no messages", [], { message: expect.stringContaining("Invalid 'messages': empty array."), param: "messages", code: "empty_array" }],
-    ["messages that are no list", "hi", { message: "Invalid type for 'messages': expected an array of objects, but got a string instead." }],
-    ["an unknown role", [{ role: "human", content: "q" }], { message: expect.stringContaining("Invalid value: 'human'. Supported values are: 'system',") }],
+    [
+      "no messages",
+      [],
+      { message: expect.stringContaining("Invalid 'messages': empty array."), param: "messages", code: "empty_array" },
+    ],
+    [
+      "messages that are no list",
+      "hi",
+      { message: "Invalid type for 'messages': expected an array of objects, but got a string instead." },
+    ],
+    [
+      "an unknown role",
+      [{ role: "human", content: "q" }],
+      { message: expect.stringContaining("Invalid value: 'human'. Supported values are: 'system',") },
+    ],
     ["a missing role", [{ content: "q" }], { message: "Missing required parameter: 'messages[0].role'." }],
-    ["null content", [{ role: "user", content: null }], { message: "Invalid value for 'content': expected a string, got null.", param: "messages.[0].content" }],
-    ["an answer of nothing", [user, { role: "assistant" }], { message: "Invalid value for 'content': expected a string, got null.", param: "messages.[1].content" }],
-    ["an empty list as content", [{ role: "user", content: [] }], { message: expect.stringContaining("Invalid 'messages[0].content': empty array.") }],
-    ["content of another type", [{ role: "user", content: 1 }], { message: expect.stringContaining("expected one of a string or array of objects, but got an integer") }],
-    ["a foreign content part", [user, { role: "assistant", content: [{ type: "tool_use" }] }], { message: "Invalid value: 'tool_use'. Supported values are: 'text' and 'refusal'." }],
-    ["a picture from a tool", [user, calling("a"), { ...result("a"), content: [{ type: "image_url", image_url: { url: "u" } }] }], { param: "messages[2].content[0].type" }],
-    ["a part without text", [{ role: "user", content: [{ type: "text" }] }], { message: "Missing required parameter: 'messages[0].content[0].text'." }],
-    ["a part whose text is null", [{ role: "user", content: [{ type: "text", text: null }] }], { code: "invalid_type" }],
-    ["a part without a type", [{ role: "user", content: [{}] }], { message: "Missing required parameter: 'messages[0].content[0].type'." }],
-    ["a picture without address", [{ role: "user", content: [{ type: "image_url", image_url: {} }] }], { param: "messages[0].content[0].image_url.url" }],
-    ["an odd name", [{ ...user, name: "Zoë Q." }], { message: expect.stringContaining("the pattern '^[a-zA-Z0-9_-]+$'"), param: "messages[0].name", code: "invalid_value" }],
+    [
+      "null content",
+      [{ role: "user", content: null }],
+      { message: "Invalid value for 'content': expected a string, got null.", param: "messages.[0].content" },
+    ],
+    [
+      "an answer of nothing",
+      [user, { role: "assistant" }],
+      { message: "Invalid value for 'content': expected a string, got null.", param: "messages.[1].content" },
+    ],
+    [
+      "an empty list as content",
+      [{ role: "user", content: [] }],
+      { message: expect.stringContaining("Invalid 'messages[0].content': empty array.") },
+    ],
+    [
+      "content of another type",
+      [{ role: "user", content: 1 }],
+      { message: expect.stringContaining("expected one of a string or array of objects, but got an integer") },
+    ],
+    [
+      "a foreign content part",
+      [user, { role: "assistant", content: [{ type: "tool_use" }] }],
+      { message: "Invalid value: 'tool_use'. Supported values are: 'text' and 'refusal'." },
+    ],
+    [
+      "a picture from a tool",
+      [user, calling("a"), { ...result("a"), content: [{ type: "image_url", image_url: { url: "u" } }] }],
+      { param: "messages[2].content[0].type" },
+    ],
+    [
+      "a part without text",
+      [{ role: "user", content: [{ type: "text" }] }],
+      { message: "Missing required parameter: 'messages[0].content[0].text'." },
+    ],
+    [
+      "a part whose text is null",
+      [{ role: "user", content: [{ type: "text", text: null }] }],
+      { code: "invalid_type" },
+    ],
+    [
+      "a part without a type",
+      [{ role: "user", content: [{}] }],
+      { message: "Missing required parameter: 'messages[0].content[0].type'." },
+    ],
+    [
+      "a picture without address",
+      [{ role: "user", content: [{ type: "image_url", image_url: {} }] }],
+      { param: "messages[0].content[0].image_url.url" },
+    ],
+    [
+      "an odd name",
+      [{ ...user, name: "Zoë Q." }],
+      {
+        message: expect.stringContaining("the pattern '^[a-zA-Z0-9_-]+$'"),
+        param: "messages[0].name",
+        code: "invalid_value",
+      },
+    ],
     ["an empty name", [{ ...user, name: "" }], { code: "empty_string" }],
     ["a long name", [{ ...user, name: "n".repeat(65) }], { code: "string_above_max_length" }],
-    ["an empty list of calls", [user, { role: "assistant", content: "a", tool_calls: [] }], { message: expect.stringContaining("Invalid 'messages[1].tool_calls': empty array.") }],
-    ["calls that are no list", [user, { role: "assistant", content: "a", tool_calls: {} }], { code: "invalid_type", param: "messages[1].tool_calls" }],
-    ["a call id of 41 characters", [user, calling("x".repeat(41))], { message: expect.stringContaining("Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40"), code: "string_above_max_length" }],
-    ["a call without id", [user, { role: "assistant", tool_calls: [call(undefined)] }], { message: "Missing required parameter: 'messages[1].tool_calls[0].id'." }],
-    ["a call of another kind", [user, { role: "assistant", tool_calls: [{ ...call("a"), type: "tool_call" }] }], { param: "messages[1].tool_calls[0].type" }],
-    ["a function without name", [user, { role: "assistant", tool_calls: [call("a", { name: "" })] }], { message: expect.stringContaining("Invalid 'messages[1].tool_calls[0].function.name': empty string.") }],
-    ["an odd function name", [user, { role: "assistant", tool_calls: [call("a", { name: "look up" })] }], { code: "invalid_value" }],
-    ["arguments that are an object", [user, { role: "assistant", tool_calls: [call("a", { arguments: {} })] }], { message: "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an object instead." }],
-    ["a result without a call", [user, result("a")], { message: expect.stringContaining("must be a response to a preceeding message with 'tool_calls'"), param: "messages.[1].role" }],
-    ["a result behind an answer", [user, calling("a"), result("a"), { role: "assistant", content: "a" }, result("a")], { param: "messages.[4].role" }],
-    ["a result of another call", [user, calling("a"), result("a"), result("b")], { param: "messages.[3].tool_call_id" }],
-    ["a result without id", [user, calling("a"), result(undefined)], { message: "Missing required parameter: 'messages[2].tool_call_id'." }],
-    ["calls without results", [user, calling("a", "b"), user], { message: expect.stringContaining("did not have response messages: a, b"), param: "messages.[2].role" }],
-    ["calls with results in part", [user, calling("a", "b"), result("b"), user], { message: expect.stringContaining("did not have response messages: a") }],
+    [
+      "an empty list of calls",
+      [user, { role: "assistant", content: "a", tool_calls: [] }],
+      { message: expect.stringContaining("Invalid 'messages[1].tool_calls': empty array.") },
+    ],
+    [
+      "calls that are no list",
+      [user, { role: "assistant", content: "a", tool_calls: {} }],
+      { code: "invalid_type", param: "messages[1].tool_calls" },
+    ],
+    [
+      "a call id of 41 characters",
+      [user, calling("x".repeat(41))],
+      {
+        message: expect.stringContaining(
+          "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40",
+        ),
+        code: "string_above_max_length",
+      },
+    ],
+    [
+      "a call without id",
+      [user, { role: "assistant", tool_calls: [call(undefined)] }],
+      { message: "Missing required parameter: 'messages[1].tool_calls[0].id'." },
+    ],
+    [
+      "a call of another kind",
+      [user, { role: "assistant", tool_calls: [{ ...call("a"), type: "tool_call" }] }],
+      { param: "messages[1].tool_calls[0].type" },
+    ],
+    [
+      "a function without name",
+      [user, { role: "assistant", tool_calls: [call("a", { name: "" })] }],
+      { message: expect.stringContaining("Invalid 'messages[1].tool_calls[0].function.name': empty string.") },
+    ],
+    [
+      "an odd function name",
+      [user, { role: "assistant", tool_calls: [call("a", { name: "look up" })] }],
+      { code: "invalid_value" },
+    ],
+    [
+      "arguments that are an object",
+      [user, { role: "assistant", tool_calls: [call("a", { arguments: {} })] }],
+      {
+        message:
+          "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an object instead.",
+      },
+    ],
+    [
+      "a result without a call",
+      [user, result("a")],
+      {
+        message: expect.stringContaining("must be a response to a preceeding message with 'tool_calls'"),
+        param: "messages.[1].role",
+      },
+    ],
+    [
+      "a result behind an answer",
+      [user, calling("a"), result("a"), { role: "assistant", content: "a" }, result("a")],
+      { param: "messages.[4].role" },
+    ],
+    [
+      "a result of another call",
+      [user, calling("a"), result("a"), result("b")],
+      { param: "messages.[3].tool_call_id" },
+    ],
+    [
+      "a result without id",
+      [user, calling("a"), result(undefined)],
+      { message: "Missing required parameter: 'messages[2].tool_call_id'." },
+    ],
+    [
+      "calls without results",
+      [user, calling("a", "b"), user],
+      { message: expect.stringContaining("did not have response messages: a, b"), param: "messages.[2].role" },
+    ],
+    [
+      "calls with results in part",
+      [user, calling("a", "b"), result("b"), user],
+      { message: expect.stringContaining("did not have response messages: a") },
+    ],
     ["a late result", [user, calling("a"), user, result("a")], { param: "messages.[2].role" }],
-    ["an open call at the end", [user, calling("a")], { message: expect.stringContaining("did not have response messages: a"), param: "messages" }],
-    ["two calls with one id", [user, calling("a", "a"), result("a")], { message: "Duplicate value for 'tool_call_id' of a in message[1]" }],
+    [
+      "an open call at the end",
+      [user, calling("a")],
+      { message: expect.stringContaining("did not have response messages: a"), param: "messages" },
+    ],
+    [
+      "two calls with one id",
+      [user, calling("a", "a"), result("a")],
+      { message: "Duplicate value for 'tool_call_id' of a in message[1]" },
+    ],
     ["a message that is no object", [7], { code: "invalid_type" }],
   ])("%s", (_, messages, refusal) => {
     expect(check(messages)).toMatchObject({ type: "invalid_request_error", ...refusal });
@@ -69,8 +234,16 @@ describe("checkChatCompletionRequest refuses", () => {
     ["no model", { messages: [user] }, "you must provide a model parameter"],
     ["no list of messages", { model: "m" }, "Missing required parameter: 'messages'."],
     ["an empty list of tools", { model: "m", messages: [user], tools: [] }, "[] is too short - 'tools'"],
-    ["a tool with an odd name", { model: "m", messages: [user], tools: [{ type: "function", function: { name: "a b" } }] }, "tools[0].function.name"],
-    ["a tool without a name", { model: "m", messages: [user], tools: [{}] }, "Missing required parameter: 'tools[0].function.name'."],
+    [
+      "a tool with an odd name",
+      { model: "m", messages: [user], tools: [{ type: "function", function: { name: "a b" } }] },
+      "tools[0].function.name",
+    ],
+    [
+      "a tool without a name",
+      { model: "m", messages: [user], tools: [{}] },
+      "Missing required parameter: 'tools[0].function.name'.",
+    ],
   ])("a request with %s", (_, body, text) => {
     expect(checkChatCompletionRequest(body)?.message).toContain(text);
   });

@@ -14,7 +14,12 @@ afterEach(async () => {
 async function start(options?: OpenAIServerOptions): Promise<{ server: OpenAIServer; model: ChatOpenAI }> {
   const server = await startOpenAIServer(options);
   servers.push(server);
-  const model = new ChatOpenAI({ model: "gpt-4o-mini", apiKey: "none", maxRetries: 0, configuration: { baseURL: server.url } });
+  const model = new ChatOpenAI({
+    model: "gpt-4o-mini",
+    apiKey: "none",
+    maxRetries: 0,
+    configuration: { baseURL: server.url },
+  });
   return { server, model };
 }
 
@@ -26,14 +31,21 @@ const lookup = defineTool(async ({ query }: { query: string }) => query, {
 
 describe("the OpenAI test server, with ChatOpenAI", () => {
   it("answers with the scripted text and usage, and keeps the request", async () => {
-    const { server, model } = await start({ reply: () => ({ content: "hello", usage: { promptTokens: 7, completionTokens: 2 } }) });
+    const { server, model } = await start({
+      reply: () => ({ content: "hello", usage: { promptTokens: 7, completionTokens: 2 } }),
+    });
     const answer = await model.invoke([system("be kind"), human("hi")]);
     expect(answer.content).toBe("hello");
     expect(answer.usage_metadata).toMatchObject({ input_tokens: 7, output_tokens: 2, total_tokens: 9 });
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]).toMatchObject({
       refusal: undefined,
-      body: { messages: [{ role: "system", content: "be kind" }, { role: "user", content: "hi" }] },
+      body: {
+        messages: [
+          { role: "system", content: "be kind" },
+          { role: "user", content: "hi" },
+        ],
+      },
     });
   });
 
@@ -50,37 +62,54 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
     expect(whole.usage_metadata?.output_tokens).toBeGreaterThan(0);
   });
 
-  it.each(["invoke", "stream"] as const)("makes the scripted tool calls, by %s, and takes their results back", async (way) => {
-    const calls = [{ name: "lookup", arguments: { query: "weather in a far city" } }, { id: "mine", name: "lookup", arguments: '{"query":"b"}' }];
-    const { model } = await start({ reply: (_, count) => (count === 1 ? { toolCalls: calls } : "sunny") });
-    const bound = model.bindTools([lookup]);
-    const ask = async (messages: BaseMessage[]): Promise<AIMessage> => {
-      if (way === "invoke") {
-        return bound.invoke(messages);
-      }
-      let whole: AIMessageChunk | undefined;
-      for await (const chunk of await bound.stream(messages)) {
-        whole = whole === undefined ? chunk : whole.concat(chunk);
-      }
-      return whole!;
-    };
-    const question = human("weather?");
-    const calling = await ask([question]);
-    expect(calling.tool_calls?.map(({ id, name, args }) => ({ id, name, args }))).toEqual([
-      { id: "call_1_0", name: "lookup", args: { query: "weather in a far city" } },
-      { id: "mine", name: "lookup", args: { query: "b" } },
-    ]);
-    const answer = await ask([question, calling, tool("call_1_0"), tool("mine")]);
-    expect(answer.content).toBe("sunny");
-  });
+  it.each(["invoke", "stream"] as const)(
+    "makes the scripted tool calls, by %s, and takes their results back",
+    async (way) => {
+      const calls = [
+        { name: "lookup", arguments: { query: "weather in a far city" } },
+        { id: "mine", name: "lookup", arguments: '{"query":"b"}' },
+      ];
+      const { model } = await start({ reply: (_, count) => (count === 1 ? { toolCalls: calls } : "sunny") });
+      const bound = model.bindTools([lookup]);
+      const ask = async (messages: BaseMessage[]): Promise<AIMessage> => {
+        if (way === "invoke") {
+          return bound.invoke(messages);
+        }
+        let whole: AIMessageChunk | undefined;
+        for await (const chunk of await bound.stream(messages)) {
+          whole = whole === undefined ? chunk : whole.concat(chunk);
+        }
+        return whole!;
+      };
+      const question = human("weather?");
+      const calling = await ask([question]);
+      expect(calling.tool_calls?.map(({ id, name, args }) => ({ id, name, args }))).toEqual([
+        { id: "call_1_0", name: "lookup", args: { query: "weather in a far city" } },
+        { id: "mine", name: "lookup", args: { query: "b" } },
+      ]);
+      const answer = await ask([question, calling, tool("call_1_0"), tool("mine")]);
+      expect(answer.content).toBe("sunny");
+    },
+  );
 
   it.each<[string, BaseMessage[], string]>([
-    ["a result without a call", [human("q"), tool("a")], "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'"],
+    [
+      "a result without a call",
+      [human("q"), tool("a")],
+      "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'",
+    ],
     ["an interrupted call", [human("q"), aiCalls("a"), human("q")], "did not have response messages: a"],
-    ["a call id of 41 characters", [human("q"), aiCalls("x".repeat(41)), tool("x".repeat(41))], "Expected a string with maximum length 40"],
+    [
+      "a call id of 41 characters",
+      [human("q"), aiCalls("x".repeat(41)), tool("x".repeat(41))],
+      "Expected a string with maximum length 40",
+    ],
   ])("refuses %s with status 400 and the service's words", async (_, messages, text) => {
     const { server, model } = await start();
-    await expect(model.invoke(messages)).rejects.toMatchObject({ status: 400, message: expect.stringContaining(text) as string });
+    await expect(model.invoke(messages)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(text) as string,
+    });
     expect(server.requests[0]?.refusal?.message).toContain(text);
   });
 
@@ -90,7 +119,9 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
   });
 
   it("fails as it is told to", async () => {
-    const { model } = await start({ reply: (_, count) => (count === 1 ? { failure: { status: 429, message: "Rate limit reached" } } : "ok") });
+    const { model } = await start({
+      reply: (_, count) => (count === 1 ? { failure: { status: 429, message: "Rate limit reached" } } : "ok"),
+    });
     await expect(model.invoke([human("q")])).rejects.toMatchObject({ status: 429 });
     expect((await model.invoke([human("q")])).content).toBe("ok");
   });
@@ -101,7 +132,10 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
         throw new Error("script error");
       },
     });
-    await expect(model.invoke([human("q")])).rejects.toMatchObject({ status: 500, message: expect.stringContaining("script error") as string });
+    await expect(model.invoke([human("q")])).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining("script error") as string,
+    });
   });
 
   it("answers `ok` without a script", async () => {
@@ -111,7 +145,8 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
 });
 
 describe("the OpenAI test server, by itself,", () => {
-  const post = (url: string, body: string, headers: Record<string, string> = { authorization: "Bearer none" }) => fetch(url, { method: "POST", body, headers });
+  const post = (url: string, body: string, headers: Record<string, string> = { authorization: "Bearer none" }) =>
+    fetch(url, { method: "POST", body, headers });
 
   it("wants a key, a known address and JSON", async () => {
     const { server } = await start();
@@ -136,7 +171,10 @@ describe("the OpenAI test server, by itself,", () => {
 
   it("can be closed while a client keeps its connection", async () => {
     const server = await startOpenAIServer();
-    await post(`${server.url}/chat/completions`, JSON.stringify({ model: "m", messages: [{ role: "user", content: "q" }] }));
+    await post(
+      `${server.url}/chat/completions`,
+      JSON.stringify({ model: "m", messages: [{ role: "user", content: "q" }] }),
+    );
     await server.close();
     await expect(post(`${server.url}/chat/completions`, "{}")).rejects.toThrow();
   });

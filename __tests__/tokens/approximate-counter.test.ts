@@ -43,9 +43,15 @@ describe("approximateCounter", () => {
 
   it("counts tool calls and tool definitions", () => {
     const silent = new AIMessage("");
-    const calling = new AIMessage({ content: "", tool_calls: [{ id: "call_1", name: "search", args: { query: "weather in Paris" } }] });
+    const calling = new AIMessage({
+      content: "",
+      tool_calls: [{ id: "call_1", name: "search", args: { query: "weather in Paris" } }],
+    });
     expect(counter.countMessage(calling)).toBeGreaterThan((counter.countMessage(silent) as number) + 10);
-    const search = { type: "function", function: { name: "search", description: "Search the web.", parameters: { type: "object", properties: {} } } };
+    const search = {
+      type: "function",
+      function: { name: "search", description: "Search the web.", parameters: { type: "object", properties: {} } },
+    };
     expect(counter.perRequest).toBe(3);
     expect(approximateCounter({ tools: [search] }).perRequest).toBe(3 + 7 + 12 + 4);
   });
@@ -81,7 +87,10 @@ async function sumOf(texts: readonly string[], one: typeof counter): Promise<num
 
 function recordedTexts(): string[] {
   interface Line {
-    readonly messages: readonly { readonly content?: string; readonly tool_calls?: readonly { readonly function: { readonly arguments: string } }[] }[];
+    readonly messages: readonly {
+      readonly content?: string;
+      readonly tool_calls?: readonly { readonly function: { readonly arguments: string } }[];
+    }[];
   }
   const lines = readFileSync(recorded, "utf8").trim().split("\n");
   return lines

@@ -30,13 +30,29 @@ describe("imageTokens follows OpenAI's published examples", () => {
 describe("content costs", () => {
   it.each([
     ["a string", "hello", ["hello"]],
-    ["text blocks", [{ type: "text", text: "a" }, { type: "input_text", text: "b" }, { type: "output_text", text: "c" }, "d"], ["a", "b", "c", "d"]],
+    [
+      "text blocks",
+      [{ type: "text", text: "a" }, { type: "input_text", text: "b" }, { type: "output_text", text: "c" }, "d"],
+      ["a", "b", "c", "d"],
+    ],
     ["a refusal", [{ type: "refusal", refusal: "no" }], ["no"]],
     ["Anthropic's thinking, without its signature", [{ type: "thinking", thinking: "hm", signature: "xyz" }], ["hm"]],
     ["reasoning", [{ type: "reasoning", reasoning: "hm" }], ["hm"]],
-    ["OpenAI's reasoning by its summary", [{ type: "reasoning", summary: [{ type: "summary_text", text: "so" }], encrypted_content: "xyz" }], ["so"]],
-    ["a tool result in Anthropic's form", [{ type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "42" }] }], ["t1", "42"]],
-    ["a document's text", [{ type: "document", source: { type: "text", media_type: "text/plain", data: "body" } }], ["body"]],
+    [
+      "OpenAI's reasoning by its summary",
+      [{ type: "reasoning", summary: [{ type: "summary_text", text: "so" }], encrypted_content: "xyz" }],
+      ["so"],
+    ],
+    [
+      "a tool result in Anthropic's form",
+      [{ type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "42" }] }],
+      ["t1", "42"],
+    ],
+    [
+      "a document's text",
+      [{ type: "document", source: { type: "text", media_type: "text/plain", data: "body" } }],
+      ["body"],
+    ],
     ["a plain text block", [{ type: "text-plain", text: "body", mimeType: "text/plain" }], ["body"]],
     ["a text block in the older standard form", [{ type: "file", source_type: "text", text: "body" }], ["body"]],
     ["a foreign block as its JSON", [{ type: "quark", spin: 1 }], ['{"type":"quark","spin":1}']],
@@ -59,17 +75,37 @@ describe("content costs", () => {
   });
 
   it.each([
-    ["OpenAI's image_url with data", { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } }, onePixel],
+    [
+      "OpenAI's image_url with data",
+      { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } },
+      onePixel,
+    ],
     ["the same as a bare string", { type: "image_url", image_url: `data:image/png;base64,${pixel}` }, onePixel],
-    ["OpenAI's image_url with a link", { type: "image_url", image_url: { url: "https://example.com/a.png" } }, unknownImage],
+    [
+      "OpenAI's image_url with a link",
+      { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+      unknownImage,
+    ],
     ["low detail", { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}`, detail: "low" } }, 85],
-    ["OpenAI's input_image", { type: "input_image", image_url: `data:image/png;base64,${pixel}`, detail: "high" }, onePixel],
+    [
+      "OpenAI's input_image",
+      { type: "input_image", image_url: `data:image/png;base64,${pixel}`, detail: "high" },
+      onePixel,
+    ],
     ["LangChain's image block", { type: "image", data: pixel, mimeType: "image/png" }, onePixel],
     ["the same with bytes", { type: "image", data: Uint8Array.from(Buffer.from(pixel, "base64")) }, onePixel],
     ["the same with a link", { type: "image", url: "https://example.com/a.png", metadata: { detail: "low" } }, 85],
     ["the same by id", { type: "image", fileId: "file-1" }, unknownImage],
-    ["LangChain's older image block", { type: "image", source_type: "base64", data: pixel, mime_type: "image/png" }, onePixel],
-    ["Anthropic's image block", { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } }, onePixel],
+    [
+      "LangChain's older image block",
+      { type: "image", source_type: "base64", data: pixel, mime_type: "image/png" },
+      onePixel,
+    ],
+    [
+      "Anthropic's image block",
+      { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } },
+      onePixel,
+    ],
     ["Google's media block with an image", { type: "media", mimeType: "image/png", data: pixel }, onePixel],
     ["a file block with an image", { type: "file", file: { file_data: `data:image/png;base64,${pixel}` } }, onePixel],
     ["an image that cannot be read", { type: "image", data: "AAAA" }, unknownImage],
@@ -82,7 +118,11 @@ describe("content costs", () => {
     ["two seconds of MP3", { type: "audio", data: base64(32_000), mimeType: "audio/mpeg" }, 20],
     ["sound behind a link as a minute", { type: "audio", url: "https://example.com/a.mp3" }, 600],
     ["two seconds of video", { type: "video", data: base64(500_000), mimeType: "video/mp4" }, 526],
-    ["a PDF of 120 kB as three pages", { type: "input_file", file_data: `data:application/pdf;base64,${base64(120_000)}` }, 4_500],
+    [
+      "a PDF of 120 kB as three pages",
+      { type: "input_file", file_data: `data:application/pdf;base64,${base64(120_000)}` },
+      4_500,
+    ],
     ["a file by id as two pages", { type: "file", file: { file_id: "file-1" } }, 3_000],
     ["a tiny file as a page", { type: "file", data: new Uint8Array(10), mimeType: "application/pdf" }, 1_500],
   ])("the documented estimate for %s", (_, block, tokens) => {
@@ -92,7 +132,10 @@ describe("content costs", () => {
   it("a text file as its text", () => {
     const data = Buffer.from("naïve, 12 rows").toString("base64");
     expect(costOf([{ type: "file", data, mimeType: "text/csv" }])).toEqual({ texts: ["naïve, 12 rows"], tokens: 0 });
-    expect(costOf([{ type: "file", data: Buffer.from("{}"), mimeType: "application/json" }])).toEqual({ texts: ["{}"], tokens: 0 });
+    expect(costOf([{ type: "file", data: Buffer.from("{}"), mimeType: "application/json" }])).toEqual({
+      texts: ["{}"],
+      tokens: 0,
+    });
   });
 
   it("tool calls once, where the content repeats them", () => {
@@ -103,7 +146,9 @@ describe("content costs", () => {
       { type: "tool_use", id: "c1", name: "find", input: { q: "x" } },
     ];
     expect(messageCost(new AIMessage({ content: repeated, tool_calls: calls }))).toEqual(plain);
-    expect(messageCost(new AIMessage({ content: repeated })).texts).toContain('{"type":"tool_use","id":"c1","name":"find","input":{"q":"x"}}');
+    expect(messageCost(new AIMessage({ content: repeated })).texts).toContain(
+      '{"type":"tool_use","id":"c1","name":"find","input":{"q":"x"}}',
+    );
   });
 });
 

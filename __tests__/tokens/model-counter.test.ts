@@ -27,7 +27,10 @@ describe("modelCounter", () => {
   it("asks the model once per message, tool calls included", async () => {
     const model = new WordModel();
     const counter = modelCounter(model);
-    const message = new AIMessage({ content: "one moment", tool_calls: [{ id: "c1", name: "find", args: { q: "x" } }] });
+    const message = new AIMessage({
+      content: "one moment",
+      tool_calls: [{ id: "c1", name: "find", args: { q: "x" } }],
+    });
     expect(await counter.countMessage(message)).toBe(3 + 3 + 6);
     expect(model.asked).toEqual(['assistant\none moment\nc1\nfind\n{"q":"x"}']);
   });
@@ -57,7 +60,9 @@ describe("countMessages", () => {
   it("adds up the messages and what a request costs once", async () => {
     const counter = modelCounter(new WordModel());
     const each = 3 + 1 + 2;
-    expect(await countMessages(counter, [new HumanMessage("hello there"), new HumanMessage("how now")])).toBe(2 * each + 3);
+    expect(await countMessages(counter, [new HumanMessage("hello there"), new HumanMessage("how now")])).toBe(
+      2 * each + 3,
+    );
     expect(await countMessages(counter, [])).toBe(3);
   });
 

@@ -8,22 +8,27 @@ describe("a message of a million characters", () => {
   const counter = tiktokenCounter();
   beforeAll(() => counter.ready());
 
-  // Multiples of every token that can occur, so that the exact count of the whole follows from js-tiktoken's count of a part.
+  // Multiples of every token that can occur, so that the exact count of the whole follows from js-tiktoken's count of a
+  // part.
   it.each([
     ["a", 400],
     [" ", 640],
     ["1", 300],
     ["你", 100],
     ["👍", 100],
-  ])("of %j is counted exactly, and others get their turn meanwhile", async (character, sampleLength) => {
-    const turns = countTurns();
-    const counted = await counter.countMessage(new HumanMessage(character.repeat(million)));
-    const turnsMeanwhile = turns.stop();
-    const sample = referenceCount("o200k_base", character.repeat(sampleLength));
-    expect(counted - 4).toBeGreaterThanOrEqual(Math.floor((million * sample) / sampleLength));
-    expect(counted - 4).toBeLessThanOrEqual(Math.ceil((million * sample) / sampleLength) + 1);
-    expect(turnsMeanwhile).toBeGreaterThan(3);
-  }, 30_000);
+  ])(
+    "of %j is counted exactly, and others get their turn meanwhile",
+    async (character, sampleLength) => {
+      const turns = countTurns();
+      const counted = await counter.countMessage(new HumanMessage(character.repeat(million)));
+      const turnsMeanwhile = turns.stop();
+      const sample = referenceCount("o200k_base", character.repeat(sampleLength));
+      expect(counted - 4).toBeGreaterThanOrEqual(Math.floor((million * sample) / sampleLength));
+      expect(counted - 4).toBeLessThanOrEqual(Math.ceil((million * sample) / sampleLength) + 1);
+      expect(turnsMeanwhile).toBeGreaterThan(3);
+    },
+    30_000,
+  );
 
   it("of random base64 costs what its parts cost, up to the cuts", async () => {
     let seed = 1;

@@ -1,4 +1,7 @@
-/** Texts of many kinds, two of each: the weights of the approximate counter were fitted on both, so what it misses here is a lower bound of what it misses elsewhere. */
+/**
+ * Texts of many kinds, two of each: the weights of the approximate counter were fitted on both, so what it misses here
+ * is a lower bound of what it misses elsewhere.
+ */
 export const samples: Readonly<Record<string, readonly [string, string]>> = {
   english: [
     "The committee met on Thursday to discuss next year's budget. Most members agreed that the library needs longer opening hours, but nobody could say where the money would come from. After two hours the chair suggested a compromise: open on Sundays during winter, and close earlier in July. It wasn't popular, yet it passed by a single vote.",
@@ -50,7 +53,7 @@ export const samples: Readonly<Record<string, readonly [string, string]>> = {
   ],
   code: [
     "export async function loadUser(id: string): Promise<User | undefined> {\n  const row = await db.query('SELECT * FROM users WHERE id = $1', [id]);\n  if (row.length === 0) {\n    return undefined;\n  }\n  return { id, name: row[0].name ?? 'unknown', createdAt: new Date(row[0].created_at) };\n}\n",
-    "def moving_average(values, window=5):\n    \"\"\"Return the moving average of a list of numbers.\"\"\"\n    if window <= 0:\n        raise ValueError('window must be positive')\n    total = 0.0\n    result = []\n    for i, value in enumerate(values):\n        total += value\n        if i >= window:\n            total -= values[i - window]\n        result.append(total / min(i + 1, window))\n    return result\n",
+    'def moving_average(values, window=5):\n    """Return the moving average of a list of numbers."""\n    if window <= 0:\n        raise ValueError(\'window must be positive\')\n    total = 0.0\n    result = []\n    for i, value in enumerate(values):\n        total += value\n        if i >= window:\n            total -= values[i - window]\n        result.append(total / min(i + 1, window))\n    return result\n',
   ],
   base64: [
     "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4R8Kk0Zx9cPHwQ3Rz7mT2uZbL1eWfYdJ5vKqX0sAG6tNp4jHkUoIaVxMhBnCeWwDrlTFyzO3XgS9E8umqVpRkLsGd2itPjHoQfY5BvT0KxNwr7C1cZb",
@@ -86,22 +89,16 @@ export const otherSamples: Readonly<Record<string, string>> = {
     "Χθες το βράδυ περπατήσαμε πολλή ώρα στην παραλία και μιλήσαμε για το μέλλον. Ο καιρός ήταν ασυνήθιστα ζεστός για Οκτώβριο.",
   hebrew:
     "אתמול בערב טיילנו לאורך הנהר ודיברנו על העתיד. מזג האוויר היה חם במיוחד לחודש אוקטובר, ואחר כך ישבנו בבית קפה קטן.",
-  thai:
-    "เมื่อวานตอนเย็นเราไปเดินเล่นริมแม่น้ำและคุยกันเรื่องอนาคต อากาศอบอุ่นมากสำหรับเดือนตุลาคม หลังจากนั้นฝนก็เริ่มตก",
-  bengali:
-    "গতকাল সন্ধ্যায় আমরা নদীর ধারে বেড়াতে গিয়েছিলাম। আবহাওয়া খুব সুন্দর ছিল এবং বাচ্চারা অনেক খেলা করছিল।",
-  tamil:
-    "நேற்று மாலை நாங்கள் ஆற்றங்கரையில் நடந்து சென்றோம். வானிலை மிகவும் இனிமையாக இருந்தது, குழந்தைகள் விளையாடினார்கள்.",
-  georgian:
-    "გუშინ საღამოს ჩვენ მდინარის პირას ვისეირნეთ და მომავალზე ვისაუბრეთ. ამინდი ძალიან თბილი იყო.",
-  armenian:
-    "Երեկ երեկոյան մենք երկար զբոսնեցինք գետի ափին և խոսեցինք ապագայի մասին։",
+  thai: "เมื่อวานตอนเย็นเราไปเดินเล่นริมแม่น้ำและคุยกันเรื่องอนาคต อากาศอบอุ่นมากสำหรับเดือนตุลาคม หลังจากนั้นฝนก็เริ่มตก",
+  bengali: "গতকাল সন্ধ্যায় আমরা নদীর ধারে বেড়াতে গিয়েছিলাম। আবহাওয়া খুব সুন্দর ছিল এবং বাচ্চারা অনেক খেলা করছিল।",
+  tamil: "நேற்று மாலை நாங்கள் ஆற்றங்கரையில் நடந்து சென்றோம். வானிலை மிகவும் இனிமையாக இருந்தது, குழந்தைகள் விளையாடினார்கள்.",
+  georgian: "გუშინ საღამოს ჩვენ მდინარის პირას ვისეირნეთ და მომავალზე ვისაუბრეთ. ამინდი ძალიან თბილი იყო.",
+  armenian: "Երեկ երեկոյան մենք երկար զբոսնեցինք գետի ափին և խոսեցինք ապագայի մասին։",
   simplified:
     "这家公司成立于二〇〇五年，主要从事软件开发和数据分析业务。近年来，随着人工智能技术的迅速发展，公司逐步扩大了研发团队，并在多个城市设立了分支机构。",
   traditional:
     "昨天下午我去圖書館借了兩本書，一本是關於中國古代建築的，另一本是介紹海洋動物的。管理員告訴我，如果想續借，可以在手機上辦理。",
-  kana:
-    "会社の近くに新しいカフェがオープンしたので、昼休みに同僚と行ってみました。コーヒーの値段は少し高めですが、パンが焼きたてでとてもおいしかったです。また来週も行こうと思います。",
+  kana: "会社の近くに新しいカフェがオープンしたので、昼休みに同僚と行ってみました。コーヒーの値段は少し高めですが、パンが焼きたてでとてもおいしかったです。また来週も行こうと思います。",
   hangul:
     "회사 근처에 새로운 카페가 문을 열어서 점심시간에 동료와 함께 가 보았습니다. 커피 가격은 조금 비싸지만 빵이 정말 맛있었습니다.",
   travel:
@@ -110,12 +107,8 @@ export const otherSamples: Readonly<Record<string, string>> = {
     "Компания была основана в две тысячи пятом году и занимается разработкой программного обеспечения. В последние годы она значительно расширила исследовательский отдел.",
   business:
     "تأسست الشركة قبل عشرين عاما وتعمل في مجال تطوير البرمجيات وتحليل البيانات. وفي السنوات الأخيرة توسع فريق البحث كثيرا وافتتحت فروعا في عدة مدن.",
-  sql:
-    "SELECT o.id, o.total, c.name FROM orders AS o JOIN customers AS c ON c.id = o.customer_id WHERE o.created_at >= '2025-01-01' AND o.status IN ('paid', 'shipped') ORDER BY o.total DESC LIMIT 50;",
-  log:
-    "2025-03-14T09:26:53.589Z ERROR [worker-7] Failed to connect to 10.42.0.17:6379: ECONNREFUSED (attempt 3/5)\n    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1595:16)\n2025-03-14T09:26:58.601Z INFO  [worker-7] Connected after 5012 ms",
-  uuid:
-    "550e8400-e29b-41d4-a716-446655440000 6ba7b810-9dad-11d1-80b4-00c04fd430c8 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-  html:
-    '<div class="card mt-4"><h2 id="title">Welcome back</h2><p>You have <strong>3</strong> new messages.</p><a href="/inbox?filter=unread">Open inbox</a></div>',
+  sql: "SELECT o.id, o.total, c.name FROM orders AS o JOIN customers AS c ON c.id = o.customer_id WHERE o.created_at >= '2025-01-01' AND o.status IN ('paid', 'shipped') ORDER BY o.total DESC LIMIT 50;",
+  log: "2025-03-14T09:26:53.589Z ERROR [worker-7] Failed to connect to 10.42.0.17:6379: ECONNREFUSED (attempt 3/5)\n    at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1595:16)\n2025-03-14T09:26:58.601Z INFO  [worker-7] Connected after 5012 ms",
+  uuid: "550e8400-e29b-41d4-a716-446655440000 6ba7b810-9dad-11d1-80b4-00c04fd430c8 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  html: '<div class="card mt-4"><h2 id="title">Welcome back</h2><p>You have <strong>3</strong> new messages.</p><a href="/inbox?filter=unread">Open inbox</a></div>',
 };

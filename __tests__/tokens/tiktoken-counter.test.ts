@@ -24,14 +24,19 @@ const weatherTool = {
 
 describe("OpenAI's published examples", () => {
   const jargon = [
-    new SystemMessage("You are a helpful, pattern-following assistant that translates corporate jargon into plain English."),
+    new SystemMessage(
+      "You are a helpful, pattern-following assistant that translates corporate jargon into plain English.",
+    ),
     new SystemMessage({ name: "example_user", content: "New synergies will help drive top-line growth." }),
     new SystemMessage({ name: "example_assistant", content: "Things working well together will increase revenue." }),
     new SystemMessage({
       name: "example_user",
       content: "Let's circle back when we have more bandwidth to touch base on opportunities for increased leverage.",
     }),
-    new SystemMessage({ name: "example_assistant", content: "Let's talk later when we're less busy about how to do better." }),
+    new SystemMessage({
+      name: "example_assistant",
+      content: "Let's talk later when we're less busy about how to do better.",
+    }),
     new HumanMessage("This late pivot means we don't have time to boil the ocean for the client deliverable."),
   ];
   const weather = [
@@ -80,8 +85,14 @@ describe("tiktokenCounter", () => {
     const args = { city: "Paris", days: 3 };
     const call = 3 + length("call_1") + length("weather") + length(JSON.stringify(args));
     const called = new AIMessage({ content: "", tool_calls: [{ id: "call_1", name: "weather", args }] });
-    const unreadable = new AIMessage({ content: "", invalid_tool_calls: [{ id: "call_1", name: "weather", args: JSON.stringify(args), error: "bad" }] });
-    const old = new AIMessage({ content: "", additional_kwargs: { function_call: { name: "weather", arguments: JSON.stringify(args) } } });
+    const unreadable = new AIMessage({
+      content: "",
+      invalid_tool_calls: [{ id: "call_1", name: "weather", args: JSON.stringify(args), error: "bad" }],
+    });
+    const old = new AIMessage({
+      content: "",
+      additional_kwargs: { function_call: { name: "weather", arguments: JSON.stringify(args) } },
+    });
     expect(await counter.countMessage(called)).toBe(3 + length("assistant") + call);
     expect(await counter.countMessage(unreadable)).toBe(3 + length("assistant") + call);
     expect(await counter.countMessage(old)).toBe(3 + length("assistant") + call - length("call_1"));
@@ -89,7 +100,9 @@ describe("tiktokenCounter", () => {
 
   it("counts a tool result with its call's id and its name", async () => {
     const result = new ToolMessage({ content: "sunny", tool_call_id: "call_1", name: "weather" });
-    expect(await counter.countMessage(result)).toBe(3 + length("tool") + 1 + length("weather") + length("sunny") + length("call_1"));
+    expect(await counter.countMessage(result)).toBe(
+      3 + length("tool") + 1 + length("weather") + length("sunny") + length("call_1"),
+    );
   });
 
   it("counts a message of a role of its own by that role", async () => {
@@ -120,7 +133,11 @@ describe("tiktokenCounter", () => {
   });
 
   it("counts a LangChain tool as it goes over the wire, nested parameters included", async () => {
-    const flat = tool(() => "", { name: "find", description: "Finds.", schema: z.object({ query: z.string().describe("What.") }) });
+    const flat = tool(() => "", {
+      name: "find",
+      description: "Finds.",
+      schema: z.object({ query: z.string().describe("What.") }),
+    });
     const nested = tool(() => "", {
       name: "find",
       description: "Finds.",

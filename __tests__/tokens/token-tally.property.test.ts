@@ -41,7 +41,9 @@ describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encodi
 
 it("ranks packed in another way are refused with a typed error, not counted wrongly", () => {
   for (const bpe_ranks of ["! 5 IQ== Ig==", "! 0 IQ==\n! 1 Ig==", ""] satisfies PackedRanks["bpe_ranks"][]) {
-    expect(() => finish(Vocabulary.read({ bpe_ranks }))).toThrow(expect.objectContaining({ code: "unsupported_ranks" }));
+    expect(() => finish(Vocabulary.read({ bpe_ranks }))).toThrow(
+      expect.objectContaining({ code: "unsupported_ranks" }),
+    );
   }
 });
 

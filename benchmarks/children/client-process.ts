@@ -1,4 +1,5 @@
-// One of several client processes: turns (a read and a write of two) as fast as they go, several at once, until the time is up.
+// One of several client processes: turns (a read and a write of two) as fast as they go, several at once, until the
+// time is up.
 import { randomUUID } from "node:crypto";
 import { openContenders, type Contender } from "../setting/contenders.js";
 import { conversation } from "../setting/messages.js";
@@ -23,7 +24,9 @@ process.send!("ready");
 async function measure({ name, milliseconds }: Task): Promise<void> {
   const contender = contenders.find((one) => one.name === name)!;
   const until = performance.now() + milliseconds;
-  const counts = await Promise.all(Array.from({ length: atOnce }, () => play(contender, () => performance.now() < until)));
+  const counts = await Promise.all(
+    Array.from({ length: atOnce }, () => play(contender, () => performance.now() < until)),
+  );
   process.send!(counts.reduce((sum, count) => sum + count, 0));
 }
 

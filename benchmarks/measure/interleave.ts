@@ -14,7 +14,10 @@ export interface Rounds {
   readonly warmup: number;
 }
 
-/** Runs of one runner that follow each other, as they do in a process that works: alone, each would pay for caches that the others filled. */
+/**
+ * Runs of one runner that follow each other, as they do in a process that works: alone, each would pay for caches that
+ * the others filled.
+ */
 const burst = 8;
 
 /**

@@ -8,7 +8,9 @@ export interface Measured {
   readonly parts: readonly number[];
 }
 
-/** How many times one contender's time another's is, and the smallest and largest such ratio over the parts of the run. */
+/**
+ * How many times one contender's time another's is, and the smallest and largest such ratio over the parts of the run.
+ */
 export interface Ratio {
   readonly value: number;
   readonly low: number;

@@ -28,7 +28,10 @@ export function rateHeadline(compared: Compared): Headline {
 /** A line on sizes in bytes, against the smallest of the others. */
 export function sizeHeadline(compared: Compared): Headline {
   const ratio = compared.ours / Math.min(...compared.others);
-  return line(compared, { show: (bytes) => `${digits(bytes)} B`, difference: isSame(ratio) ? "as much" : `${digits(ratio)} × as much` });
+  return line(compared, {
+    show: (bytes) => `${digits(bytes)} B`,
+    difference: isSame(ratio) ? "as much" : `${digits(ratio)} × as much`,
+  });
 }
 
 /** A line on numbers of which few are good, against the smallest of the others. */
@@ -42,7 +45,10 @@ function isSame(ratio: number): boolean {
   return Math.abs(ratio - 1) <= same;
 }
 
-function line({ what, ours, others, note }: Compared, { show, difference }: { readonly show: (value: number) => string; readonly difference: string }): Headline {
+function line(
+  { what, ours, others, note }: Compared,
+  { show, difference }: { readonly show: (value: number) => string; readonly difference: string },
+): Headline {
   const shown = others.map(show).join(", ");
   return { what, ours: show(ours), others: note === undefined ? shown : `${shown} (${note})`, difference };
 }

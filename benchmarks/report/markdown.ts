@@ -3,7 +3,14 @@ import type { Headline, Section, Table, Target } from "./section.js";
 /** The whole report. */
 export function reportText(sections: readonly Section[], machine: string): string {
   const targets = sections.flatMap((section) => section.targets ?? []);
-  const parts = ["# Results", machine, "![Times by size](results.svg)", "## Targets", tableText(targetTable(targets)), ...sections.map(sectionText)];
+  const parts = [
+    "# Results",
+    machine,
+    "![Times by size](results.svg)",
+    "## Targets",
+    tableText(targetTable(targets)),
+    ...sections.map(sectionText),
+  ];
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -18,7 +25,11 @@ function sectionText({ title, about, tables }: Section): string {
 }
 
 function targetTable(targets: readonly Target[]): Table {
-  return { title: "", head: ["", "wanted", "measured", "holds"], rows: targets.map(({ what, wanted, got, holds }) => [what, wanted, got, holds ? "yes" : "**no**"]) };
+  return {
+    title: "",
+    head: ["", "wanted", "measured", "holds"],
+    rows: targets.map(({ what, wanted, got, holds }) => [what, wanted, got, holds ? "yes" : "**no**"]),
+  };
 }
 
 function tableText({ title, head, rows }: Table): string {

@@ -15,20 +15,29 @@ export function plot(charts: readonly Chart[]): string {
     const [x, y] = [(index % columns) * panel.width, Math.floor(index / columns) * (panel.height + legend)];
     return `<g transform="translate(${x} ${y})">${drawChart(chart)}</g>`;
   });
-  const style = '<style>text{font:11px system-ui,sans-serif;fill:#444}.title{font-size:13px;font-weight:600;fill:#111}</style>';
+  const style =
+    "<style>text{font:11px system-ui,sans-serif;fill:#444}.title{font-size:13px;font-weight:600;fill:#111}</style>";
   const background = `<rect width="${width}" height="${height}" fill="#fff"/>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${style}${background}${panels.join("")}</svg>\n`;
 }
 
 function drawChart({ title, xLabel, lines }: Chart): string {
   const points = lines.flatMap((line) => line.points);
-  const x = scale(points.map(([value]) => value), { from: panel.left, to: panel.width - panel.right });
-  const y = scale(points.map(([, value]) => value), { from: panel.height - panel.bottom, to: panel.top });
+  const x = scale(
+    points.map(([value]) => value),
+    { from: panel.left, to: panel.width - panel.right },
+  );
+  const y = scale(
+    points.map(([, value]) => value),
+    { from: panel.height - panel.bottom, to: panel.top },
+  );
   const parts = [
     `<text class="title" x="${panel.left}" y="20">${escape(title)}</text>`,
     `<text x="${(panel.left + panel.width - panel.right) / 2}" y="${panel.height - 8}" text-anchor="middle">${escape(xLabel)}</text>`,
     ...x.ticks.map((value) => gridLine({ at: x.at(value), label: value.toLocaleString("en-US"), vertical: true })),
-    ...y.ticks.map((value) => gridLine({ at: y.at(value), label: time(value).replace(/\.0+(?= )/, ""), vertical: false })),
+    ...y.ticks.map((value) =>
+      gridLine({ at: y.at(value), label: time(value).replace(/\.0+(?= )/, ""), vertical: false }),
+    ),
     ...lines.map((line, index) => drawLine(line, { index, x: x.at, y: y.at })),
   ];
   return parts.join("");
@@ -43,7 +52,9 @@ interface Place {
 function drawLine({ name, points }: Chart["lines"][number], { index, x, y }: Place): string {
   const color = colors[index % colors.length]!;
   const path = points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`);
-  const dots = path.map((point) => `<circle cx="${point.split(",")[0]}" cy="${point.split(",")[1]}" r="3" fill="${color}"/>`);
+  const dots = path.map(
+    (point) => `<circle cx="${point.split(",")[0]}" cy="${point.split(",")[1]}" r="3" fill="${color}"/>`,
+  );
   const legendY = panel.height + index * legendLine;
   return (
     `<polyline points="${path.join(" ")}" fill="none" stroke="${color}" stroke-width="2"/>${dots.join("")}` +

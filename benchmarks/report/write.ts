@@ -25,7 +25,10 @@ export function writeReadme(sections: readonly Section[]): void {
   if (from < 0 || to < from) {
     throw new Error(`README.md has no ${begin} … ${end}.`);
   }
-  const table = headlineText(sections.flatMap(({ headlines = [] }) => headlines), machine());
+  const table = headlineText(
+    sections.flatMap(({ headlines = [] }) => headlines),
+    machine(),
+  );
   writeFileSync(readme, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
 }
 

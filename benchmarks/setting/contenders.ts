@@ -20,7 +20,12 @@ export interface Contender {
 }
 
 /** Names as they stand in tables. */
-export const names = { ours: "langchain-redis-memory", redis: "@langchain/redis", community: "@langchain/community", raw: "raw ioredis" } as const;
+export const names = {
+  ours: "langchain-redis-memory",
+  redis: "@langchain/redis",
+  community: "@langchain/community",
+  raw: "raw ioredis",
+} as const;
 
 /** All sessions of benchmarks live so many seconds. */
 export const sessionTTL = 3600;
@@ -59,7 +64,8 @@ function openRedisPackage(url: string): Contender {
     fill: fillList(filler),
     close: async () => {
       filler.disconnect();
-      // Not quit(): behind a delaying proxy the connection ends before the answer to QUIT arrives, which node-redis takes for a failure.
+      // Not quit(): behind a delaying proxy the connection ends before the answer to QUIT arrives, which node-redis
+      // takes for a failure.
       const { client } = history("last");
       await (client.isOpen ? client.disconnect() : undefined);
     },
@@ -91,7 +97,10 @@ export function listElements(messages: readonly BaseMessage[]): string[] {
   return mapChatMessagesToStoredMessages([...messages]).map((stored) => JSON.stringify(stored));
 }
 
-async function inBatches(messages: readonly BaseMessage[], store: (part: readonly BaseMessage[]) => Promise<unknown>): Promise<void> {
+async function inBatches(
+  messages: readonly BaseMessage[],
+  store: (part: readonly BaseMessage[]) => Promise<unknown>,
+): Promise<void> {
   for (let first = 0; first < messages.length; first += batch) {
     await store(messages.slice(first, first + batch));
   }

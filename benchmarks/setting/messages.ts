@@ -6,8 +6,8 @@ const words =
   );
 
 /**
- * Messages as agents make them: question, call, result, answer, and again; about 400 bytes each in LangChain's own `{ type, data }` form.
- * The objects are new at each call, the ids unique within the process.
+ * Messages as agents make them: question, call, result, answer, and again; about 400 bytes each in LangChain's own `{
+ * type, data }` form. The objects are new at each call, the ids unique within the process.
  */
 export function conversation(count: number, first = 0): BaseMessage[] {
   return Array.from({ length: count }, (_, index) => messageAt(first + index));
@@ -17,14 +17,27 @@ let made = 0;
 
 function messageAt(index: number): BaseMessage {
   const id = nextId();
-  const callId = `call_${Math.floor(index / 4).toString(36).padStart(12, "q")}`;
+  const callId = `call_${Math.floor(index / 4)
+    .toString(36)
+    .padStart(12, "q")}`;
   switch (index % 4) {
     case 0:
       return new HumanMessage({ id, content: sentence(index, 48) });
     case 1:
-      return new AIMessage({ id, content: "", tool_calls: [{ type: "tool_call", id: callId, name: "find_train", args: { from: "Lund", query: sentence(index, 8) } }] });
+      return new AIMessage({
+        id,
+        content: "",
+        tool_calls: [
+          { type: "tool_call", id: callId, name: "find_train", args: { from: "Lund", query: sentence(index, 8) } },
+        ],
+      });
     case 2:
-      return new ToolMessage({ id, tool_call_id: callId, name: "find_train", content: JSON.stringify({ found: 3, note: sentence(index, 32) }) });
+      return new ToolMessage({
+        id,
+        tool_call_id: callId,
+        name: "find_train",
+        content: JSON.stringify({ found: 3, note: sentence(index, 32) }),
+      });
     default:
       return new AIMessage({
         ...{ id, content: sentence(index, 30) },

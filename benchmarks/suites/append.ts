@@ -51,21 +51,27 @@ interface Clients {
   readonly client: Redis;
 }
 
-async function compareAppends({ contenders, client }: Clients, { size, rounds }: { readonly size: number; readonly rounds: number }): Promise<Measured[]> {
+async function compareAppends(
+  { contenders, client }: Clients,
+  { size, rounds }: { readonly size: number; readonly rounds: number },
+): Promise<Measured[]> {
   const run = randomUUID();
   const session = (round: number) => `${run}-${Math.floor(round / appendsPerSession)}`;
-  const runners = contenders.map(
-    ({ name, history }): Runner<never> => ({
-      name,
-      prepare: (round) => ({ history: history(`${name}-${session(round)}`), messages: conversation(size) }) as never,
-      run: ({ history: to, messages }: { history: ReturnType<typeof history>; messages: BaseMessage[] }) => to.addMessages(messages),
-    }),
-  );
+  const runners = contenders.map(({ name, history }): Runner<never> => ({
+    name,
+    prepare: (round) => ({ history: history(`${name}-${session(round)}`), messages: conversation(size) }) as never,
+    run: ({ history: to, messages }: { history: ReturnType<typeof history>; messages: BaseMessage[] }) =>
+      to.addMessages(messages),
+  }));
   const raw: Runner<never> = {
     name: names.raw,
     prepare: (round) => ({ key: `raw-${session(round)}`, elements: listElements(conversation(size)) }) as never,
     run: ({ key, elements }: { key: string; elements: string[] }) =>
-      client.multi().rpush(key, ...elements).pexpire(key, sessionTTL * 1000).exec(),
+      client
+        .multi()
+        .rpush(key, ...elements)
+        .pexpire(key, sessionTTL * 1000)
+        .exec(),
   };
   return interleave([...runners, raw], { rounds, warmup: Math.ceil(rounds / 8) });
 }
@@ -77,13 +83,11 @@ async function growth(ours: Contender, quick: boolean): Promise<Case> {
   for (const length of lengths) {
     await ours.fill(`${run}-${length}`, conversation(length));
   }
-  const runners = lengths.map(
-    (length): Runner<never> => ({
-      name: `at ${length.toLocaleString("en-US")}`,
-      prepare: () => conversation(2) as never,
-      run: (messages: BaseMessage[]) => ours.history(`${run}-${length}`).addMessages(messages),
-    }),
-  );
+  const runners = lengths.map((length): Runner<never> => ({
+    name: `at ${length.toLocaleString("en-US")}`,
+    prepare: () => conversation(2) as never,
+    run: (messages: BaseMessage[]) => ours.history(`${run}-${length}`).addMessages(messages),
+  }));
   const measured = await interleave(runners, { rounds: quick ? 4 : 500, warmup: quick ? 1 : 50 });
   return { name: "2 messages", measured };
 }
@@ -98,7 +102,8 @@ function section({ bySize, byLatency, byLength }: { bySize: Case[]; byLatency: C
   const peers = (measured: readonly Measured[]) => measured.slice(1, 3).map(({ median }) => median);
   const fasterPeer = (measured: readonly Measured[]) => Math.min(...peers(measured)) / measured[0]!.median;
   const [first, last] = [byLength.measured[0]!, byLength.measured.at(-1)!];
-  const line = (what: string, measured: readonly Measured[]) => timeHeadline({ what, ours: measured[0]!.median, others: peers(measured) });
+  const line = (what: string, measured: readonly Measured[]) =>
+    timeHeadline({ what, ours: measured[0]!.median, others: peers(measured) });
   return {
     title: "Append",
     about:
@@ -116,6 +121,9 @@ function section({ bySize, byLatency, byLength }: { bySize: Case[]; byLatency: C
       atMost("append of 10 with TTL, against raw MULTI RPUSH + PEXPIRE", 1.7, ten[0]!.median / ten[3]!.median),
       atMost("append of 2 to the longest history, against one to the shortest", 1.25, ratioOf(last, first).value),
     ],
-    headlines: [line("append of 10 messages with TTL, loopback", ten), line("the same at 1 ms of network latency", slow)],
+    headlines: [
+      line("append of 10 messages with TTL, loopback", ten),
+      line("the same at 1 ms of network latency", slow),
+    ],
   };
 }

@@ -22,7 +22,8 @@ export async function importSuite({ quick }: Setting): Promise<Section> {
   const against = ratioOf(wall![0]!, wall![1]!);
   return {
     title: "Import and bundle",
-    about: "Each import in a new Node.js process, ES modules, the file cache warm, all entries in turn. Bundles by esbuild, minified, for Node.js, with the peer dependencies (@langchain/*, ioredis, langchain) left outside; js-tiktoken's encodings are split off because they are loaded when first needed.",
+    about:
+      "Each import in a new Node.js process, ES modules, the file cache warm, all entries in turn. Bundles by esbuild, minified, for Node.js, with the peer dependencies (@langchain/*, ioredis, langchain) left outside; js-tiktoken's encodings are split off because they are loaded when first needed.",
     tables: [
       comparisonTable("Import", [
         { name: "time", measured: wall! },
@@ -31,7 +32,14 @@ export async function importSuite({ quick }: Setting): Promise<Section> {
       await bundles(),
     ],
     targets: [atMost("import of the main entry, against @langchain/core/messages alone", 1.3, against.value)],
-    headlines: [timeHeadline({ what: "import of the main entry", ours: wall![0]!.median, others: [wall![1]!.median], note: "@langchain/core/messages alone" })],
+    headlines: [
+      timeHeadline({
+        what: "import of the main entry",
+        ours: wall![0]!.median,
+        others: [wall![1]!.median],
+        note: "@langchain/core/messages alone",
+      }),
+    ],
   };
 }
 
@@ -58,7 +66,9 @@ function importOnce(specifier: string): [number, number] {
     const elapsed = performance.now() - begin, { user, system } = process.cpuUsage(cpu);
     process.stdout.write(JSON.stringify([elapsed, (user + system) / 1000]));
     process.exit();`;
-  return JSON.parse(execFileSync(process.execPath, ["--input-type=module", "--eval", program], { cwd: folder, encoding: "utf8" })) as [number, number];
+  return JSON.parse(
+    execFileSync(process.execPath, ["--input-type=module", "--eval", program], { cwd: folder, encoding: "utf8" }),
+  ) as [number, number];
 }
 
 const bundled: Readonly<Record<string, string>> = {
@@ -66,15 +76,30 @@ const bundled: Readonly<Record<string, string>> = {
   "RedisChatMessageHistory alone": 'export { RedisChatMessageHistory } from "langchain-redis-memory"',
   "ChatHistoryTruncationReducer alone": 'export { ChatHistoryTruncationReducer } from "langchain-redis-memory"',
   "@langchain/redis, its history alone": 'export { RedisChatMessageHistory } from "@langchain/redis"',
-  "@langchain/community, its ioredis history alone": 'export { RedisChatMessageHistory } from "@langchain/community/stores/message/ioredis"',
+  "@langchain/community, its ioredis history alone":
+    'export { RedisChatMessageHistory } from "@langchain/community/stores/message/ioredis"',
 };
 
 async function bundles(): Promise<Table> {
   const rows: string[][] = [];
   for (const [name, contents] of Object.entries(bundled)) {
     const external = ["@langchain/core", "@langchain/core/*", "ioredis", "langchain", "@langchain/openai"];
-    const shared = { bundle: true, minify: true, format: "esm", platform: "node", splitting: true, outdir: "out", write: false, external } as const;
-    const { outputFiles, metafile } = await build({ stdin: { contents, resolveDir: folder, loader: "js" }, ...shared, metafile: true, logLevel: "error" });
+    const shared = {
+      bundle: true,
+      minify: true,
+      format: "esm",
+      platform: "node",
+      splitting: true,
+      outdir: "out",
+      write: false,
+      external,
+    } as const;
+    const { outputFiles, metafile } = await build({
+      stdin: { contents, resolveDir: folder, loader: "js" },
+      ...shared,
+      metafile: true,
+      logLevel: "error",
+    });
     const entry = Object.keys(metafile.outputs).find((path) => path.endsWith("stdin.js"))!;
     const atStart = loadedAtStart(metafile.outputs, entry);
     const total = outputFiles.reduce((sum, { contents: bytes }) => sum + bytes.length, 0);
@@ -83,7 +108,15 @@ async function bundles(): Promise<Table> {
   return { title: "Bundles", head: ["", "loaded at start", "with what is loaded when needed"], rows };
 }
 
-type Outputs = Readonly<Record<string, { readonly bytes: number; readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[] }>>;
+type Outputs = Readonly<
+  Record<
+    string,
+    {
+      readonly bytes: number;
+      readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
+    }
+  >
+>;
 
 function loadedAtStart(outputs: Outputs, entry: string, seen = new Set<string>()): number {
   if (seen.has(entry)) {

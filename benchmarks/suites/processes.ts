@@ -15,7 +15,9 @@ const script = fileURLToPath(new URL("../children/client-process.ts", import.met
 export async function processesSuite({ server, quick }: Setting): Promise<Section> {
   const counts = quick ? [1, 2] : [1, 2, 4, 8];
   const cleaner = new Redis(server.url);
-  const children = Array.from({ length: counts.at(-1)! }, () => fork(script, [server.url], { execArgv: ["--import", "tsx"] }));
+  const children = Array.from({ length: counts.at(-1)! }, () =>
+    fork(script, [server.url], { execArgv: ["--import", "tsx"] }),
+  );
   await Promise.all(children.map(nextMessage));
   const lines: number[][][] = [];
   for (const count of counts) {
@@ -57,7 +59,10 @@ function section(counts: readonly number[], lines: readonly number[][][]): Secti
   const medians = lines.map((rates) => rates.map((values) => quantile(values, 0.5)));
   const rows = lines.map((rates, line) => {
     const [ours, ...others] = medians[line]!;
-    const shown = rates.map((values, index) => `${whole(medians[line]![index]!)} (${whole(Math.min(...values))}–${whole(Math.max(...values))})`);
+    const shown = rates.map(
+      (values, index) =>
+        `${whole(medians[line]![index]!)} (${whole(Math.min(...values))}–${whole(Math.max(...values))})`,
+    );
     return [String(counts[line]), ...shown, ...others.map((other) => `${digits(ours! / other)} ×`)];
   });
   const [ours, ...others] = medians.at(-1)!;

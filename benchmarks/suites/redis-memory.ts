@@ -29,17 +29,36 @@ export async function redisMemorySuite({ server, quick }: Setting): Promise<Sect
   await Promise.all([client.disconnect(), ...contenders.map((contender) => contender.close())]);
   return {
     title: "Memory in Redis",
-    about: "MEMORY USAGE of all keys of a session over its number of messages, with ids as message providers make them. What is more than a peer's list is the index of ids that makes writes idempotent, and the session's state.",
-    tables: [{ title: "Bytes a message, by length of the history", head: ["messages", names.ours, names.redis, names.community, "ratio"], rows }],
-    targets: lengths.slice(1).map((length, index) => atMost(`memory of ${whole(length)} messages, against a peer's list`, 1.25, ratios[index + 1]!)),
-    headlines: [sizeHeadline({ what: `memory in Redis, bytes a message (${whole(lengths.at(-1)!)} messages)`, ours: longest[0]!, others: longest.slice(1) })],
+    about:
+      "MEMORY USAGE of all keys of a session over its number of messages, with ids as message providers make them. What is more than a peer's list is the index of ids that makes writes idempotent, and the session's state.",
+    tables: [
+      {
+        title: "Bytes a message, by length of the history",
+        head: ["messages", names.ours, names.redis, names.community, "ratio"],
+        rows,
+      },
+    ],
+    targets: lengths
+      .slice(1)
+      .map((length, index) =>
+        atMost(`memory of ${whole(length)} messages, against a peer's list`, 1.25, ratios[index + 1]!),
+      ),
+    headlines: [
+      sizeHeadline({
+        what: `memory in Redis, bytes a message (${whole(lengths.at(-1)!)} messages)`,
+        ours: longest[0]!,
+        others: longest.slice(1),
+      }),
+    ],
   };
 }
 
 async function memoryOf(client: Redis, session: string): Promise<number> {
   // The server is private, and its keys are few.
   const keys = await client.keys(`*${session.slice(-36)}*`);
-  const sizes = await Promise.all(keys.map(async (key) => Number(await client.call("MEMORY", "USAGE", key, "SAMPLES", "0"))));
+  const sizes = await Promise.all(
+    keys.map(async (key) => Number(await client.call("MEMORY", "USAGE", key, "SAMPLES", "0"))),
+  );
   if (sizes.length === 0) {
     throw new Error("The session has no keys.");
   }

@@ -29,14 +29,29 @@ export async function residentMemorySuite({ server, quick }: Setting): Promise<S
     for (let run = 0; run < (quick ? 1 : 5); run += 1) {
       runs.push(await runOnce([name, server.url, longSession, String(sessions)]));
     }
-    const median = (field: keyof Held) => quantile(runs.map((run) => run[field]), 0.5);
-    rows.push([name, `${digits(median("afterTurn"))} MB`, `${whole(median("perHistory"))} B`, `${digits(median("peak"))} MB`]);
+    const median = (field: keyof Held) =>
+      quantile(
+        runs.map((run) => run[field]),
+        0.5,
+      );
+    rows.push([
+      name,
+      `${digits(median("afterTurn"))} MB`,
+      `${whole(median("perHistory"))} B`,
+      `${digits(median("peak"))} MB`,
+    ]);
   }
   await Promise.all(contenders.map((contender) => contender.close()));
   return {
     title: "Memory of the process",
     about: `A Node.js process that uses one package: resident after a first turn, heap for each of ${whole(sessions)} histories that are kept after a turn, and the largest resident size over 20 reads of ${whole(length)} messages. The process holds this benchmark's loader and all three packages too.`,
-    tables: [{ title: "Memory, medians", head: ["", "resident after a turn", "heap a history", `peak, ${whole(length)} messages`], rows }],
+    tables: [
+      {
+        title: "Memory, medians",
+        head: ["", "resident after a turn", "heap a history", `peak, ${whole(length)} messages`],
+        rows,
+      },
+    ],
   };
 }
 
@@ -45,6 +60,8 @@ function runOnce(args: string[]): Promise<Held> {
     const child = fork(script, args, { execArgv: ["--import", "tsx", "--expose-gc"] });
     let held: Held | undefined;
     child.once("message", (message) => (held = message as Held));
-    child.once("exit", (code) => (held === undefined ? reject(new Error(`A process stopped with code ${code}.`)) : resolve(held)));
+    child.once("exit", (code) =>
+      held === undefined ? reject(new Error(`A process stopped with code ${code}.`)) : resolve(held),
+    );
   });
 }

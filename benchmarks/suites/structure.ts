@@ -6,10 +6,14 @@ import { comparisonTable, digits, time, whole } from "../report/format.js";
 import type { Case, Section, Setting } from "../report/section.js";
 import { conversation } from "../setting/messages.js";
 
-/** Up to so many times the time a message at ten times the messages, it is linear: the rest is what the machine wavers. */
+/**
+ * Up to so many times the time a message at ten times the messages, it is linear: the rest is what the machine wavers.
+ */
 const linear = 1.3;
 
-/** Time of validating and repairing conversations of which one result in fifty is missing and one stands without a call. */
+/**
+ * Time of validating and repairing conversations of which one result in fifty is missing and one stands without a call.
+ */
 export async function structureSuite({ quick }: Setting): Promise<Section> {
   const lengths = quick ? [100, 1_000] : [1_000, 10_000, 100_000];
   const cases: Case[] = [];
@@ -24,16 +28,31 @@ export async function structureSuite({ quick }: Setting): Promise<Section> {
       { name: "repair, profile openai", run: () => repairConversation(messages, { profile: "openai" }) },
       { name: "repair, profile anthropic", run: () => repairConversation(messages, { profile: "anthropic" }) },
     ];
-    cases.push({ name: whole(length), measured: await compute(computations, { turns: quick ? 1 : 4, milliseconds: quick ? 5 : 150 }) });
+    cases.push({
+      name: whole(length),
+      measured: await compute(computations, { turns: quick ? 1 : 4, milliseconds: quick ? 5 : 150 }),
+    });
   }
   const [shorter, longest] = [cases.at(-2)!, cases.at(-1)!];
-  const growth = Math.max(...[0, 1].map((index) => longest.measured[index]!.median / shorter.measured[index]!.median)) / (lengths.at(-1)! / lengths.at(-2)!);
+  const growth =
+    Math.max(...[0, 1].map((index) => longest.measured[index]!.median / shorter.measured[index]!.median)) /
+    (lengths.at(-1)! / lengths.at(-2)!);
   return {
     title: "Validation and repair",
     about: "None of the peers has the like; the times are to show that they are linear.",
     tables: [comparisonTable("By number of messages", cases)],
     charts: [chartOf("Validation and repair", "messages", { cases, xs: lengths })],
-    headlines: [{ what: `validation, and repair, of ${longest.name} messages`, ours: longest.measured.slice(0, 2).map(({ median }) => time(median)).join(", "), others: "–", difference: growth <= linear ? "linear" : `${digits(growth)} × the time a message takes at ${shorter.name}` }],
+    headlines: [
+      {
+        what: `validation, and repair, of ${longest.name} messages`,
+        ours: longest.measured
+          .slice(0, 2)
+          .map(({ median }) => time(median))
+          .join(", "),
+        others: "–",
+        difference: growth <= linear ? "linear" : `${digits(growth)} × the time a message takes at ${shorter.name}`,
+      },
+    ],
   };
 }
 
@@ -42,6 +61,8 @@ function broken(length: number): BaseMessage[] {
     if (index % 200 === 2) {
       return [];
     }
-    return index % 200 === 103 ? [message, new ToolMessage({ id: `orphan-${index}`, tool_call_id: `nobody-${index}`, content: "lost" })] : [message];
+    return index % 200 === 103
+      ? [message, new ToolMessage({ id: `orphan-${index}`, tool_call_id: `nobody-${index}`, content: "lost" })]
+      : [message];
   });
 }

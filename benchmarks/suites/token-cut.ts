@@ -1,7 +1,13 @@
 import { AIMessage, trimMessages, type BaseMessage } from "@langchain/core/messages";
 import { getEncoding } from "js-tiktoken";
 import { ClearToolUsesEdit, contextEditingMiddleware, summarizationMiddleware } from "langchain";
-import { ChatHistoryTokenReducer, ChatHistoryToolResultReducer, InMemorySessionStore, RedisChatMemory, tiktokenCounter } from "langchain-redis-memory";
+import {
+  ChatHistoryTokenReducer,
+  ChatHistoryToolResultReducer,
+  InMemorySessionStore,
+  RedisChatMemory,
+  tiktokenCounter,
+} from "langchain-redis-memory";
 import { interleave, type Runner } from "../measure/interleave.js";
 import { summarize, type Measured } from "../measure/statistics.js";
 import { atLeast, comparisonTable, whole } from "../report/format.js";
@@ -33,10 +39,18 @@ async function compareCuts(length: number, quick: boolean): Promise<Measured[]> 
   const reducer = new ChatHistoryTokenReducer({ maxTokens });
   const withCounts = await messagesWithCounts(reducer, length);
   const runners: Runner<never>[] = [
-    { name: fresh, prepare: () => conversation(length) as never, run: (messages: BaseMessage[]) => reducer.reduce(messages) },
+    {
+      name: fresh,
+      prepare: () => conversation(length) as never,
+      run: (messages: BaseMessage[]) => reducer.reduce(messages),
+    },
     { name: stored, prepare: withCounts as never, run: (messages: BaseMessage[]) => reducer.reduce(messages) },
   ];
-  const summarizer: Runner<never> = { name: summarization, prepare: () => conversation(length) as never, run: summarizationCut() };
+  const summarizer: Runner<never> = {
+    name: summarization,
+    prepare: () => conversation(length) as never,
+    run: summarizationCut(),
+  };
   const trimmer: Runner<never> = { name: trim, prepare: () => conversation(length) as never, run: trimCut };
   const rounds = quick ? 2 : { 100: 24, 1_000: 16, 10_000: 8 }[length]!;
   // At 1,000 messages trimMessages takes half a minute, and at 10,000 a hundred times as long: once, and not at all.
@@ -52,8 +66,14 @@ async function once(runner: Runner<never>): Promise<Measured> {
   return summarize(runner.name, [performance.now() - begin]);
 }
 
-/** Messages read back from a history that counted them when they were written; new objects each time, as each read makes them. */
-async function messagesWithCounts(reducer: ChatHistoryTokenReducer, length: number): Promise<() => Promise<BaseMessage[]>> {
+/**
+ * Messages read back from a history that counted them when they were written; new objects each time, as each read makes
+ * them.
+ */
+async function messagesWithCounts(
+  reducer: ChatHistoryTokenReducer,
+  length: number,
+): Promise<() => Promise<BaseMessage[]>> {
   const memory = new RedisChatMemory({ store: new InMemorySessionStore(), reducer, autoReduce: false });
   const history = memory.history("counted");
   await history.addMessages(conversation(length));
@@ -78,8 +98,18 @@ function trimCut(messages: BaseMessage[]): Promise<BaseMessage[]> {
 
 /** The hook alone, without a graph, with a model that summarizes at once. */
 function summarizationCut(): (messages: BaseMessage[]) => unknown {
-  const model = { invoke: async () => new AIMessage("They spoke about trains."), getName: () => "model", lc_namespace: [] };
-  const { beforeModel } = summarizationMiddleware({ model: model as never, trigger: { tokens: maxTokens }, keep: { tokens: maxTokens }, tokenCounter: countAll, trimTokensToSummarize: 1e9 });
+  const model = {
+    invoke: async () => new AIMessage("They spoke about trains."),
+    getName: () => "model",
+    lc_namespace: [],
+  };
+  const { beforeModel } = summarizationMiddleware({
+    model: model as never,
+    trigger: { tokens: maxTokens },
+    keep: { tokens: maxTokens },
+    tokenCounter: countAll,
+    trimTokensToSummarize: 1e9,
+  });
   const hook = beforeModel as (state: object, runtime: object) => Promise<unknown>;
   return (messages) => hook({ messages }, { context: {} });
 }
@@ -89,11 +119,24 @@ async function compareEdits(quick: boolean): Promise<Case[]> {
   const cases: Case[] = [];
   for (const length of quick ? [100] : [100, 1_000]) {
     const reducer = new ChatHistoryToolResultReducer({ keepLast: 3, maxCharacters: 40 });
-    const { wrapModelCall } = contextEditingMiddleware({ edits: [new ClearToolUsesEdit({ trigger: { tokens: 500 }, keep: { messages: 3 } })] });
-    const edit = wrapModelCall as unknown as (request: object, handler: (request: object) => unknown) => Promise<unknown>;
+    const { wrapModelCall } = contextEditingMiddleware({
+      edits: [new ClearToolUsesEdit({ trigger: { tokens: 500 }, keep: { messages: 3 } })],
+    });
+    const edit = wrapModelCall as unknown as (
+      request: object,
+      handler: (request: object) => unknown,
+    ) => Promise<unknown>;
     const runners: Runner<never>[] = [
-      { name: "ChatHistoryToolResultReducer", prepare: () => conversation(length) as never, run: (messages: BaseMessage[]) => reducer.reduce(messages) },
-      { name: "contextEditingMiddleware", prepare: () => conversation(length) as never, run: (messages: BaseMessage[]) => edit({ messages }, (request) => request) },
+      {
+        name: "ChatHistoryToolResultReducer",
+        prepare: () => conversation(length) as never,
+        run: (messages: BaseMessage[]) => reducer.reduce(messages),
+      },
+      {
+        name: "contextEditingMiddleware",
+        prepare: () => conversation(length) as never,
+        run: (messages: BaseMessage[]) => edit({ messages }, (request) => request),
+      },
     ];
     cases.push({ name: whole(length), measured: await interleave(runners, { rounds: quick ? 2 : 40, warmup: 4 }) });
   }
@@ -109,14 +152,27 @@ function section(cases: readonly Case[], edits: readonly Case[], lengths: readon
     about:
       `To ${whole(maxTokens)} tokens of o200k_base, the encoding loaded. "counts stored": messages as a read of a history gives them that was written with a counter. trimMessages counts the whole rest again for each message that it drops: ` +
       "at 1,000 messages it ran once, at 10,000 not at all. The summarization middleware's hook is measured without its graph, with a model that answers at once, and without its trimming of what it summarizes (which is trimMessages again); it counts with js-tiktoken too (its default counts characters).",
-    tables: [comparisonTable("Cut to 1,000 tokens, by number of messages", cases), comparisonTable("Old tool results shortened or cleared, by number of messages", edits)],
+    tables: [
+      comparisonTable("Cut to 1,000 tokens, by number of messages", cases),
+      comparisonTable("Old tool results shortened or cleared, by number of messages", edits),
+    ],
     targets: [
       atLeast(`token cut at ${name} messages, against trimMessages`, 300, of(trim) / of(fresh)),
       atLeast(`token cut at ${name} messages with stored counts, against trimMessages`, 5_000, of(trim) / of(stored)),
     ],
     headlines: [
-      timeHeadline({ what: `cut of ${name} messages to ${whole(maxTokens)} tokens`, ours: of(fresh), others: [of(trim)], note: "trimMessages" }),
-      timeHeadline({ what: "the same with the counts that the history stored", ours: of(stored), others: [of(trim)], note: "trimMessages" }),
+      timeHeadline({
+        what: `cut of ${name} messages to ${whole(maxTokens)} tokens`,
+        ours: of(fresh),
+        others: [of(trim)],
+        note: "trimMessages",
+      }),
+      timeHeadline({
+        what: "the same with the counts that the history stored",
+        ours: of(stored),
+        others: [of(trim)],
+        note: "trimMessages",
+      }),
     ],
   };
 }

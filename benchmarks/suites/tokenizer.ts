@@ -8,12 +8,18 @@ import { sentence } from "../setting/messages.js";
 
 const theirs = "js-tiktoken";
 const ours = "tiktokenCounter()";
-/** js-tiktoken's time is quadratic in the length of a stretch without spaces: beyond so many characters it is left out. */
+/**
+ * js-tiktoken's time is quadratic in the length of a stretch without spaces: beyond so many characters it is left out.
+ */
 const oddLimit = 4_000;
 
 const texts: readonly { readonly name: string; readonly limit: number; readonly text: (length: number) => string }[] = [
   { name: "English", limit: Infinity, text: (length) => fill(sentence(3, 400), length) },
-  { name: "JSON", limit: Infinity, text: (length) => fill(JSON.stringify({ id: 48_213, price: 129.5, stops: ["Lund", "Malmö"], open: true }), length) },
+  {
+    name: "JSON",
+    limit: Infinity,
+    text: (length) => fill(JSON.stringify({ id: 48_213, price: 129.5, stops: ["Lund", "Malmö"], open: true }), length),
+  },
   { name: "Chinese", limit: oddLimit, text: (length) => fill("今天的会议改到下午三点,请大家提前准备好材料。", length) },
   { name: "one letter, again and again", limit: oddLimit, text: (length) => "a".repeat(length) },
   { name: "one word without spaces", limit: oddLimit, text: (length) => fill("antidisestablishmentarianism", length) },
@@ -36,9 +42,17 @@ export async function tokenizerSuite({ quick }: Setting): Promise<Section> {
       }
       const runners: Runner<never>[] = [
         { name: ours, prepare: () => undefined as never, run: () => counter.countText(sample) },
-        ...(both ? [{ name: theirs, prepare: () => undefined as never, run: () => encoding.encode(sample, [], []) }] : []),
+        ...(both
+          ? [{ name: theirs, prepare: () => undefined as never, run: () => encoding.encode(sample, [], []) }]
+          : []),
       ];
-      cases.push({ name: `${name}, ${whole(length)}`, measured: await interleave(runners, { rounds: roundsFor({ quick, length, slow: both && limit === oddLimit }), warmup: 1 }) });
+      cases.push({
+        name: `${name}, ${whole(length)}`,
+        measured: await interleave(runners, {
+          rounds: roundsFor({ quick, length, slow: both && limit === oddLimit }),
+          warmup: 1,
+        }),
+      });
     }
   }
   const longest = texts.map((_, index) => cases.filter((__, place) => place % texts.length === index));

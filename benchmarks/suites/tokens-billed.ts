@@ -1,7 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { trimMessages, type BaseMessage } from "@langchain/core/messages";
-import { ChatHistoryTokenReducer, ChatHistoryTruncationReducer, MessageHistory, tiktokenCounter, type ChatHistoryReducer, type TokenCounter } from "langchain-redis-memory";
+import {
+  ChatHistoryTokenReducer,
+  ChatHistoryTruncationReducer,
+  MessageHistory,
+  tiktokenCounter,
+  type ChatHistoryReducer,
+  type TokenCounter,
+} from "langchain-redis-memory";
 import { digits, whole } from "../report/format.js";
 import { countHeadline } from "../report/headlines.js";
 import type { Section, Setting } from "../report/section.js";
@@ -48,7 +55,10 @@ export async function tokensBilledSuite({ quick }: Setting): Promise<Section> {
 }
 
 /** Each AI message is an answer to one request, whose prompt is what the policy left of all before it. */
-async function play(messages: readonly BaseMessage[], { policy, bill, counts }: { policy: Policy; bill: Bill; counts: Counts }): Promise<void> {
+async function play(
+  messages: readonly BaseMessage[],
+  { policy, bill, counts }: { policy: Policy; bill: Bill; counts: Counts },
+): Promise<void> {
   const count = counts.of;
   const budget = Math.floor(messages.reduce((sum, message) => sum + count(message), 0) / 2);
   const add = policy.start(budget, count);
@@ -77,16 +87,28 @@ const policies: readonly Policy[] = [
     name: "trimMessages at each call",
     start: (maxTokens, count) =>
       collecting(async (all) => {
-        const trimmed = await trimMessages([...all], { maxTokens, strategy: "last", includeSystem: true, startOn: "human", tokenCounter: (list: BaseMessage[]) => sum(list, count) });
+        const trimmed = await trimMessages([...all], {
+          maxTokens,
+          strategy: "last",
+          includeSystem: true,
+          startOn: "human",
+          tokenCounter: (list: BaseMessage[]) => sum(list, count),
+        });
         // A system message beyond the budget comes back as undefined.
         return trimmed.filter((message) => message !== undefined);
       }),
   },
   committed(targetMaximum, (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: maxTokens })),
   committed(targetDefault, (maxTokens) => new ChatHistoryTokenReducer({ maxTokens })),
-  committed("token reducer, target 50 %", (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: Math.max(1, Math.floor(maxTokens / 2)) })),
+  committed(
+    "token reducer, target 50 %",
+    (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: Math.max(1, Math.floor(maxTokens / 2)) }),
+  ),
   committed("last 12 messages, no threshold", () => new ChatHistoryTruncationReducer({ targetCount: 12 })),
-  committed("last 12 messages, threshold 8", () => new ChatHistoryTruncationReducer({ targetCount: 12, thresholdCount: 8 })),
+  committed(
+    "last 12 messages, threshold 8",
+    () => new ChatHistoryTruncationReducer({ targetCount: 12, thresholdCount: 8 }),
+  ),
 ];
 
 /** What is sent is made anew from all messages at each call. */
@@ -140,13 +162,22 @@ class Counts {
 }
 
 function textOf(message: BaseMessage | undefined): string | undefined {
-  return message && JSON.stringify([message.getType(), message.content, (message as { tool_calls?: unknown }).tool_calls]);
+  return (
+    message && JSON.stringify([message.getType(), message.content, (message as { tool_calls?: unknown }).tool_calls])
+  );
 }
 
 function recordedConversations(): BaseMessage[][] {
-  const places = ["../../../shared/data/airline-trajectories.jsonl", "../../examples/data/recorded-conversations.jsonl"];
-  const path = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((place) => existsSync(place))!;
-  const lines = readFileSync(path, "utf8").split("\n").filter((line) => line.trim() !== "");
+  const places = [
+    "../../../shared/data/airline-trajectories.jsonl",
+    "../../examples/data/recorded-conversations.jsonl",
+  ];
+  const path = places
+    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+    .find((place) => existsSync(place))!;
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
   return lines.map((line) => new MessageHistory((JSON.parse(line) as { messages: never[] }).messages).toMessages());
 }
 
@@ -155,7 +186,15 @@ function section(bills: readonly Bill[], conversations: readonly BaseMessage[][]
   const rows = policies.map(({ name }, index) => {
     const bill = bills[index]!;
     const share = bill.sent === 0 ? 0 : (100 * bill.cached) / bill.sent;
-    return [name, whole(bill.sent), `${digits(share)} %`, whole(bill.cuts), whole(bill.unasked), whole(cost(bill)), `${digits(cost(bill) / cost(bills[0]!))} ×`];
+    return [
+      name,
+      whole(bill.sent),
+      `${digits(share)} %`,
+      whole(bill.cuts),
+      whole(bill.unasked),
+      whole(cost(bill)),
+      `${digits(cost(bill) / cost(bills[0]!))} ×`,
+    ];
   });
   const costOf = (name: string) => cost(bills[policies.findIndex((policy) => policy.name === name)]!);
   return {
@@ -163,7 +202,21 @@ function section(bills: readonly Bill[], conversations: readonly BaseMessage[][]
     about:
       `${conversations.length} recorded conversations with tool calls (${whole(conversations.flat().length)} messages), each with a budget of half its tokens; every AI message is one request. A prompt's messages count as cached as long as they equal those of the request before; ` +
       `a cached token is billed at ${cachedPrice * 100} % of the price of another. Providers cache only from some length on (1,024 tokens at OpenAI), which is left out here; so are answers.`,
-    tables: [{ title: "Prompt tokens", head: ["", "sent", "of these cached", "prefixes broken", "without the user's last message", "billed", "against never cut"], rows }],
+    tables: [
+      {
+        title: "Prompt tokens",
+        head: [
+          "",
+          "sent",
+          "of these cached",
+          "prefixes broken",
+          "without the user's last message",
+          "billed",
+          "against never cut",
+        ],
+        rows,
+      },
+    ],
     headlines: [
       countHeadline({
         what: "prompt tokens billed for recorded conversations, target 75 % of the budget",

@@ -23,7 +23,10 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
   const cases: Case[] = [];
   for (const latency of latencies) {
     const network = await startSlowNetwork(server.port, latency);
-    cases.push({ name: `${latency} ms`, measured: await compareTurns(network.url, quick ? 2 : { 0: 200, 1: 120, 5: 40 }[latency]!) });
+    cases.push({
+      name: `${latency} ms`,
+      measured: await compareTurns(network.url, quick ? 2 : { 0: 200, 1: 120, 5: 40 }[latency]!),
+    });
     network.stop();
   }
   const [ours, ...peers] = cases[1]!.measured.map(({ median }) => median);
@@ -33,7 +36,12 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
       `Prompt with history, a model that answers at once, histories of ${lengthBefore} to ${lengthBefore + 2 * turnsPerSession} messages with a time to live: \`withRedisMemory\` against \`RunnableWithMessageHistory\` with the peers' histories, all with \`historyMessagesKey\`, the peers' best case. ` +
       "What LangChain itself costs is in all of them. Latency is added to each reply by a proxy; 0 ms goes through it too.",
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
-    charts: [chartOf("A turn by network latency", "latency in ms, plus 1", { cases, xs: latencies.map((latency) => latency + 1) })],
+    charts: [
+      chartOf("A turn by network latency", "latency in ms, plus 1", {
+        cases,
+        xs: latencies.map((latency) => latency + 1),
+      }),
+    ],
     headlines: [timeHeadline({ what: "a turn of a chain at 1 ms of network latency", ours: ours!, others: peers })],
   };
 }
@@ -42,7 +50,9 @@ async function compareTurns(url: string, rounds: number) {
   const contenders = openContenders(url);
   const client = new Redis(url);
   const memory = new RedisChatMemory({ client, sessionTTL });
-  const chains = contenders.map((contender) => (contender.name === names.ours ? ourChain(memory) : peerChain(contender)));
+  const chains = contenders.map((contender) =>
+    contender.name === names.ours ? ourChain(memory) : peerChain(contender),
+  );
   const runners = contenders.map((contender, index) => turnRunner(contender, chains[index]!));
   const measured = await interleave(runners, { rounds, warmup: Math.max(1, Math.ceil(rounds / 8)) });
   await Promise.all([client.disconnect(), ...contenders.map((contender) => contender.close())]);
@@ -52,13 +62,23 @@ async function compareTurns(url: string, rounds: number) {
 type Chain = Runnable<{ input: BaseMessage[] }, BaseMessage>;
 
 function chain() {
-  const prompt = ChatPromptTemplate.fromMessages([["system", "You are kind."], new MessagesPlaceholder("history"), new MessagesPlaceholder("input")]);
+  const prompt = ChatPromptTemplate.fromMessages([
+    ["system", "You are kind."],
+    new MessagesPlaceholder("history"),
+    new MessagesPlaceholder("input"),
+  ]);
   let answers = 0;
-  return prompt.pipe(RunnableLambda.from(() => new AIMessage({ id: randomUUID(), content: sentence((answers += 1), 30) })));
+  return prompt.pipe(
+    RunnableLambda.from(() => new AIMessage({ id: randomUUID(), content: sentence((answers += 1), 30) })),
+  );
 }
 
 function ourChain(memory: RedisChatMemory): Chain {
-  return withRedisMemory(chain(), { memory, inputMessagesKey: "input", historyMessagesKey: "history" }) as unknown as Chain;
+  return withRedisMemory(chain(), {
+    memory,
+    inputMessagesKey: "input",
+    historyMessagesKey: "history",
+  }) as unknown as Chain;
 }
 
 function peerChain({ history }: Contender): Chain {

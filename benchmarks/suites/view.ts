@@ -24,7 +24,10 @@ export async function viewSuite({ server, quick }: Setting): Promise<Section> {
   const cases: Case[] = [];
   for (const length of lengths) {
     await fill({ contenders, memory, session: `${run}-${length}`, length });
-    const runners = [...contenders.map((contender) => wholeRead(contender, `${run}-${length}`)), rawRead(client, `${names.community}-${run}-${length}`)];
+    const runners = [
+      ...contenders.map((contender) => wholeRead(contender, `${run}-${length}`)),
+      rawRead(client, `${names.community}-${run}-${length}`),
+    ];
     cases.push({ name: whole(length), measured: await interleave(runners, roundsFor(length, quick)) });
     await client.unlink(...contenders.slice(1).map(({ name }) => `${name}-${run}-${length}`));
   }
@@ -39,7 +42,17 @@ export async function viewSuite({ server, quick }: Setting): Promise<Section> {
   return section({ cases, windows: { name: windowName, measured: windows }, lengths });
 }
 
-async function fill({ contenders, memory, session, length }: { contenders: Contender[]; memory: RedisChatMemory; session: string; length: number }): Promise<void> {
+async function fill({
+  contenders,
+  memory,
+  session,
+  length,
+}: {
+  contenders: Contender[];
+  memory: RedisChatMemory;
+  session: string;
+  length: number;
+}): Promise<void> {
   const messages = conversation(length);
   for (const contender of contenders) {
     await contender.fill(`${contender.name}-${session}`, messages);
@@ -49,9 +62,14 @@ async function fill({ contenders, memory, session, length }: { contenders: Conte
     await windowed.addMessages(messages.slice(first, first + 1_000));
   }
   await windowed.reduceView();
-  const [all, seen] = [await contenders[0]!.history(`${names.ours}-${session}`).getMessages(), await windowed.getMessages()];
+  const [all, seen] = [
+    await contenders[0]!.history(`${names.ours}-${session}`).getMessages(),
+    await windowed.getMessages(),
+  ];
   if (all.length !== length || seen.length > windowSize + 4) {
-    throw new Error(`Expected ${length} messages and some ${windowSize} in the window; got ${all.length} and ${seen.length}.`);
+    throw new Error(
+      `Expected ${length} messages and some ${windowSize} in the window; got ${all.length} and ${seen.length}.`,
+    );
   }
 }
 
@@ -61,7 +79,11 @@ function wholeRead(contender: Contender, session: string): Runner<never> {
 }
 
 function rawRead(client: Redis, key: string): Runner<never> {
-  return { name: `${names.raw} (LRANGE, not parsed)`, prepare: () => undefined as never, run: () => client.lrange(key, 0, -1) };
+  return {
+    name: `${names.raw} (LRANGE, not parsed)`,
+    prepare: () => undefined as never,
+    run: () => client.lrange(key, 0, -1),
+  };
 }
 
 function roundsFor(length: number, quick: boolean) {
@@ -75,20 +97,30 @@ function section({ cases, windows, lengths }: { cases: Case[]; windows: Case; le
   const { measured: read } = cases.at(-1)!;
   const peers = [read[1]!.median, read[2]!.median];
   const chart = chartOf("Read by length of the history", "messages in the log", { cases, xs: lengths });
-  const window = { name: windowName, points: windows.measured.map(({ median }, index) => [lengths[index + 1]!, median] as const) };
+  const window = {
+    name: windowName,
+    points: windows.measured.map(({ median }, index) => [lengths[index + 1]!, median] as const),
+  };
   return {
     title: "Read",
     about:
       `Whole histories, and the ${windowSize} newest messages (with the human message of the round that they begin in) of sessions whose start a reduction has moved. The peers cannot window: they read and parse all. ` +
       "Raw ioredis is LRANGE of the peers' list without any parsing.",
-    tables: [comparisonTable("Read of the whole history, by its length", cases), comparisonTable(`Read of ${windowName} messages, langchain-redis-memory alone`, [windows])],
+    tables: [
+      comparisonTable("Read of the whole history, by its length", cases),
+      comparisonTable(`Read of ${windowName} messages, langchain-redis-memory alone`, [windows]),
+    ],
     charts: [{ ...chart, lines: [...chart.lines, { ...window, name: `${names.ours}, ${windowName}` }] }],
     targets: [
       ...cases.map(({ name }, index) => atMost(`whole read of ${name}, against the faster peer`, 1, against[index]!)),
       atMost("windowed read at the longest history, against one at 100", 1.3, longest / shortest),
     ],
     headlines: [
-      timeHeadline({ what: `read of ${cases.at(-1)!.name} messages, all of them`, ours: read[0]!.median, others: peers }),
+      timeHeadline({
+        what: `read of ${cases.at(-1)!.name} messages, all of them`,
+        ours: read[0]!.median,
+        others: peers,
+      }),
       timeHeadline({ what: `the ${windowSize} newest of ${cases.at(-1)!.name}`, ours: longest, others: peers }),
     ],
   };

@@ -1,5 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { ChatHistoryTruncationReducer, InMemorySessionStore, RedisChatMemory, type MemoryEvent } from "langchain-redis-memory";
+import {
+  ChatHistoryTruncationReducer,
+  InMemorySessionStore,
+  RedisChatMemory,
+  type MemoryEvent,
+} from "langchain-redis-memory";
 import { findRedisServer, startRedis } from "../../__tests__/support/redis-server.js";
 
 /** Two instances of an application that share their sessions, and what they reported. */
@@ -20,7 +25,10 @@ export async function openBackend(counts: { targetCount: number; thresholdCount:
   const { url, description, stop } = await findServer();
   const embedded = new InMemorySessionStore({ onEvent: options.onEvent });
   const connection = url === undefined ? { store: embedded } : { url, keyPrefix };
-  const instances = [new RedisChatMemory({ ...options, ...connection }), new RedisChatMemory({ ...options, ...connection })];
+  const instances = [
+    new RedisChatMemory({ ...options, ...connection }),
+    new RedisChatMemory({ ...options, ...connection }),
+  ];
   return {
     description,
     instances,
@@ -50,5 +58,8 @@ async function findServer(): Promise<{ url?: string; description: string; stop()
     const server = await startRedis();
     return { url: server.url, description: `a private redis-server on port ${server.port}`, stop: () => server.stop() };
   }
-  return { description: "the embedded in-process store (no redis-server found, REDIS_URL not set)", stop: async () => undefined };
+  return {
+    description: "the embedded in-process store (no redis-server found, REDIS_URL not set)",
+    stop: async () => undefined,
+  };
 }

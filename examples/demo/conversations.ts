@@ -10,14 +10,19 @@ export interface RecordedConversation {
 
 /** Reads one conversation a line, in OpenAI's chat format. */
 export function readConversations(path: string): RecordedConversation[] {
-  const lines = readFileSync(path, "utf8").split("\n").filter((line) => line.trim() !== "");
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
   return lines.map((line, index) => {
     const { id = `conversation-${index + 1}`, messages } = JSON.parse(line) as { id?: string; messages: never[] };
     return { id, turns: turnsOf(new MessageHistory(messages).toMessages()) };
   });
 }
 
-/** A turn begins with what the user says (and the system message before it) and ends before the next thing the user says. */
+/**
+ * A turn begins with what the user says (and the system message before it) and ends before the next thing the user
+ * says.
+ */
 function turnsOf(messages: readonly BaseMessage[]): RecordedConversation["turns"] {
   const turns: { input: BaseMessage[]; output: BaseMessage[] }[] = [];
   for (const message of messages) {

@@ -1,5 +1,6 @@
 /**
- * The main job on real input: recorded tool-calling conversations, played turn by turn through two application instances that share their sessions.
+ * The main job on real input: recorded tool-calling conversations, played turn by turn through two application
+ * instances that share their sessions.
  *
  *   npm run demo                     the conversations that ship with the package
  *   npm run demo -- --file PATH      any JSONL of { id, messages } in OpenAI's chat format
@@ -26,9 +27,14 @@ async function main(): Promise<number> {
     },
   });
   const conversations = readConversations(values.file);
-  await using backend = await openBackend({ targetCount: Number(values.target), thresholdCount: Number(values.threshold) });
+  await using backend = await openBackend({
+    targetCount: Number(values.target),
+    thresholdCount: Number(values.threshold),
+  });
   console.log(`${conversations.length} recorded conversations, two application instances, ${backend.description}.`);
-  console.log(`Each view is cut to ${values.target} messages when it exceeds ${values.target} + ${values.threshold}; the transcript stays whole.\n`);
+  console.log(
+    `Each view is cut to ${values.target} messages when it exceeds ${values.target} + ${values.threshold}; the transcript stays whole.\n`,
+  );
 
   const played: PlayedConversation[] = [];
   const progress = new Progress(conversations.length);
@@ -42,7 +48,11 @@ async function main(): Promise<number> {
 
   const problems = played.flatMap(({ problems }) => problems);
   problems.slice(0, 20).forEach((problem) => console.error(`problem: ${problem}`));
-  console.log(problems.length === 0 ? "\nEverything that was sent to the model is valid, and every transcript is what was sent in." : `\n${problems.length} problems.`);
+  console.log(
+    problems.length === 0
+      ? "\nEverything that was sent to the model is valid, and every transcript is what was sent in."
+      : `\n${problems.length} problems.`,
+  );
   return problems.length === 0 ? 0 : 1;
 }
 

@@ -18,15 +18,22 @@ export interface PlayedConversation {
 }
 
 /** Plays the turns on both instances in turns, and checks what the model was sent, what it cost and what was kept. */
-export async function playConversation({ id, turns }: RecordedConversation, backend: Backend): Promise<PlayedConversation> {
+export async function playConversation(
+  { id, turns }: RecordedConversation,
+  backend: Backend,
+): Promise<PlayedConversation> {
   const problems: string[] = [];
   let modelCalls = 0;
   let reductions = 0;
   let roundTrips = 0;
   const modelCall = (sent: readonly BaseMessage[]) => {
     modelCalls += 1;
-    const errors = validateConversation(sent, { purpose: "model-input" }).filter(({ severity }) => severity === "error");
-    problems.push(...errors.map(({ rule, index }) => `${id}: model call ${modelCalls}, message ${index} breaks ${rule}`));
+    const errors = validateConversation(sent, { purpose: "model-input" }).filter(
+      ({ severity }) => severity === "error",
+    );
+    problems.push(
+      ...errors.map(({ rule, index }) => `${id}: model call ${modelCalls}, message ${index} breaks ${rule}`),
+    );
   };
   for (const [index, turn] of turns.entries()) {
     const memory = backend.instances[index % backend.instances.length]!;
@@ -47,7 +54,16 @@ export async function playConversation({ id, turns }: RecordedConversation, back
   if (!isDeepStrictEqual(content(transcript), content(turns.flatMap(({ input, output }) => [...input, ...output])))) {
     problems.push(`${id}: the transcript is not what was sent in`);
   }
-  return { sessionId: id, transcript: sizeOf(transcript), view: sizeOf(view), turns: turns.length, modelCalls, reductions, roundTrips, problems };
+  return {
+    sessionId: id,
+    transcript: sizeOf(transcript),
+    view: sizeOf(view),
+    turns: turns.length,
+    modelCalls,
+    reductions,
+    roundTrips,
+    problems,
+  };
 }
 
 /** An agent that answers as recorded: one model call for each AI message, on all that it has seen so far. */
@@ -70,5 +86,8 @@ function sizeOf(messages: readonly BaseMessage[]) {
 
 /** Messages without the ids that storing gave them. */
 function content(messages: readonly BaseMessage[]): unknown {
-  return mapChatMessagesToStoredMessages([...messages]).map(({ type, data }) => ({ type, data: { ...data, id: undefined } }));
+  return mapChatMessagesToStoredMessages([...messages]).map(({ type, data }) => ({
+    type,
+    data: { ...data, id: undefined },
+  }));
 }

@@ -21,7 +21,8 @@ export function printTable(played: readonly PlayedConversation[]): void {
 }
 
 function cells(title: string, played: readonly PlayedConversation[]): string[] {
-  const sum = (value: (conversation: PlayedConversation) => number) => played.reduce((total, conversation) => total + value(conversation), 0);
+  const sum = (value: (conversation: PlayedConversation) => number) =>
+    played.reduce((total, conversation) => total + value(conversation), 0);
   const turns = sum((conversation) => conversation.turns);
   return [
     title,

@@ -1,4 +1,5 @@
-// The package's modules are joined into a few files: each is in one of them, so its state is shared, and classes go by their own names.
+// The package's modules are joined into a few files: each is in one of them, so its state is shared, and classes go by
+// their own names.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,17 +15,26 @@ for (const format of ["esm", "cjs"]) {
   assert.ok(maps.length <= 6, `${format} holds ${maps.length} files`);
   const modules = maps.flatMap((name) => {
     const { sources, sourcesContent } = JSON.parse(readFileSync(join(dist, format, name), "utf8"));
-    assert.ok(sources.every((source, index) => source.endsWith(".ts") && sourcesContent[index]?.length > 0), `${name} leads to the TypeScript sources`);
+    assert.ok(
+      sources.every((source, index) => source.endsWith(".ts") && sourcesContent[index]?.length > 0),
+      `${name} leads to the TypeScript sources`,
+    );
     return sources.map((source) => source.replace(/^.*?\/src\//, ""));
   });
   assert.ok(modules.includes("memory/redis-chat-memory.ts"));
-  assert.deepEqual(modules.filter((name, index) => modules.indexOf(name) !== index), []);
+  assert.deepEqual(
+    modules.filter((name, index) => modules.indexOf(name) !== index),
+    [],
+  );
 }
 
 const required = createRequire(import.meta.url)("langchain-redis-memory");
 for (const exports of [imported, testing, required]) {
   const classes = Object.entries(exports).filter(([, value]) => /^class\b/.test(String(value)));
-  assert.deepEqual(classes.filter(([name, value]) => value.name !== name).map(([name]) => name), []);
+  assert.deepEqual(
+    classes.filter(([name, value]) => value.name !== name).map(([name]) => name),
+    [],
+  );
 }
 assert.ok(Object.values(imported).filter((value) => /^class\b/.test(String(value))).length > 15);
 

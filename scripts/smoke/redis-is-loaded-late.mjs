@@ -1,4 +1,5 @@
-// Whoever keeps conversations in memory, or only reduces messages, does not load ioredis; and none of the optional peers is installed here.
+// Whoever keeps conversations in memory, or only reduces messages, does not load ioredis; and none of the optional
+// peers is installed here.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 

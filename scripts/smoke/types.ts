@@ -1,4 +1,5 @@
-// What users write, checked against the declarations of the package: as ESM and CommonJS, with the declarations themselves checked too.
+// What users write, checked against the declarations of the package: as ESM and CommonJS, with the declarations
+// themselves checked too.
 import type { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import type { BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
@@ -28,9 +29,9 @@ export async function messagesOf(store: SessionStore = new InMemorySessionStore(
 }
 
 /** A reducer behind a prompt. */
-export const chain: Runnable<{ question: string }, BaseMessage[]> = ChatPromptTemplate.fromTemplate<{ question: string }>("{question}").pipe(
-  new ChatHistoryTruncationReducer({ targetCount: 10 }),
-);
+export const chain: Runnable<{ question: string }, BaseMessage[]> = ChatPromptTemplate.fromTemplate<{
+  question: string;
+}>("{question}").pipe(new ChatHistoryTruncationReducer({ targetCount: 10 }));
 
 // @ts-expect-error A target is needed.
 export const noTarget = () => new ChatHistoryTruncationReducer({});

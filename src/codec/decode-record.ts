@@ -17,7 +17,8 @@ export interface DecodedRecord {
 /**
  * The message of a record, equal to the one that was encoded, as an instance of its plain class.
  *
- * Also reads what others write: LangChain's `{ type, data }` from JavaScript and Python, and the older `{ type, role, text }`.
+ * Also reads what others write: LangChain's `{ type, data }` from JavaScript and Python, and the older `{ type, role,
+ * text }`.
  *
  * @throws RecordError with the position given: `corrupt`, or `unsupported_version` for a record of a later format.
  */
@@ -36,8 +37,8 @@ export function decodeRecord(record: string, position?: number): DecodedRecord {
 }
 
 /**
- * The message of an element that was parsed already, for histories of other makers; reads the same forms as {@link decodeRecord}.
- * Takes the object over: it must not be used afterwards.
+ * The message of an element that was parsed already, for histories of other makers; reads the same forms as {@link
+ * decodeRecord}. Takes the object over: it must not be used afterwards.
  *
  * @throws RecordError as {@link decodeRecord} does.
  */
@@ -45,7 +46,10 @@ export function reviveMessage(stored: unknown, position?: number): BaseMessage {
   return decodeStored(stored, { tagged: true, position }).message;
 }
 
-/** How a tag's key ends. Without the quote that it begins with, which stands everywhere in JSON and would make the search three times as long. */
+/**
+ * How a tag's key ends. Without the quote that it begins with, which stands everywhere in JSON and would make the
+ * search three times as long.
+ */
 const tagEnd = `${tagKey}"`;
 
 /** How the records of each type begin, by the first letter of the type, which no two share. */
@@ -58,8 +62,9 @@ const metaStart = `,"meta":{"v":${recordVersion}`;
 const plainMeta = `${metaStart}}}`;
 
 /**
- * The same as parsing all of the text, in two thirds of the time: only what differs from record to record is parsed. Undefined for
- * any text that is not just as `encodeMessage` writes it. Where the parts are JSON, so is the whole, and in one way only.
+ * The same as parsing all of the text, in two thirds of the time: only what differs from record to record is parsed.
+ * Undefined for any text that is not just as `encodeMessage` writes it. Where the parts are JSON, so is the whole, and
+ * in one way only.
  */
 function readOwnRecord(record: string, position: number | undefined): DecodedRecord | undefined {
   const beginning = beginnings[record.charCodeAt(typeAt)];
@@ -97,7 +102,10 @@ function tokensAt(record: string, start: number): Readonly<Record<string, number
   return isRecord(meta) && meta["v"] === recordVersion && Object.keys(end!).length === 1 ? tokensOf(meta) : undefined;
 }
 
-function decodeStored(stored: unknown, { tagged, position }: { tagged: boolean; position: number | undefined }): DecodedRecord {
+function decodeStored(
+  stored: unknown,
+  { tagged, position }: { tagged: boolean; position: number | undefined },
+): DecodedRecord {
   if (!isRecord(stored) || typeof stored["type"] !== "string") {
     throw corrupt("it has no type", position);
   }
@@ -152,7 +160,12 @@ function ownParts({ type, data }: Record<string, unknown>): { type: string; data
 
 function untagFields(data: Record<string, unknown>): void {
   for (const field of Object.keys(data)) {
-    Object.defineProperty(data, field, { value: untagValue(data[field]), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(data, field, {
+      value: untagValue(data[field]),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
 }
 
@@ -161,7 +174,9 @@ const noTokens: Readonly<Record<string, number>> = Object.freeze({});
 function tokensOf(meta: unknown): Readonly<Record<string, number>> {
   const tokens = isRecord(meta) ? meta["tokens"] : undefined;
   return isRecord(tokens)
-    ? (Object.fromEntries(Object.entries(tokens).filter(([, count]) => typeof count === "number" && count >= 0)) as Record<string, number>)
+    ? (Object.fromEntries(
+        Object.entries(tokens).filter(([, count]) => typeof count === "number" && count >= 0),
+      ) as Record<string, number>)
     : noTokens;
 }
 

@@ -5,7 +5,10 @@ import { fieldsByType, isRecord, requiredField, shapeProblem } from "./message-f
 import { sortKeys } from "./sort-keys.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
-/** A message as it is stored: its id, a digest of its content (8 characters of base64url, the id left out) and the record itself. */
+/**
+ * A message as it is stored: its id, a digest of its content (8 characters of base64url, the id left out) and the
+ * record itself.
+ */
 export interface EncodedRecord {
   readonly id: string;
   readonly digest: string;
@@ -27,13 +30,13 @@ export const recordVersion = 1;
  * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"tokens"?:{…}}}`, which LangChain's own
  * `mapStoredMessagesToChatMessages` reads too.
  *
- * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are left
- * out. A chunk becomes the message that it is a chunk of, without `tool_call_chunks`; content blocks become `content`. Constructor
- * arguments that are no field of the message are kept too (in `lc_kwargs`). Values that JSON cannot hold are tagged, see
- * `tagged-values.ts`. The order of keys is kept.
+ * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are
+ * left out. A chunk becomes the message that it is a chunk of, without `tool_call_chunks`; content blocks become
+ * `content`. Constructor arguments that are no field of the message are kept too (in `lc_kwargs`). Values that JSON
+ * cannot hold are tagged, see `tagged-values.ts`. The order of keys is kept.
  *
- * @throws RecordError `unsupported_message` for a `RemoveMessage`, unknown types, and values that cannot be stored; the error
- * names the value's path.
+ * @throws RecordError `unsupported_message` for a `RemoveMessage`, unknown types, and values that cannot be stored; the
+ *   error names the value's path.
  */
 export function encodeMessage(message: BaseMessage, { id, tokens }: EncodeOptions): EncodedRecord {
   const { type, json, canonical } = messageJson(message);
@@ -49,8 +52,8 @@ export function encodeMessage(message: BaseMessage, { id, tokens }: EncodeOption
 const plainMeta = `{"v":${recordVersion}}`;
 
 /**
- * A digest of what a message says (8 characters of base64url): equal for messages that are equal but for their id and the order of keys,
- * and equal to the digest of the message's record.
+ * A digest of what a message says (8 characters of base64url): equal for messages that are equal but for their id and
+ * the order of keys, and equal to the digest of the message's record.
  *
  * @throws RecordError `unsupported_message` as {@link encodeMessage} does.
  */
@@ -102,7 +105,10 @@ function messageJson(message: BaseMessage): MessageJson {
 }
 
 const fieldsOf = new Map(
-  [...fieldsByType].map(([type, fields]) => [type, fields.map(([field, shape]) => ({ field, shape, required: requiredField.get(type) === field }))]),
+  [...fieldsByType].map(([type, fields]) => [
+    type,
+    fields.map(([field, shape]) => ({ field, shape, required: requiredField.get(type) === field })),
+  ]),
 );
 
 function typeOf(message: BaseMessage): string {
@@ -141,7 +147,9 @@ function tagField(field: string, value: unknown, walk: Walk): unknown {
 function isEmpty(field: string, value: unknown, message: BaseMessage): boolean {
   switch (field) {
     case "tool_calls":
-      return (value as unknown[]).length === 0 && (message.additional_kwargs?.["tool_calls"] ?? undefined) === undefined;
+      return (
+        (value as unknown[]).length === 0 && (message.additional_kwargs?.["tool_calls"] ?? undefined) === undefined
+      );
     case "invalid_tool_calls":
       return (value as unknown[]).length === 0;
     case "additional_kwargs":
@@ -161,7 +169,10 @@ function isEmptyRecord(value: Record<string, unknown>): boolean {
   return true;
 }
 
-/** Constructor arguments that are no field of the message, as further members of a JSON object that has some; empty where there are none. */
+/**
+ * Constructor arguments that are no field of the message, as further members of a JSON object that has some; empty
+ * where there are none.
+ */
 function extrasOf(message: BaseMessage): string {
   const given: unknown = message.lc_kwargs;
   if (!isRecord(given)) {

@@ -2,8 +2,8 @@ import { defaultToolCallParser } from "@langchain/core/messages/tool";
 import { isRecord } from "./message-fields.js";
 
 /**
- * Type and fields of a record of another maker: LangChain's `{ type, data }` as JavaScript and Python write it, or the older
- * `{ type, role, text }`. Takes the record over.
+ * Type and fields of a record of another maker: LangChain's `{ type, data }` as JavaScript and Python write it, or the
+ * older `{ type, role, text }`. Takes the record over.
  *
  * @throws Error where it is none of these.
  */
@@ -74,7 +74,9 @@ function dropEmpty(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** `toDict` wraps objects that have a key `lc` as `{ __lc_escaped__: … }`, and LangChain's own reader leaves them so. */
+/**
+ * `toDict` wraps objects that have a key `lc` as `{ __lc_escaped__: … }`, and LangChain's own reader leaves them so.
+ */
 function unescapeProperties(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).map(([field, value]) => [field, unescapeValue(value)]));
 }
@@ -87,7 +89,9 @@ function unescapeValue(value: unknown): unknown {
     return value;
   }
   const keys = Object.keys(value);
-  return keys.length === 1 && keys[0] === escapeKey && isRecord(value[escapeKey]) ? value[escapeKey] : unescapeProperties(value);
+  return keys.length === 1 && keys[0] === escapeKey && isRecord(value[escapeKey])
+    ? value[escapeKey]
+    : unescapeProperties(value);
 }
 
 const escapeKey = "__lc_escaped__";

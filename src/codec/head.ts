@@ -9,7 +9,10 @@ import { isRecord } from "./message-fields.js";
 export function encodeHead(records: readonly string[]): string {
   records.forEach((record, index) => {
     if (!isRecordText(record)) {
-      throw new RecordError(`The record at index ${index} of the head is not a JSON object.`, { code: "corrupt", position: index });
+      throw new RecordError(`The record at index ${index} of the head is not a JSON object.`, {
+        code: "corrupt",
+        position: index,
+      });
     }
   });
   return records.length === 0 ? "" : `[${records.join(",")}]`;

@@ -1,4 +1,6 @@
-/** The types of messages that are stored. A developer message is a system message (`additional_kwargs.__openai_role__`). */
+/**
+ * The types of messages that are stored. A developer message is a system message (`additional_kwargs.__openai_role__`).
+ */
 export type StoredType = "human" | "ai" | "system" | "tool" | "generic" | "function";
 
 /** The fields of a stored message, under the names that LangChain's own `{ type, data }` uses. */
@@ -26,8 +28,14 @@ export const fieldsByType: ReadonlyMap<string, readonly (readonly [field: string
   ["human", plain],
   ["system", plain],
   ["function", plain],
-  ["ai", [...common, ["tool_calls", "records"], ["invalid_tool_calls", "records"], ["usage_metadata", "record"], ...details]],
-  ["tool", [...common, ["tool_call_id", "text"], ["status", "text"], ["artifact", "any"], ["metadata", "record"], ...details]],
+  [
+    "ai",
+    [...common, ["tool_calls", "records"], ["invalid_tool_calls", "records"], ["usage_metadata", "record"], ...details],
+  ],
+  [
+    "tool",
+    [...common, ["tool_call_id", "text"], ["status", "text"], ["artifact", "any"], ["metadata", "record"], ...details],
+  ],
   ["generic", [...common, ["role", "text"], ...details]],
 ] satisfies [StoredType, (readonly [string, Shape])[]][]);
 
@@ -47,7 +55,9 @@ export function shapeProblem(shape: Shape, value: unknown): string | undefined {
     case "records":
       return Array.isArray(value) && value.every(isRecord) ? undefined : "must be an array of objects";
     case "content":
-      return typeof value === "string" || (Array.isArray(value) && value.every(isRecord)) ? undefined : "must be a string or an array of content blocks";
+      return typeof value === "string" || (Array.isArray(value) && value.every(isRecord))
+        ? undefined
+        : "must be a string or an array of content blocks";
     case "any":
       return undefined;
   }

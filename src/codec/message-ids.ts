@@ -15,12 +15,17 @@ export interface TurnPlace {
  * An id is remembered for as long as the message object lives, so a retry with the same objects brings the same ids.
  */
 export class MessageIds {
-  private readonly given = new WeakMap<BaseMessage, string>();
-  private readonly createId = timeOrderedIds();
+  readonly #given = new WeakMap<BaseMessage, string>();
+  readonly #createId = timeOrderedIds();
+  readonly #now: () => number;
 
-  constructor(private readonly now: () => number = Date.now) {}
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
-  /** The message's own id; else `<turnId>-<index>` where there is a turn id; else a unique id, the same at every call. */
+  /**
+   * The message's own id; else `<turnId>-<index>` where there is a turn id; else a unique id, the same at every call.
+   */
   idOf(message: BaseMessage, place?: TurnPlace): string {
     if (typeof message.id === "string" && message.id !== "") {
       return message.id;
@@ -28,10 +33,10 @@ export class MessageIds {
     if (place?.turnId !== undefined) {
       return `${place.turnId}-${place.index}`;
     }
-    let id = this.given.get(message);
+    let id = this.#given.get(message);
     if (id === undefined) {
-      id = this.createId(this.now());
-      this.given.set(message, id);
+      id = this.#createId(this.#now());
+      this.#given.set(message, id);
     }
     return id;
   }

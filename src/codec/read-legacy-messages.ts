@@ -18,7 +18,9 @@ export interface ReadLegacyOptions {
   readonly key: string;
   /** Throw at the first element that cannot be read, instead of leaving it out. @default false */
   readonly strict?: boolean;
-  /** Is told `record_skipped` for each element left out, with the key as session and the index counted from the oldest. */
+  /**
+   * Is told `record_skipped` for each element left out, with the key as session and the index counted from the oldest.
+   */
   readonly onEvent?: MemoryEventHandler;
 }
 
@@ -35,13 +37,15 @@ const schema = lazy(() =>
 const pageSize = 100;
 
 /**
- * The messages of a list that @langchain/redis or @langchain/community wrote, oldest first; none where the key does not exist.
+ * The messages of a list that @langchain/redis or @langchain/community wrote, oldest first; none where the key does not
+ * exist.
  *
  * Those packages put the newest message first, so the list is read page by page from its end, where positions stay the
- * same while messages are added. Messages that are added meanwhile may be missing from the result; a list that is trimmed or deleted meanwhile
- * is read in part. Nothing is changed in Redis.
+ * same while messages are added. Messages that are added meanwhile may be missing from the result; a list that is
+ * trimmed or deleted meanwhile is read in part. Nothing is changed in Redis.
  *
- * @throws RecordError with `strict`; StoreError `wrong_type` where the key holds no list; other errors of the client as they are.
+ * @throws RecordError with `strict`; StoreError `wrong_type` where the key holds no list; other errors of the client as
+ *   they are.
  */
 export async function readLegacyMessages(options: ReadLegacyOptions): Promise<BaseMessage[]> {
   const { client, key, strict, onEvent } = parseOptions("readLegacyMessages", schema(), options);
@@ -65,12 +69,15 @@ async function readPage(client: ListReader, key: string, read: number): Promise<
     return await client.lrange(key, -read - pageSize, -read - 1);
   } catch (error) {
     if (String((error as Error | undefined)?.message).startsWith("WRONGTYPE")) {
-      throw new StoreError("readLegacyMessages: the key does not hold a list; name the key that the former package was given as sessionId.", {
-        code: "wrong_type",
-        operation: "readLegacyMessages",
-        sessionId: key,
-        cause: error,
-      });
+      throw new StoreError(
+        "readLegacyMessages: the key does not hold a list; name the key that the former package was given as sessionId.",
+        {
+          code: "wrong_type",
+          operation: "readLegacyMessages",
+          sessionId: key,
+          cause: error,
+        },
+      );
     }
     throw error;
   }

@@ -10,7 +10,8 @@ import {
 import { fieldsByType, requiredField, shapeProblem, type MessageFields } from "./message-fields.js";
 
 /**
- * A message of a stored type with these fields; fields that are missing get the value that a new message has. Takes the object over.
+ * A message of a stored type with these fields; fields that are missing get the value that a new message has. Takes the
+ * object over.
  *
  * @throws Error, naming the field, for an unknown type or a field that does not fit it.
  */
@@ -31,7 +32,10 @@ export function reviveFields(type: string, data: Record<string, unknown>): BaseM
 const shapesByType = new Map([...fieldsByType].map(([type, fields]) => [type, new Map(fields)]));
 
 /** By the fields that are there, which are few. */
-function checkShapes(data: Readonly<Record<string, unknown>>, shapes: ReadonlyMap<string, Parameters<typeof shapeProblem>[0]>): void {
+function checkShapes(
+  data: Readonly<Record<string, unknown>>,
+  shapes: ReadonlyMap<string, Parameters<typeof shapeProblem>[0]>,
+): void {
   for (const field in data) {
     const value = data[field];
     // The two fields that every message has: an id has no shape to fit here, and text is always content.
@@ -56,17 +60,31 @@ const constructors = {
 };
 
 /**
- * The constructor would add calls to v1 content, parse raw calls again and warn about them; where one of these is there, the fields are set
- * afterwards. `lc_kwargs` is what LangChain's own serialization reads.
+ * The constructor would add calls to v1 content, parse raw calls again and warn about them; where one of these is
+ * there, the fields are set afterwards. `lc_kwargs` is what LangChain's own serialization reads.
  */
 function reviveAI(data: Partial<MessageFields>): AIMessage {
-  if (data.response_metadata?.["output_version"] === undefined && data.additional_kwargs?.["tool_calls"] === undefined && data["contentBlocks"] === undefined) {
+  if (
+    data.response_metadata?.["output_version"] === undefined &&
+    data.additional_kwargs?.["tool_calls"] === undefined &&
+    data["contentBlocks"] === undefined
+  ) {
     return new AIMessage(data as never);
   }
   const fields = { tool_calls: [], invalid_tool_calls: [], additional_kwargs: {}, response_metadata: {}, ...data };
   const message = new AIMessage({ content: "" });
-  const { content, name, id, tool_calls, invalid_tool_calls, usage_metadata, additional_kwargs, response_metadata } = fields as unknown as AIMessage;
-  Object.assign(message, { content, name, id, tool_calls, invalid_tool_calls, usage_metadata, additional_kwargs, response_metadata });
+  const { content, name, id, tool_calls, invalid_tool_calls, usage_metadata, additional_kwargs, response_metadata } =
+    fields as unknown as AIMessage;
+  Object.assign(message, {
+    content,
+    name,
+    id,
+    tool_calls,
+    invalid_tool_calls,
+    usage_metadata,
+    additional_kwargs,
+    response_metadata,
+  });
   message.lc_kwargs = fields;
   return message;
 }

@@ -14,13 +14,16 @@ import { types } from "node:util";
  * | `Error` | `{ name, message, cause? }` |
  * | `Object` | the properties of an object that has a key `$lcmem` of its own |
  *
- * Objects with a `toJSON` method become what it returns, other class instances their own enumerable properties: both as JSON does.
+ * Objects with a `toJSON` method become what it returns, other class instances their own enumerable properties: both as
+ * JSON does.
  */
 export const tagKey = "$lcmem";
 
 /** Nesting that is accepted; far above what any provider sends, far below what exhausts the stack. */
 const maxDepth = 500;
-/** Characters and bytes, plus 64 for each value: bounds the time that shared references can cost, which JSON repeats. */
+/**
+ * Characters and bytes, plus 64 for each value: bounds the time that shared references can cost, which JSON repeats.
+ */
 const maxSize = 64 * 1024 * 1024;
 
 /** A walk over one message's values. */
@@ -40,10 +43,11 @@ export function startWalk(): Walk {
 }
 
 /**
- * The value in a form that `JSON.stringify` writes without loss. Parts that need no tag are returned as they are, not copied;
- * nothing is modified.
+ * The value in a form that `JSON.stringify` writes without loss. Parts that need no tag are returned as they are, not
+ * copied; nothing is modified.
  *
- * @throws Error for functions, symbols, circular references and what no kind above fits; the walk's `problem` says where.
+ * @throws Error for functions, symbols, circular references and what no kind above fits; the walk's `problem` says
+ *   where.
  */
 export function tagValue(value: unknown, walk: Walk): unknown {
   if ((walk.size += 64) > maxSize) {
@@ -54,7 +58,9 @@ export function tagValue(value: unknown, walk: Walk): unknown {
       walk.size += value.length;
       return value;
     case "number":
-      return Number.isFinite(value) && !Object.is(value, -0) ? value : tagged("Number", Object.is(value, -0) ? "-0" : String(value));
+      return Number.isFinite(value) && !Object.is(value, -0)
+        ? value
+        : tagged("Number", Object.is(value, -0) ? "-0" : String(value));
     case "boolean":
       return value;
     case "undefined":
@@ -85,7 +91,11 @@ function tagObject(value: object, walk: Walk): unknown {
     throw unsupported("refers back to an object that contains it", walk);
   }
   walk.ancestors.push(value);
-  const result = Array.isArray(value) ? tagArray(value, walk) : isPlain(value) ? tagProperties(value, walk) : tagInstance(value, walk);
+  const result = Array.isArray(value)
+    ? tagArray(value, walk)
+    : isPlain(value)
+      ? tagProperties(value, walk)
+      : tagInstance(value, walk);
   walk.ancestors.pop();
   return result;
 }
@@ -129,7 +139,9 @@ function tagProperties(object: object, walk: Walk): unknown {
 
 /** Own properties in any case, also for a key such as `__proto__`. */
 function withChanges(properties: Record<string, unknown>, changes: ReadonlyMap<string, unknown>): object {
-  return Object.fromEntries(Object.keys(properties).map((key) => [key, changes.has(key) ? changes.get(key) : properties[key]]));
+  return Object.fromEntries(
+    Object.keys(properties).map((key) => [key, changes.has(key) ? changes.get(key) : properties[key]]),
+  );
 }
 
 function tagInstance(value: object, walk: Walk): unknown {
@@ -174,12 +186,25 @@ function tagForeignInstance(value: object, walk: Walk): unknown {
 
 /** Built-in objects that hold something other than their properties. */
 const unsupportedKinds: ReadonlySet<string> = new Set([
-  ...["RegExp", "Promise", "WeakMap", "WeakSet", "WeakRef", "DataView", "SharedArrayBuffer", "Generator", "AsyncGenerator"],
+  ...[
+    "RegExp",
+    "Promise",
+    "WeakMap",
+    "WeakSet",
+    "WeakRef",
+    "DataView",
+    "SharedArrayBuffer",
+    "Generator",
+    "AsyncGenerator",
+  ],
 ]);
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return (prototype === Object.prototype || prototype === null) && typeof (value as { toJSON?: unknown }).toJSON !== "function";
+  return (
+    (prototype === Object.prototype || prototype === null) &&
+    typeof (value as { toJSON?: unknown }).toJSON !== "function"
+  );
 }
 
 function tagged(kind: string, payload?: unknown): object {

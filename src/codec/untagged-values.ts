@@ -23,7 +23,12 @@ function untagProperties(object: object): object {
     const value = (object as Record<string, unknown>)[key];
     if (typeof value === "object" && value !== null) {
       // Not an assignment, which would set the prototype where the key is `__proto__`.
-      Object.defineProperty(object, key, { value: untagValue(value), enumerable: true, configurable: true, writable: true });
+      Object.defineProperty(object, key, {
+        value: untagValue(value),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
     }
   }
   return object;
@@ -39,7 +44,17 @@ function untag(tag: unknown): unknown {
 }
 
 const typedArrays = [
-  ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array],
+  ...[
+    Int8Array,
+    Uint8Array,
+    Uint8ClampedArray,
+    Int16Array,
+    Uint16Array,
+    Int32Array,
+    Uint32Array,
+    Float32Array,
+    Float64Array,
+  ],
   ...[BigInt64Array, BigUint64Array],
 ];
 
@@ -75,7 +90,10 @@ function reviveBigInt(payload: unknown): bigint {
 
 function reviveError(payload: unknown): Error {
   const fields = untagProperties(record(payload)) as { name?: unknown; message?: unknown };
-  const error = new Error(text(fields.message), Object.hasOwn(fields, "cause") ? { cause: (fields as { cause?: unknown }).cause } : {});
+  const error = new Error(
+    text(fields.message),
+    Object.hasOwn(fields, "cause") ? { cause: (fields as { cause?: unknown }).cause } : {},
+  );
   const name = text(fields.name);
   if (name !== error.name) {
     Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });

@@ -15,13 +15,18 @@ export interface CountTarget {
 export type NoCut = "within_limit" | "nothing_removable";
 
 /**
- * Indexes of the messages that stay when a conversation is cut to a number of messages, in the order of the result: systems,
- * summaries, the newest human message before the cut where the cut is inside its round, and all from the cut on.
+ * Indexes of the messages that stay when a conversation is cut to a number of messages, in the order of the result:
+ * systems, summaries, the newest human message before the cut where the cut is inside its round, and all from the cut
+ * on.
  *
  * The rule is Semantic Kernel's (the newest messages, from a human one where the threshold reaches one) with steps for
  * tool messages: a round with many tool calls can be cut between them, and the request that it serves stays. Linear.
  */
-export function cutByCount(messages: readonly BaseMessage[], sections: Sections, { target, threshold }: CountTarget): number[] | NoCut {
+export function cutByCount(
+  messages: readonly BaseMessage[],
+  sections: Sections,
+  { target, threshold }: CountTarget,
+): number[] | NoCut {
   const { systems, pinned, free } = sections;
   const keep = Math.max(1, target - systems.length - pinned.length);
   if (free.length <= keep + threshold) {
@@ -33,7 +38,10 @@ export function cutByCount(messages: readonly BaseMessage[], sections: Sections,
   return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
 }
 
-function findCut(list: readonly BaseMessage[], { newest, oldest }: { readonly newest: number; readonly oldest: number }): number {
+function findCut(
+  list: readonly BaseMessage[],
+  { newest, oldest }: { readonly newest: number; readonly oldest: number },
+): number {
   const boundaries = findBoundaries(list);
   for (let index = newest; index >= Math.max(1, oldest); index -= 1) {
     if (boundaries[index] === 1 && roleOf(list[index]!) === "human") {

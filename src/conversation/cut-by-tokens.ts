@@ -19,14 +19,18 @@ export interface TokenTarget {
 }
 
 /**
- * Indexes of the messages that stay when a conversation is cut to a token budget, in the order of the result; everything counts:
- * systems, summaries, the rest and the request's own cost.
+ * Indexes of the messages that stay when a conversation is cut to a token budget, in the order of the result;
+ * everything counts: systems, summaries, the rest and the request's own cost.
  *
- * The oldest boundary at which the rest and its anchor fit `targetTokens` is taken, so that a long round loses its old steps and not its answer; the
- * newest human message before it is preferred where that still fits `maxTokens`. Where nothing fits, the newest step stays, with its
- * anchor. A larger budget never keeps less. Linear.
+ * The oldest boundary at which the rest and its anchor fit `targetTokens` is taken, so that a long round loses its old
+ * steps and not its answer; the newest human message before it is preferred where that still fits `maxTokens`. Where
+ * nothing fits, the newest step stays, with its anchor. A larger budget never keeps less. Linear.
  */
-export function cutByTokens(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number[] | NoCut {
+export function cutByTokens(
+  messages: readonly BaseMessage[],
+  sections: Sections,
+  target: TokenTarget,
+): number[] | NoCut {
   const { tokens, perRequest, maxTokens } = target;
   if (sum(tokens, tokens.keys()) + perRequest <= maxTokens) {
     return "within_limit";

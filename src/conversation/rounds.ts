@@ -1,7 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { roleOf } from "../messages/roles.js";
 
-/** A human message and all up to the next human message. Messages before a session's first human message are round 0. */
+/**
+ * A human message and all up to the next human message. Messages before a session's first human message are round 0.
+ */
 export interface Round {
   readonly index: number;
   readonly messages: BaseMessage[];
@@ -10,10 +12,13 @@ export interface Round {
 /**
  * The rounds of a list of messages, oldest first; concatenated they are the list. A summary never begins a round.
  *
- * `firstIndex` is the number of the first round that begins in the list (1 where the list is the whole session); what comes
- * before that round's human message is the rest of the round before it, and no round where there is nothing.
+ * `firstIndex` is the number of the first round that begins in the list (1 where the list is the whole session); what
+ * comes before that round's human message is the rest of the round before it, and no round where there is nothing.
  */
-export function splitRounds(messages: readonly BaseMessage[], { firstIndex = 1 }: { readonly firstIndex?: number } = {}): Round[] {
+export function splitRounds(
+  messages: readonly BaseMessage[],
+  { firstIndex = 1 }: { readonly firstIndex?: number } = {},
+): Round[] {
   const rounds: Round[] = [];
   let current: BaseMessage[] = [];
   let index = firstIndex - 1;

@@ -3,14 +3,19 @@ import { jsonText } from "../text/json-text.js";
 import { roleOf } from "../messages/roles.js";
 import { stepsOf } from "./steps.js";
 
-/** Which system and developer messages a reduction keeps: all of different content, the first one, or the latest one. */
+/**
+ * Which system and developer messages a reduction keeps: all of different content, the first one, or the latest one.
+ */
 export type SystemMessages = "all" | "first" | "latest";
 
 /** How to sort messages into {@link Sections}. */
 export interface SectionOptions {
   /** @default "all" */
   readonly systemMessages?: SystemMessages;
-  /** Messages to keep like system messages, with their whole step and the human message that they serve. @default none */
+  /**
+   * Messages to keep like system messages, with their whole step and the human message that they serve.
+   * @default none
+   */
   readonly pin?: (message: BaseMessage) => boolean;
 }
 
@@ -24,7 +29,10 @@ export interface Sections {
 }
 
 /** Sorts the messages of a list into what must stay and what may go. Linear. */
-export function sectionsOf(messages: readonly BaseMessage[], { systemMessages = "all", pin }: SectionOptions = {}): Sections {
+export function sectionsOf(
+  messages: readonly BaseMessage[],
+  { systemMessages = "all", pin }: SectionOptions = {},
+): Sections {
   const systems: number[] = [];
   const summaries: number[] = [];
   const rest: number[] = [];
@@ -41,7 +49,9 @@ export function sectionsOf(messages: readonly BaseMessage[], { systemMessages = 
   };
 }
 
-/** For each message of `free`, the index into the list of the newest human message before it; -1 where there is none. */
+/**
+ * For each message of `free`, the index into the list of the newest human message before it; -1 where there is none.
+ */
 export function anchorsOf(messages: readonly BaseMessage[], { free, pinned }: Sections): Int32Array {
   const anchors = new Int32Array(free.length);
   let newest = -1;
@@ -84,7 +94,11 @@ function chooseSystems(messages: readonly BaseMessage[], systems: readonly numbe
   return choice === "first" ? different.slice(0, 1) : different;
 }
 
-function pinnedOf(messages: readonly BaseMessage[], rest: readonly number[], pin: (message: BaseMessage) => boolean): Set<number> {
+function pinnedOf(
+  messages: readonly BaseMessage[],
+  rest: readonly number[],
+  pin: (message: BaseMessage) => boolean,
+): Set<number> {
   const list = rest.map((index) => messages[index]!);
   const chosen = Uint8Array.from(list, (message) => (pin(message) ? 1 : 0));
   for (const { indexes } of stepsOf(list)) {

@@ -9,7 +9,10 @@ export interface Step {
 }
 
 interface Links {
-  /** For each message, the index of the message whose call it answers; -1 for all but tool results that follow their call. */
+  /**
+   * For each message, the index of the message whose call it answers; -1 for all but tool results that follow their
+   * call.
+   */
   readonly caller: Int32Array;
   /** Indexes of messages with a call that may still be answered. */
   readonly pending: ReadonlySet<number>;
@@ -18,9 +21,9 @@ interface Links {
 /**
  * For each index from 0 to the length of the list, 1 where the list can be cut before it without splitting a step.
  *
- * A result belongs to the nearest earlier message that called its id, so ids may come again, results may stand apart from
- * their call and steps may interleave. A result without a call binds nothing; a call without a result binds what follows it
- * until a human message comes, or another call takes its id. Linear.
+ * A result belongs to the nearest earlier message that called its id, so ids may come again, results may stand apart
+ * from their call and steps may interleave. A result without a call binds nothing; a call without a result binds what
+ * follows it until a human message comes, or another call takes its id. Linear.
  */
 export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
   const { caller, pending } = linkResults(messages);
@@ -80,7 +83,9 @@ export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
 
 /** Looks at the fields before the role, which takes longer to find. */
 function mayCall(message: BaseMessage): boolean {
-  const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<Pick<AIMessage, "tool_calls" | "invalid_tool_calls">>;
+  const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<
+    Pick<AIMessage, "tool_calls" | "invalid_tool_calls">
+  >;
   return (calls?.length ?? 0) > 0 || (invalid?.length ?? 0) > 0;
 }
 
@@ -88,8 +93,17 @@ function callsOf(message: BaseMessage): string[] {
   return mayCall(message) && roleOf(message) === "ai" ? callIdsOf(message as AIMessage) : [];
 }
 
-/** True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity where they have none. */
-export function splitsStep({ before, after }: { readonly before: readonly BaseMessage[]; readonly after: readonly BaseMessage[] }): boolean {
+/**
+ * True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity where they have
+ * none.
+ */
+export function splitsStep({
+  before,
+  after,
+}: {
+  readonly before: readonly BaseMessage[];
+  readonly after: readonly BaseMessage[];
+}): boolean {
   const kept = new Set(after.map(identityOf));
   return stepsOf(before).some(({ indexes }) => {
     const present = indexes.filter((index) => kept.has(identityOf(before[index]!))).length;

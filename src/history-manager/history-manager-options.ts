@@ -18,17 +18,27 @@ export interface HistoryManagerOptions {
   readonly percentForUploadedContent?: number;
   /** Share of `maxInputTokens` that is left free, because counts are estimates; from 0 to below 1. @default 0.1 */
   readonly safetyMargin?: number;
-  /** The tools that go with each request, as given to `bindTools`. Leave them out where the counter was made with them. @default none */
+  /**
+   * The tools that go with each request, as given to `bindTools`. Leave them out where the counter was made with them.
+   * @default none
+   */
   readonly tools?: readonly ToolDefinitionLike[];
   /** Where sources get their numbers. @default a manager of its own */
   readonly references?: ReferenceManager;
-  /** What to do where even the smallest form does not fit: say so in the outcome, or throw a `BudgetError`. @default "report" */
+  /**
+   * What to do where even the smallest form does not fit: say so in the outcome, or throw a `BudgetError`.
+   * @default "report"
+   */
   readonly onOverBudget?: "report" | "throw";
   /** Largest upload, in bytes of UTF-8 as stored. At least 1. @default 1_000_000 */
   readonly maxUploadBytes?: number;
   /** All uploads of the session together, in bytes. At least 1. @default 5_000_000 */
   readonly maxUploadsBytes?: number;
-  /** Cited sources of earlier turns that the session keeps for lookups; the oldest go first. They are read with every turn. At least 1. @default 200 */
+  /**
+   * Cited sources of earlier turns that the session keeps for lookups; the oldest go first. They are read with every
+   * turn. At least 1.
+   * @default 200
+   */
   readonly maxSources?: number;
 }
 
@@ -63,14 +73,15 @@ export const managerSchema = lazy(() =>
     percentForUploadedContent: fraction.default(0.6),
     safetyMargin: fraction.lt(1, "must be a number from 0 to below 1").default(0.1),
     tools: toolListSchema(),
-    references: objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager").default(() => new ReferenceManager()),
+    references: objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager").default(
+      () => new ReferenceManager(),
+    ),
     onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
     maxUploadBytes: positiveInteger.default(1_000_000),
     maxUploadsBytes: positiveInteger.default(5_000_000),
     maxSources: positiveInteger.default(200),
   }),
 );
-
 
 /** The form of {@link ModelCallRequest}. */
 export const modelCallSchema = lazy(() =>
@@ -83,7 +94,9 @@ export const modelCallSchema = lazy(() =>
 );
 
 /** The form of {@link UserVisibleOptions}. */
-export const userVisibleSchema = lazy(() => z.strictObject({ removeFromText: removeFromTextSchema().optional(), rounds: positiveInteger.default(50) }));
+export const userVisibleSchema = lazy(() =>
+  z.strictObject({ removeFromText: removeFromTextSchema().optional(), rounds: positiveInteger.default(50) }),
+);
 
 /** The form of what `commit` takes. */
 export const commitSchema = lazy(() =>
@@ -91,4 +104,3 @@ export const commitSchema = lazy(() =>
     turnId: nonEmptyText().optional(),
   }),
 );
-

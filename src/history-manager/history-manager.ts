@@ -22,11 +22,12 @@ import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.j
 import { userVisible } from "./shown/user-visible.js";
 
 /**
- * The history of an agent in its loop: puts stored rounds, uploads, tool calls and results into the model's window, says what became of each, and stores the
- * whole turn at its end in one write.
+ * The history of an agent in its loop: puts stored rounds, uploads, tool calls and results into the model's window,
+ * says what became of each, and stores the whole turn at its end in one write.
  *
- * A turn begins with the first call after a commit (or after construction) and reads the session once: its view and its side data. Make one manager per
- * session and process, or one per request; several instances may serve a session in turns. What the model gets is always a valid conversation.
+ * A turn begins with the first call after a commit (or after construction) and reads the session once: its view and its
+ * side data. Make one manager per session and process, or one per request; several instances may serve a session in
+ * turns. What the model gets is always a valid conversation.
  *
  * @example
  * const manager = new HistoryManager({ history, maxInputTokens: 128_000, tools });
@@ -49,12 +50,19 @@ export class HistoryManager {
   readonly #prompt = new PromptMessages();
   #turn = new Turn();
   #snapshot: Promise<Snapshot> | undefined;
-  #stored: { readonly view: readonly BaseMessage[]; readonly originalUserMessage: string | undefined; readonly history: StoredHistory } | undefined;
+  #stored:
+    | {
+        readonly view: readonly BaseMessage[];
+        readonly originalUserMessage: string | undefined;
+        readonly history: StoredHistory;
+      }
+    | undefined;
   #committing: Promise<void> | undefined;
 
   constructor(options: forms.HistoryManagerOptions) {
     this.#options = parseOptions("HistoryManager", forms.managerSchema(), options);
-    const { history, maxInputTokens, safetyMargin, percentForUploadedContent, tools, references, maxSources } = this.#options;
+    const { history, maxInputTokens, safetyMargin, percentForUploadedContent, tools, references, maxSources } =
+      this.#options;
     this.references = references;
     this.#session = sessionOf(history);
     this.#data = new SessionData(this.#session, maxSources);
@@ -77,10 +85,11 @@ export class HistoryManager {
   }
 
   /**
-   * Adds results of calls, in any order, and numbers their sources. A failed call becomes a result that names the tool and the error. One round trip where
-   * there are sources, so that no other turn of the session gets their numbers.
+   * Adds results of calls, in any order, and numbers their sources. A failed call becomes a result that names the tool
+   * and the error. One round trip where there are sources, so that no other turn of the session gets their numbers.
    *
-   * @throws ConfigurationError for a result that no call of the turn waits for. After a StoreError the results are there; the next call goes on from there.
+   * @throws ConfigurationError for a result that no call of the turn waits for. After a StoreError the results are
+   *   there; the next call goes on from there.
    */
   async addToolCallResults(responses: readonly ToolCallResponse[]): Promise<void> {
     this.#openTurn().addResults(parseOptions("addToolCallResults", toolCallResponsesSchema(), responses));
@@ -88,7 +97,8 @@ export class HistoryManager {
   }
 
   /**
-   * Adds files that the user brought; stored with the turn, and from then on shown with the message that brought them, on every instance.
+   * Adds files that the user brought; stored with the turn, and from then on shown with the message that brought them,
+   * on every instance.
    *
    * @throws BudgetError (in bytes) where an upload or all of the session's uploads together would be too large.
    */
@@ -104,10 +114,11 @@ export class HistoryManager {
   }
 
   /**
-   * The messages for the next model call, and what became of everything that was to go in: within the window, or `outcome.overBudgetBy` says by how much not.
+   * The messages for the next model call, and what became of everything that was to go in: within the window, or
+   * `outcome.overBudgetBy` says by how much not.
    *
-   * Tool results of earlier loop iterations and images of tools are there in every call of the turn. Where the model's own message would come last, "Please continue."
-   * follows it. No round trip but the turn's first read.
+   * Tool results of earlier loop iterations and images of tools are there in every call of the turn. Where the model's
+   * own message would come last, "Please continue." follows it. No round trip but the turn's first read.
    *
    * @throws StructureError while a call waits for its result; BudgetError with `onOverBudget: "throw"`.
    */
@@ -134,18 +145,24 @@ export class HistoryManager {
     assertConversation(window.messages, { purpose: "model-input" });
     const { overBudgetBy, tokens, limit } = window.outcome;
     if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
-      throw new BudgetError(`What must be sent takes ${tokens} tokens; the window holds ${limit}.`, { needed: tokens, allowed: limit });
+      throw new BudgetError(`What must be sent takes ${tokens} tokens; the window holds ${limit}.`, {
+        needed: tokens,
+        allowed: limit,
+      });
     }
     return window;
   }
 
   /**
-   * Stores the whole turn in one write, one round trip, and ends it: the original user message, all calls and results, the answer, uploads and references. Sources
-   * that the turn's texts do not cite are left out of the stored results. Images of tools are not stored. Nothing to store: nothing is written.
+   * Stores the whole turn in one write, one round trip, and ends it: the original user message, all calls and results,
+   * the answer, uploads and references. Sources that the turn's texts do not cite are left out of the stored results.
+   * Images of tools are not stored. Nothing to store: nothing is written.
    *
-   * Call it again after an error: what is stored already is not stored twice. A job that is run anew by another process needs a `turnId` for that.
+   * Call it again after an error: what is stored already is not stored twice. A job that is run anew by another process
+   * needs a `turnId` for that.
    *
-   * @throws StructureError while a call waits for its result; ConflictError where a turn of this id is stored with other content; StoreError.
+   * @throws StructureError while a call waits for its result; ConflictError where a turn of this id is stored with
+   *   other content; StoreError.
    */
   async commit(options: { readonly turnId?: string } = {}): Promise<void> {
     const { turnId = this.#turn.id } = parseOptions("commit", forms.commitSchema(), options);
@@ -162,7 +179,8 @@ export class HistoryManager {
   }
 
   /**
-   * What a user may see: what either side said in the last stored rounds, whether the model still sees them or not, and in the current turn. One round trip.
+   * What a user may see: what either side said in the last stored rounds, whether the model still sees them or not, and
+   * in the current turn. One round trip.
    */
   async getUserVisibleHistory(options: forms.UserVisibleOptions = {}): Promise<BaseMessage[]> {
     const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema(), options);
@@ -170,7 +188,10 @@ export class HistoryManager {
     const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
     const isStored = readStoredHistory(stored, originalUserMessage).current !== undefined;
     const asked = originalUserMessage === undefined || isStored ? [] : [new HumanMessage(originalUserMessage)];
-    return this.#cleaner.clean(userVisible([...stored, ...asked, ...steps.map(({ message }) => message)]), removeFromText);
+    return this.#cleaner.clean(
+      userVisible([...stored, ...asked, ...steps.map(({ message }) => message)]),
+      removeFromText,
+    );
   }
 
   async #store(turnId: string): Promise<void> {
@@ -195,14 +216,19 @@ export class HistoryManager {
     this.references.forget(uncited);
     const known = this.references.toList();
     // As another instance would find them.
-    this.references.forget(known.slice(0, Math.max(0, known.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber));
+    this.references.forget(
+      known.slice(0, Math.max(0, known.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber),
+    );
     this.#turn = new Turn();
     this.#snapshot = undefined;
   }
 
   #openTurn(): Turn {
     if (this.#committing !== undefined) {
-      throw new ConfigurationError("commit", "The turn is being stored; wait for commit() before the next turn begins.");
+      throw new ConfigurationError(
+        "commit",
+        "The turn is being stored; wait for commit() before the next turn begins.",
+      );
     }
     return this.#turn;
   }

@@ -9,7 +9,8 @@ import { sessionIdOf, sessionIdSchema, type SessionIdOption } from "./session-id
 /** LangGraph's id for "all messages"; written out so that this entry does not import LangGraph itself. */
 const allMessages = "__remove_all__";
 
-const sessionHint = 'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
+const sessionHint =
+  'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
 
 /** What a session can be named by: what the agent was invoked with. */
 export interface AgentRuntime {
@@ -24,8 +25,8 @@ export interface RedisMemoryMiddlewareOptions {
   /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
   readonly sessionId?: SessionIdOption<AgentRuntime>;
   /**
-   * When messages are stored. `turn`: once, when the agent is done; a run that fails stores nothing. `step`: before each model call and at the end,
-   * so that a failed run leaves what was said up to it. @default "turn"
+   * When messages are stored. `turn`: once, when the agent is done; a run that fails stores nothing. `step`: before
+   * each model call and at the end, so that a failed run leaves what was said up to it. @default "turn"
    */
   readonly persist?: "turn" | "step";
 }
@@ -47,11 +48,12 @@ interface AgentState {
 }
 
 /**
- * Middleware that gives an agent of LangChain's `createAgent` a memory: the session's view stands before what the agent is invoked with, and what
- * the run adds is stored. One read and one write a run, with `persist: "step"` one more write before each model call; an error of one rejects the run.
+ * Middleware that gives an agent of LangChain's `createAgent` a memory: the session's view stands before what the agent
+ * is invoked with, and what the run adds is stored. One read and one write a run, with `persist: "step"` one more write
+ * before each model call; an error of one rejects the run.
  *
- * Works beside a checkpointer: messages that its state holds already are not loaded twice. What the model gets is repaired where providers would
- * refuse it; the agent's state and the stored messages stay as they are.
+ * Works beside a checkpointer: messages that its state holds already are not loaded twice. What the model gets is
+ * repaired where providers would refuse it; the agent's state and the stored messages stay as they are.
  *
  * @example
  * const agent = createAgent({ model, tools, middleware: [redisMemoryMiddleware({ memory })] });
@@ -79,7 +81,9 @@ export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): Ag
         _memoryIds: view.flatMap(({ id }) => (id === undefined ? [] : [id])),
       };
     },
-    ...(persist === "step" && { beforeModel: async (state: AgentState, runtime: unknown) => store(state, runtime as AgentRuntime) }),
+    ...(persist === "step" && {
+      beforeModel: async (state: AgentState, runtime: unknown) => store(state, runtime as AgentRuntime),
+    }),
     wrapModelCall: (request, handler) =>
       handler({ ...request, messages: repairConversation(request.messages, { profile: "langchain" }).messages }),
     afterAgent: async (state, runtime) => store(state, runtime as AgentRuntime),

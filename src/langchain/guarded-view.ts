@@ -11,9 +11,11 @@ export interface GuardRequest {
 }
 
 /**
- * The view as it can stand before the messages that the user brings: what providers would refuse is repaired and reported.
+ * The view as it can stand before the messages that the user brings: what providers would refuse is repaired and
+ * reported.
  *
- * The repair sees both, because a tool result that the user brings answers a call at the end of the view. What the user brings is never changed.
+ * The repair sees both, because a tool result that the user brings answers a call at the end of the view. What the user
+ * brings is never changed.
  */
 export function guardedView({ history, view, brought }: GuardRequest): BaseMessage[] {
   const { messages, repairs } = repairConversation([...view, ...brought], { profile: "langchain" });

@@ -21,10 +21,11 @@ export interface TurnStart {
 }
 
 /**
- * Tells what is new of what the user brings: messages whose id is in the view are not brought a second time, as by a client that sends its whole history.
+ * Tells what is new of what the user brings: messages whose id is in the view are not brought a second time, as by a
+ * client that sends its whole history.
  *
- * Where all that is brought is in the view (by its ids, or by the turn's), this is the retry of a turn: it runs again on what came before it, and if its answer is
- * in the view too, there is nothing to store.
+ * Where all that is brought is in the view (by its ids, or by the turn's), this is the retry of a turn: it runs again
+ * on what came before it, and if its answer is in the view too, there is nothing to store.
  */
 export function startTurn({ view, brought, turnId }: TurnInput): TurnStart {
   const positions = new Map(view.flatMap(({ id }, index) => (id === undefined ? [] : [[id, index] as const])));
@@ -42,5 +43,10 @@ export function startTurn({ view, brought, turnId }: TurnInput): TurnStart {
   }
   const earlier = new Set(view.slice(0, first).map(({ id }) => id));
   const shown = brought.filter(({ id }) => id === undefined || !earlier.has(id));
-  return { before: view.slice(0, first), shown, fresh, isStored: view.slice(last + 1).some((message) => roleOf(message) === "ai") };
+  return {
+    before: view.slice(0, first),
+    shown,
+    fresh,
+    isStored: view.slice(last + 1).some((message) => roleOf(message) === "ai"),
+  };
 }

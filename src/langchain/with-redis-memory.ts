@@ -1,6 +1,13 @@
 import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
 import type { BaseMessage } from "@langchain/core/messages";
-import { patchConfig, Runnable, RunnableLambda, RunnableMap, type RunnableConfig, type RunnableLike } from "@langchain/core/runnables";
+import {
+  patchConfig,
+  Runnable,
+  RunnableLambda,
+  RunnableMap,
+  type RunnableConfig,
+  type RunnableLike,
+} from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
@@ -36,18 +43,22 @@ const optionsSchema = lazy(() =>
   }),
 );
 
-const sessionHint = 'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
+const sessionHint =
+  'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
 
 /**
- * A runnable with a memory: reads the session's view, runs, and stores the turn (what came in and what came out) in one write.
+ * A runnable with a memory: reads the session's view, runs, and stores the turn (what came in and what came out) in one
+ * write.
  *
- * Unlike `RunnableWithMessageHistory` it rejects when the turn could not be stored, keeps the sessions of a `batch` apart, reads once, and loses
- * no message under a second writer. A run that fails, is aborted, or whose stream is not read to its end stores nothing. The session comes from
- * `configurable.sessionId`. A retry of a turn that is in the view already (the same `configurable.turnId`, or messages with the same ids) runs on what
- * came before it and adds nothing. What the runnable gets is repaired where
- * providers would refuse it (an interrupted tool call, for example) and reported to `onEvent`; what is stored stays as it was.
+ * Unlike `RunnableWithMessageHistory` it rejects when the turn could not be stored, keeps the sessions of a `batch`
+ * apart, reads once, and loses no message under a second writer. A run that fails, is aborted, or whose stream is not
+ * read to its end stores nothing. The session comes from `configurable.sessionId`. A retry of a turn that is in the
+ * view already (the same `configurable.turnId`, or messages with the same ids) runs on what came before it and adds
+ * nothing. What the runnable gets is repaired where providers would refuse it (an interrupted tool call, for example)
+ * and reported to `onEvent`; what is stored stays as it was.
  *
- * @throws ConfigurationError when no session is named, or for input or output that holds no messages; StoreError and ConflictError from the write.
+ * @throws ConfigurationError when no session is named, or for input or output that holds no messages; StoreError and
+ *   ConflictError from the write.
  * @example
  * const chain = withRedisMemory(prompt.pipe(model), { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
  * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
@@ -62,7 +73,10 @@ export function withRedisMemory<Output>(
 interface Turn {
   readonly history: RedisChatMessageHistory;
   readonly turnId: string | undefined;
-  /** True for the retry of a turn that is stored with its answer: it runs again on what came before it, and nothing is stored twice. */
+  /**
+   * True for the retry of a turn that is stored with its answer: it runs again on what came before it, and nothing is
+   * stored twice.
+   */
   readonly isStored: boolean;
   /** What the user brings and is not stored yet. */
   readonly fresh: readonly BaseMessage[];
@@ -78,21 +92,21 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
   }
 
   override lc_namespace = ["langchain_redis_memory", "langchain"];
-  private readonly bound: Runnable<unknown, Output>;
-  private readonly options: WithRedisMemoryOptions;
+  readonly #bound: Runnable<unknown, Output>;
+  readonly #options: WithRedisMemoryOptions;
 
   constructor(runnable: RunnableLike<never, Output>, options: WithRedisMemoryOptions) {
     super();
-    this.options = parseOptions("withRedisMemory", optionsSchema(), options);
-    this.bound = coerceToRunnable(runnable);
+    this.#options = parseOptions("withRedisMemory", optionsSchema(), options);
+    this.#bound = coerceToRunnable(runnable);
   }
 
   override invoke(input: ChainInput, options?: Partial<RunnableConfig>): Promise<Output> {
     return this._callWithConfig(
       async (value: ChainInput, config?: Partial<RunnableConfig>, runManager?: CallbackManagerForChainRun) => {
-        const turn = await this.begin(value, config ?? {});
-        const output = await this.bound.invoke(turn.input, childConfig(config, runManager));
-        await this.store(turn, output, config);
+        const turn = await this.#begin(value, config ?? {});
+        const output = await this.#bound.invoke(turn.input, childConfig(config, runManager));
+        await this.#store(turn, output, config);
         return output;
       },
       input,
@@ -106,74 +120,103 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     }
     yield* this._transformStreamWithConfig(
       once(),
-      (inputs, runManager, config) => this.play(inputs, { runManager, config }),
+      (inputs, runManager, config) => this.#play(inputs, { runManager, config }),
       options as RunnableConfig,
     );
   }
 
-  private async *play(
+  async *#play(
     inputs: AsyncGenerator<ChainInput>,
-    { runManager, config }: { runManager?: CallbackManagerForChainRun | undefined; config?: Partial<RunnableConfig> | undefined },
+    {
+      runManager,
+      config,
+    }: { runManager?: CallbackManagerForChainRun | undefined; config?: Partial<RunnableConfig> | undefined },
   ): AsyncGenerator<Output> {
     for await (const input of inputs) {
-      const turn = await this.begin(input, config ?? {});
+      const turn = await this.#begin(input, config ?? {});
       let whole: Output | undefined;
-      for await (const chunk of await this.bound.stream(turn.input, childConfig(config, runManager))) {
+      for await (const chunk of await this.#bound.stream(turn.input, childConfig(config, runManager))) {
         whole = whole === undefined ? chunk : joinChunks(whole, chunk);
         yield chunk;
       }
       if (whole !== undefined) {
-        await this.store(turn, whole, config);
+        await this.#store(turn, whole, config);
       }
     }
   }
 
-  private async begin(input: ChainInput, config: Partial<RunnableConfig>): Promise<Turn> {
-    const { memory, inputMessagesKey, historyMessagesKey } = this.options;
-    const named: unknown = this.options.sessionId ?? config.configurable?.["sessionId"];
+  async #begin(input: ChainInput, config: Partial<RunnableConfig>): Promise<Turn> {
+    const { memory, inputMessagesKey, historyMessagesKey } = this.#options;
+    const named: unknown = this.#options.sessionId ?? config.configurable?.["sessionId"];
     const history = memory.history(sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint }));
     const brought = inputMessages(input, inputMessagesKey);
     const turnId = turnIdOf(config);
     const { before, shown, fresh, isStored } = startTurn({ view: await history.getMessages(), brought, turnId });
     const view = guardedView({ history, view: before, brought: shown });
     const sent = [...view, ...shown];
-    const forRunnable = this.inputWith({ input, view, sent, key: historyMessagesKey ?? inputMessagesKey });
+    const forRunnable = this.#inputWith({ input, view, sent, key: historyMessagesKey ?? inputMessagesKey });
     return { history, turnId, isStored, fresh, sent, input: forRunnable };
   }
 
-  private inputWith({ input, view, sent, key }: { input: ChainInput; view: BaseMessage[]; sent: BaseMessage[]; key: string | undefined }): unknown {
+  #inputWith({
+    input,
+    view,
+    sent,
+    key,
+  }: {
+    input: ChainInput;
+    view: BaseMessage[];
+    sent: BaseMessage[];
+    key: string | undefined;
+  }): unknown {
     if (key === undefined) {
       return sent;
     }
-    const shown = this.options.historyMessagesKey === undefined ? sent : view;
-    return isPlainInput(input) ? { ...input, [key]: shown } : { [this.options.inputMessagesKey ?? "input"]: input, [key]: shown };
+    const shown = this.#options.historyMessagesKey === undefined ? sent : view;
+    return isPlainInput(input)
+      ? { ...input, [key]: shown }
+      : { [this.#options.inputMessagesKey ?? "input"]: input, [key]: shown };
   }
 
-  private async store(turn: Turn, output: Output, config: Partial<RunnableConfig> | undefined): Promise<void> {
+  async #store(turn: Turn, output: Output, config: Partial<RunnableConfig> | undefined): Promise<void> {
     // The caller of an aborted run has been answered already; storing now would contradict that answer.
     config?.signal?.throwIfAborted();
     if (turn.isStored) {
       return;
     }
-    const answered = newMessages(turn.sent, outputMessages(output, this.options.outputMessagesKey));
-    await turn.history.append([...turn.fresh, ...answered], turn.turnId === undefined ? undefined : { turnId: turn.turnId });
+    const answered = newMessages(turn.sent, outputMessages(output, this.#options.outputMessagesKey));
+    await turn.history.append(
+      [...turn.fresh, ...answered],
+      turn.turnId === undefined ? undefined : { turnId: turn.turnId },
+    );
   }
 }
 
 function turnIdOf({ configurable }: Partial<RunnableConfig>): string | undefined {
   const turnId: unknown = configurable?.["turnId"];
   if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
-    throw new ConfigurationError("turnId", "withRedisMemory: configurable.turnId must be a non-empty string; without one, leave it out.");
+    throw new ConfigurationError(
+      "turnId",
+      "withRedisMemory: configurable.turnId must be a non-empty string; without one, leave it out.",
+    );
   }
   return turnId;
 }
 
-function childConfig(config: Partial<RunnableConfig> | undefined, runManager: CallbackManagerForChainRun | undefined): Partial<RunnableConfig> {
+function childConfig(
+  config: Partial<RunnableConfig> | undefined,
+  runManager: CallbackManagerForChainRun | undefined,
+): Partial<RunnableConfig> {
   return patchConfig(config, { callbacks: runManager?.getChild() });
 }
 
 function isPlainInput(input: ChainInput): input is Readonly<Record<string, unknown>> {
-  return typeof input === "object" && input !== null && !Array.isArray(input) && !("content" in input && ("role" in input || "lc_kwargs" in input));
+  return (
+    typeof input === "object" &&
+    input !== null &&
+    !Array.isArray(input) &&
+    !("content" in input && ("role" in input || "lc_kwargs" in input))
+  );
 }
 
 function coerceToRunnable<Output>(runnable: RunnableLike<never, Output>): Runnable<unknown, Output> {
@@ -186,7 +229,10 @@ function coerceToRunnable<Output>(runnable: RunnableLike<never, Output>): Runnab
   if (typeof runnable === "object" && runnable !== null && !Array.isArray(runnable)) {
     return RunnableMap.from(runnable as never) as unknown as Runnable<unknown, Output>;
   }
-  throw new ConfigurationError("runnable", "withRedisMemory: the first argument must be a Runnable, a function, or an object of these.");
+  throw new ConfigurationError(
+    "runnable",
+    "withRedisMemory: the first argument must be a Runnable, a function, or an object of these.",
+  );
 }
 
 /** Chunks add up where they can; where they cannot (whole values in a row), the last one is the output. */

@@ -21,14 +21,19 @@ export interface AppendOptions {
   readonly side?: SideChanges;
 }
 
-/** What an append did: messages stored, messages that were stored already, and the position that the next message will get. */
+/**
+ * What an append did: messages stored, messages that were stored already, and the position that the next message will
+ * get.
+ */
 export interface AppendOutcome {
   readonly appended: number;
   readonly duplicates: number;
   readonly next: number;
 }
 
-const pageSchema = lazy(() => z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() }));
+const pageSchema = lazy(() =>
+  z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() }),
+);
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger }));
 const noOptions: AppendOptions = {};
 const appendSchema = lazy(() =>
@@ -53,20 +58,20 @@ export class ConversationSession {
   async readView(): Promise<BaseMessage[]> {
     const { store, reducer } = this.context;
     const stored = await store.readView(this.sessionId, { neverReduced: reducer === undefined });
-    return viewMessages(stored, this.decodeOptions());
+    return viewMessages(stored, this.#decodeOptions());
   }
 
   /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     const { turnId, side } = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
-    const records = await this.encode(messages, turnId);
-    const result = await this.write(records, side);
+    const records = await this.#encode(messages, turnId);
+    const result = await this.#write(records, side);
     for (const index of result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
     }
     if (result.view !== undefined) {
       const reduction = reduceAfterWrite(this, result.view);
-      await (this.context.autoReduce === "background" ? this.inBackground(reduction) : reduction);
+      await (this.context.autoReduce === "background" ? this.#inBackground(reduction) : reduction);
     }
     const { appended, duplicates, next } = result;
     return { appended, duplicates, next };
@@ -75,16 +80,16 @@ export class ConversationSession {
   /** The whole log, or a page of it, oldest first. One round trip. */
   async transcript(options: { readonly from?: number; readonly limit?: number } = {}): Promise<BaseMessage[]> {
     const page = await this.context.store.readLog(this.sessionId, parseOptions("getTranscript", pageSchema(), options));
-    this.reportDamage(page.damaged, "getTranscript");
-    return decodeMessages(page.records, this.decodeOptions(), page.from);
+    this.#reportDamage(page.damaged, "getTranscript");
+    return decodeMessages(page.records, this.#decodeOptions(), page.from);
   }
 
   /** The last `count` rounds of the transcript. One round trip; reads only these. */
   async rounds(count: number): Promise<Round[]> {
     parseOptions("getRounds", roundsSchema(), { count });
     const stored = await this.context.store.readRounds(this.sessionId, count);
-    this.reportDamage(stored.damaged, "getRounds");
-    const messages = decodeMessages(stored.records, this.decodeOptions(), stored.from);
+    this.#reportDamage(stored.damaged, "getRounds");
+    const messages = decodeMessages(stored.records, this.#decodeOptions(), stored.from);
     return splitRounds(messages, { firstIndex: stored.firstRound }).slice(-count);
   }
 
@@ -112,12 +117,18 @@ export class ConversationSession {
         });
       }
       const forget = ids.slice(index).filter((id) => id !== undefined);
-      const answer = page.next === next ? await store.rewind(this.sessionId, { epoch, rev, next, to: page.from + index, forget }) : "stale";
+      const answer =
+        page.next === next
+          ? await store.rewind(this.sessionId, { epoch, rev, next, to: page.from + index, forget })
+          : "stale";
       if (answer === "rewound") {
         return;
       }
     }
-    throw new ConflictError("rewind: other processes kept changing the session; try again.", { code: "stale", sessionId: this.sessionId });
+    throw new ConflictError("rewind: other processes kept changing the session; try again.", {
+      code: "stale",
+      sessionId: this.sessionId,
+    });
   }
 
   /** Derives everything that is kept about the log anew from the log. */
@@ -125,7 +136,7 @@ export class ConversationSession {
     await this.context.store.rebuild(this.sessionId, (record) => identifyRecord(record));
   }
 
-  private async encode(messages: readonly BaseMessage[], turnId: string | undefined): Promise<NewRecord[]> {
+  async #encode(messages: readonly BaseMessage[], turnId: string | undefined): Promise<NewRecord[]> {
     const counter = this.context.tokenCounter;
     const records: NewRecord[] = [];
     for (const [index, message] of messages.entries()) {
@@ -141,7 +152,7 @@ export class ConversationSession {
     return records;
   }
 
-  private async write(records: readonly NewRecord[], side: SideChanges | undefined): Promise<AppendResult> {
+  async #write(records: readonly NewRecord[], side: SideChanges | undefined): Promise<AppendResult> {
     const { store, ttlMs, onConflict, onDamage, reducer, autoReduce, tokenCounter } = this.context;
     const request = {
       records,
@@ -157,24 +168,24 @@ export class ConversationSession {
       if (onDamage !== "rebuild" || !StoreError.isInstance(error) || error.code !== "damaged") {
         throw error;
       }
-      this.reportDamage(true, "append");
+      this.#reportDamage(true, "append");
       await this.rebuild();
       return store.append(this.sessionId, request);
     }
   }
 
-  private inBackground(reduction: Promise<void>): void {
+  #inBackground(reduction: Promise<void>): void {
     const { pending } = this.context;
     const tracked = reduction.finally(() => pending.delete(tracked));
     pending.add(tracked);
   }
 
-  private decodeOptions() {
+  #decodeOptions() {
     const { strict, onEvent } = this.context;
     return { sessionId: this.sessionId, strict, onEvent };
   }
 
-  private reportDamage(damaged: boolean, operation: string): void {
+  #reportDamage(damaged: boolean, operation: string): void {
     if (damaged) {
       report(this.context.onEvent, { type: "damaged", sessionId: this.sessionId, operation });
     }

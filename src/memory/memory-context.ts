@@ -9,28 +9,48 @@ import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";
 
-/** Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}. One of `client`, `url`, `config` and `store` is required. */
+/**
+ * Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}. One of `client`,
+ * `url`, `config` and `store` is required.
+ */
 export interface RedisChatMemoryOptions extends RedisSessionStoreOptions {
   /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
   readonly store?: SessionStore;
   /** Seconds after its last write at which a session expires, at least 1. @default never */
   readonly sessionTTL?: number;
-  /** What makes the view smaller: a `ChatHistoryReducer`, or any Runnable from messages to messages such as `trimMessages(options)`. @default none */
+  /**
+   * What makes the view smaller: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
+   * `trimMessages(options)`.
+   * @default none
+   */
   readonly reducer?: ReducerLike;
   /**
-   * When the reducer runs: after each write that exceeds its limit (`true`), the same without the write waiting for it (`"background"`,
-   * see `drain`), or only by `reduceView()` (`false`). @default true
+   * When the reducer runs: after each write that exceeds its limit (`true`), the same without the write waiting for it
+   * (`"background"`, see `drain`), or only by `reduceView()` (`false`). @default true
    */
   readonly autoReduce?: boolean | "background";
-  /** `keep` removes nothing from Redis; `discard` removes messages from the transcript when they leave the view. @default "keep" */
+  /**
+   * `keep` removes nothing from Redis; `discard` removes messages from the transcript when they leave the view.
+   * @default "keep"
+   */
   readonly retention?: "keep" | "discard";
   /** Counts each message once when it is written, so that token reducers need not. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
-  /** What to do with a message whose id is stored with other content: refuse the write, or keep the first and tell `onEvent`. @default "error" */
+  /**
+   * What to do with a message whose id is stored with other content: refuse the write, or keep the first and tell
+   * `onEvent`.
+   * @default "error"
+   */
   readonly onConflict?: "error" | "keep";
-  /** What a write does where a part of the session is missing in Redis: fail, or derive it anew from the log and go on. @default "error" */
+  /**
+   * What a write does where a part of the session is missing in Redis: fail, or derive it anew from the log and go on.
+   * @default "error"
+   */
   readonly onDamage?: "error" | "rebuild";
-  /** Throw on a stored record that cannot be read; without it the record is left out and reported to `onEvent`. @default false */
+  /**
+   * Throw on a stored record that cannot be read; without it the record is left out and reported to `onEvent`.
+   * @default false
+   */
   readonly strict?: boolean;
 }
 
@@ -82,7 +102,10 @@ const memorySchema = lazy(() => z.object(memoryFields()));
  */
 export function createMemoryContext(owner: string, options: RedisChatMemoryOptions): MemoryContext {
   if (typeof options !== "object" || options === null) {
-    throw new ConfigurationError("options", `${owner}: options must be an object with one of client, url, config and store.`);
+    throw new ConfigurationError(
+      "options",
+      `${owner}: options must be an object with one of client, url, config and store.`,
+    );
   }
   const { sessionTTL, reducer, store: given, ...checked } = parseOptions(owner, memorySchema(), options);
   const connection = Object.fromEntries(
@@ -90,7 +113,10 @@ export function createMemoryContext(owner: string, options: RedisChatMemoryOptio
   );
   const surplus = Object.keys(connection)[0];
   if (given !== undefined && surplus !== undefined) {
-    throw new ConfigurationError(surplus, `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`);
+    throw new ConfigurationError(
+      surplus,
+      `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`,
+    );
   }
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;

@@ -18,8 +18,9 @@ export interface CommitPlan {
 }
 
 /**
- * How a reducer's result is kept: the longest end that it shares with the log stays in the log, all before it goes into the head as full
- * records. So every reducer's result is read back as it was, also one of a reducer that clips or makes new objects. Undefined where nothing changes.
+ * How a reducer's result is kept: the longest end that it shares with the log stays in the log, all before it goes into
+ * the head as full records. So every reducer's result is read back as it was, also one of a reducer that clips or makes
+ * new objects. Undefined where nothing changes.
  *
  * @throws StructureError if the result holds a part of a step.
  */
@@ -46,7 +47,9 @@ function refuseSplitSteps(view: DecodedView, result: readonly BaseMessage[]): vo
   const before = view.entries.map(({ message }) => message);
   if (splitsStep({ before, after: result })) {
     const message = "the reducer's result holds a tool call without its results, or results without their call";
-    throw new StructureError(`The reduction was refused: ${message}. Reduce in whole steps.`, [{ rule: "S08", index: 0, message }]);
+    throw new StructureError(`The reduction was refused: ${message}. Reduce in whole steps.`, [
+      { rule: "S08", index: 0, message },
+    ]);
   }
 }
 
@@ -62,10 +65,17 @@ function sharedEnd(log: readonly StoredEntry[], result: readonly BaseMessage[]):
 }
 
 function isSame(stored: BaseMessage, other: BaseMessage): boolean {
-  return stored === other || (stored.id !== undefined && stored.id === other.id && digestMessage(stored) === digestMessage(other));
+  return (
+    stored === other ||
+    (stored.id !== undefined && stored.id === other.id && digestMessage(stored) === digestMessage(other))
+  );
 }
 
-async function headOf(leading: readonly BaseMessage[], view: DecodedView, counter: TokenCounter | undefined): Promise<string> {
+async function headOf(
+  leading: readonly BaseMessage[],
+  view: DecodedView,
+  counter: TokenCounter | undefined,
+): Promise<string> {
   const byObject = new Map(view.entries.map((entry) => [entry.message, entry]));
   const byId = new Map(view.entries.map((entry) => [entry.message.id, entry]));
   const records: string[] = [];

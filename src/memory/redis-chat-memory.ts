@@ -1,6 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { AppendOptions, AppendOutcome } from "./conversation-session.js";
-import { createMemoryContext, drainContext, type MemoryContext, type RedisChatMemoryOptions } from "./memory-context.js";
+import {
+  createMemoryContext,
+  drainContext,
+  type MemoryContext,
+  type RedisChatMemoryOptions,
+} from "./memory-context.js";
 import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
 
 /**
@@ -12,32 +17,34 @@ import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-his
  * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
  */
 export class RedisChatMemory implements AsyncDisposable {
-  private readonly context: MemoryContext;
+  readonly #context: MemoryContext;
 
   constructor(options: RedisChatMemoryOptions) {
-    this.context = createMemoryContext("RedisChatMemory", options);
+    this.#context = createMemoryContext("RedisChatMemory", options);
   }
 
   /** The history of a session. Cheap: it makes no connection and reads nothing. */
   history(sessionId: string): RedisChatMessageHistory {
-    return new RedisChatMessageHistory(sharedOptions(sessionId, this.context));
+    return new RedisChatMessageHistory(sharedOptions(sessionId, this.#context));
   }
 
   /**
-   * For `RunnableWithMessageHistory`: a history whose first read stays the same until it writes, because that class reads twice and takes the
-   * difference in length for what is new. A function of its own, since it is called without its object.
+   * For `RunnableWithMessageHistory`: a history whose first read stays the same until it writes, because that class
+   * reads twice and takes the difference in length for what is new. A function of its own, since it is called without
+   * its object.
    */
-  readonly getMessageHistory = (sessionId: string): RedisChatMessageHistory => new RunScopedHistory(sharedOptions(sessionId, this.context));
+  readonly getMessageHistory = (sessionId: string): RedisChatMessageHistory =>
+    new RunScopedHistory(sharedOptions(sessionId, this.#context));
 
   /** Resolves when no reduction is under way in the background; call it before the process ends. */
   drain(): Promise<void> {
-    return drainContext(this.context);
+    return drainContext(this.#context);
   }
 
   /** Waits for background reductions and closes the connection, if this memory opened one. */
   async close(): Promise<void> {
     await this.drain();
-    await (this.context.ownsStore ? this.context.store.close() : undefined);
+    await (this.#context.ownsStore ? this.#context.store.close() : undefined);
   }
 
   /** The same as `close`, for `await using`. */
@@ -48,15 +55,15 @@ export class RedisChatMemory implements AsyncDisposable {
 
 /** A history for one run: both reads of the run agree, whatever other writers do meanwhile. */
 class RunScopedHistory extends RedisChatMessageHistory {
-  private pinned: Promise<BaseMessage[]> | undefined;
+  #pinned: Promise<BaseMessage[]> | undefined;
 
   override async getMessages(): Promise<BaseMessage[]> {
-    this.pinned ??= this.session.readView();
-    const reading = this.pinned;
+    this.#pinned ??= this.session.readView();
+    const reading = this.#pinned;
     try {
       return [...(await reading)];
     } catch (error) {
-      this.pinned = undefined;
+      this.#pinned = undefined;
       throw error;
     }
   }
@@ -65,12 +72,12 @@ class RunScopedHistory extends RedisChatMessageHistory {
     try {
       return await super.append(messages, options);
     } finally {
-      this.pinned = undefined;
+      this.#pinned = undefined;
     }
   }
 
   override async clear(): Promise<void> {
-    this.pinned = undefined;
+    this.#pinned = undefined;
     await super.clear();
   }
 }

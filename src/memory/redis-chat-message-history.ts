@@ -4,11 +4,19 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../conversation/rounds.js";
 import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
 import { ConversationSession, type AppendOptions, type AppendOutcome } from "./conversation-session.js";
-import { createMemoryContext, drainContext, type MemoryContext, type RedisChatMemoryOptions } from "./memory-context.js";
+import {
+  createMemoryContext,
+  drainContext,
+  type MemoryContext,
+  type RedisChatMemoryOptions,
+} from "./memory-context.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
 export interface RedisChatMessageHistoryOptions extends RedisChatMemoryOptions {
-  /** The session: any string of 1 to 512 bytes. Treat it as a secret where it comes from a client: who knows it reads the session. */
+  /**
+   * The session: any string of 1 to 512 bytes. Treat it as a secret where it comes from a client: who knows it reads
+   * the session.
+   */
   readonly sessionId: string;
 }
 
@@ -17,8 +25,9 @@ const contextKey = Symbol("context");
 /**
  * The messages of one session in Redis, for everything in LangChain that takes a chat message history.
  *
- * Drop-in for the histories of @langchain/redis and @langchain/community: same options, same methods. Reads and writes are one round trip each,
- * a write is atomic and idempotent by message id, and a configured reducer keeps what the model sees small while the transcript stays whole.
+ * Drop-in for the histories of @langchain/redis and @langchain/community: same options, same methods. Reads and writes
+ * are one round trip each, a write is atomic and idempotent by message id, and a configured reducer keeps what the
+ * model sees small while the transcript stays whole.
  *
  * @example
  * const history = new RedisChatMessageHistory({ sessionId: "user-1", url: "redis://localhost:6379", sessionTTL: 3600 });
@@ -30,13 +39,13 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
   /** The session that this history reads and writes. */
   protected readonly session: ConversationSession;
-  private readonly ownsContext: boolean;
+  readonly #ownsContext: boolean;
 
   constructor(options: RedisChatMessageHistoryOptions) {
     super();
     const { sessionId, ...rest } = (options ?? {}) as RedisChatMessageHistoryOptions;
     const shared = (rest as { [contextKey]?: MemoryContext })[contextKey];
-    this.ownsContext = shared === undefined;
+    this.#ownsContext = shared === undefined;
     this.session = new ConversationSession(sessionId, shared ?? createMemoryContext("RedisChatMessageHistory", rest));
   }
 
@@ -56,20 +65,28 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Adds a turn: all messages or none, with no other writer's between them; messages whose id is stored already are not added again.
+   * Adds a turn: all messages or none, with no other writer's between them; messages whose id is stored already are not
+   * added again.
    *
-   * @throws ConflictError if an id is stored with other content; RecordError for a message that cannot be stored; StoreError.
+   * @throws ConflictError if an id is stored with other content; RecordError for a message that cannot be stored;
+   *   StoreError.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     await this.append(messages);
   }
 
-  /** As `addMessages`, with a name for the turn that makes a retry safe for messages without ids, and with what was done as the result. */
+  /**
+   * As `addMessages`, with a name for the turn that makes a retry safe for messages without ids, and with what was done
+   * as the result.
+   */
   append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     return this.session.append(messages, options);
   }
 
-  /** Every message ever stored, or a page of them, oldest first: `from` is a position (0 is the first message), `limit` a number of messages. */
+  /**
+   * Every message ever stored, or a page of them, oldest first: `from` is a position (0 is the first message), `limit`
+   * a number of messages.
+   */
   getTranscript(options?: { readonly from?: number; readonly limit?: number }): Promise<BaseMessage[]> {
     return this.session.transcript(options);
   }
@@ -82,7 +99,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   /**
    * Runs the reducer now and stores the smaller view; the transcript stays.
    *
-   * @throws ConfigurationError without a reducer; ConflictError `stale` while another process reduces the session, or if others kept changing the view; what the reducer throws.
+   * @throws ConfigurationError without a reducer; ConflictError `stale` while another process reduces the session, or
+   *   if others kept changing the view; what the reducer throws.
    */
   reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
     return this.session.reduceView(config);
@@ -97,7 +115,10 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     return this.session.rewind(messageId);
   }
 
-  /** Makes a session usable again of which Redis lost a part (eviction, keys deleted by hand): what is known about the log is derived anew from it. */
+  /**
+   * Makes a session usable again of which Redis lost a part (eviction, keys deleted by hand): what is known about the
+   * log is derived anew from it.
+   */
   rebuild(): Promise<void> {
     return this.session.rebuild();
   }
@@ -109,7 +130,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
   /** Waits for background reductions and closes the connection, if this history opened one. */
   async close(): Promise<void> {
-    if (this.ownsContext) {
+    if (this.#ownsContext) {
       await drainContext(this.session.context);
       await (this.session.context.ownsStore ? this.session.context.store.close() : undefined);
     }

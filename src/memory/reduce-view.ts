@@ -20,7 +20,8 @@ export interface ReductionTarget {
 /**
  * Reduces the view and commits the result; a view that another process changed meanwhile is read and reduced again.
  *
- * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease; what the reducer throws.
+ * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease;
+ *   what the reducer throws.
  */
 export async function reduceAndCommit(target: ReductionTarget, config?: RunnableConfig): Promise<ReductionOutcome> {
   const { sessionId, context } = target;
@@ -34,17 +35,23 @@ export async function reduceAndCommit(target: ReductionTarget, config?: Runnable
     return "stale";
   });
   if (result === "taken") {
-    throw new ConflictError("Another process is reducing this session now; try again when it is done.", { code: "stale", sessionId });
+    throw new ConflictError("Another process is reducing this session now; try again when it is done.", {
+      code: "stale",
+      sessionId,
+    });
   }
   if (result === "stale") {
-    throw new ConflictError("Another process reduced or rewound this session meanwhile, three times over; try again.", { code: "stale", sessionId });
+    throw new ConflictError("Another process reduced or rewound this session meanwhile, three times over; try again.", {
+      code: "stale",
+      sessionId,
+    });
   }
   return result;
 }
 
 /**
- * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries again. Does nothing while another
- * process reduces the session under a lease.
+ * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries
+ * again. Does nothing while another process reduces the session under a lease.
  */
 export async function reduceAfterWrite(target: ReductionTarget, view: SessionView): Promise<void> {
   const { sessionId, context } = target;
@@ -76,7 +83,11 @@ async function underLease<T>({ sessionId, context }: ReductionTarget, reduce: ()
   }
 }
 
-async function reduceOnce(target: ReductionTarget, stored: SessionView, config?: RunnableConfig): Promise<ReductionOutcome | "stale"> {
+async function reduceOnce(
+  target: ReductionTarget,
+  stored: SessionView,
+  config?: RunnableConfig,
+): Promise<ReductionOutcome | "stale"> {
   const { sessionId, context } = target;
   const view = decodeView(stored, { ...context, sessionId });
   const noteCounts = context.recounts?.apply(sessionId, view);
@@ -100,10 +111,15 @@ async function reduceOnce(target: ReductionTarget, stored: SessionView, config?:
   return outcome;
 }
 
-async function commit({ sessionId, context }: ReductionTarget, view: DecodedView, plan: CommitPlan): Promise<"committed" | "stale"> {
+async function commit(
+  { sessionId, context }: ReductionTarget,
+  view: DecodedView,
+  plan: CommitPlan,
+): Promise<"committed" | "stale"> {
   const { epoch, rev, next, tokens: tokensRead } = view.stored;
   const { start, head, headCount, tokens, counter } = plan;
-  const discard = context.retention === "discard" ? { forget: await idsToForget({ sessionId, context }, view, plan) } : undefined;
+  const discard =
+    context.retention === "discard" ? { forget: await idsToForget({ sessionId, context }, view, plan) } : undefined;
   return context.store.commitReduction(sessionId, {
     ...{ epoch, rev, next, start, head, headCount },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
@@ -112,8 +128,15 @@ async function commit({ sessionId, context }: ReductionTarget, view: DecodedView
   });
 }
 
-/** Ids of all records before the new start, but for those that live on in the head: a resend of these is still a duplicate. */
-async function idsToForget({ sessionId, context }: ReductionTarget, view: DecodedView, plan: CommitPlan): Promise<string[]> {
+/**
+ * Ids of all records before the new start, but for those that live on in the head: a resend of these is still a
+ * duplicate.
+ */
+async function idsToForget(
+  { sessionId, context }: ReductionTarget,
+  view: DecodedView,
+  plan: CommitPlan,
+): Promise<string[]> {
   const { base, start, records } = view.stored;
   const leaving = records.slice(0, plan.start - start);
   for (let from = base; from < start; from += pageSize) {

@@ -27,7 +27,10 @@ export interface DecodeOptions {
   readonly onEvent: MemoryEventHandler | undefined;
 }
 
-/** The messages of a view, oldest first, without tool results whose call is not in it and without unreadable records; both are reported. */
+/**
+ * The messages of a view, oldest first, without tool results whose call is not in it and without unreadable records;
+ * both are reported.
+ */
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
   return shown(stored, options, { keep: (message) => message, messagesOf: (messages) => messages });
 }
@@ -55,7 +58,10 @@ interface Kept<T> {
 function shown<T>(stored: SessionView, options: DecodeOptions, { keep, messagesOf }: Kept<T>): T[] {
   reportDamage(stored, options);
   const log = decodeEach(stored.records, options, { from: stored.start, keep });
-  const all = stored.head === "" ? log : [...decodeEach(headRecords(stored.head, options), options, { from: undefined, keep }), ...log];
+  const all =
+    stored.head === ""
+      ? log
+      : [...decodeEach(headRecords(stored.head, options), options, { from: undefined, keep }), ...log];
   const hidden = hiddenResults(messagesOf(all), options);
   return hidden === undefined ? all : all.filter((_, index) => !hidden.has(index));
 }
@@ -88,11 +94,19 @@ function decodeOrSkip(record: string, position: number | undefined, options: Dec
 }
 
 /** Indexes of tool results whose call is not in the view; undefined where there are none. */
-function hiddenResults(messages: readonly BaseMessage[], { onEvent, sessionId }: DecodeOptions): ReadonlySet<number> | undefined {
+function hiddenResults(
+  messages: readonly BaseMessage[],
+  { onEvent, sessionId }: DecodeOptions,
+): ReadonlySet<number> | undefined {
   const orphans = findOrphanResults(messages);
   for (const index of orphans) {
     const message = messages[index]!;
-    report(onEvent, { type: "tool_result_hidden", sessionId, messageId: message.id, toolCallId: answeredCallId(message) ?? "" });
+    report(onEvent, {
+      type: "tool_result_hidden",
+      sessionId,
+      messageId: message.id,
+      toolCallId: answeredCallId(message) ?? "",
+    });
   }
   return orphans.length === 0 ? undefined : new Set(orphans);
 }
@@ -121,7 +135,10 @@ function headRecords(head: string, options: DecodeOptions): string[] {
 }
 
 /** Throws on where a record must not be skipped. */
-function reportSkipped(error: unknown, { strict, onEvent, sessionId, position }: DecodeOptions & { readonly position: number | undefined }): void {
+function reportSkipped(
+  error: unknown,
+  { strict, onEvent, sessionId, position }: DecodeOptions & { readonly position: number | undefined },
+): void {
   if (strict || !MemoryError.isInstance(error)) {
     throw error;
   }

@@ -12,8 +12,9 @@ export interface BoundedContent {
 }
 
 /**
- * The content of a message within a number of characters, behind a label. A text is cut, a list loses the blocks that no longer fit; blocks
- * other than text count as their JSON and are never cut. Blocks that repeat calls, or pass for the model's thinking, are left out.
+ * The content of a message within a number of characters, behind a label. A text is cut, a list loses the blocks that
+ * no longer fit; blocks other than text count as their JSON and are never cut. Blocks that repeat calls, or pass for
+ * the model's thinking, are left out.
  */
 export function boundContent(
   message: BaseMessage,
@@ -21,7 +22,11 @@ export function boundContent(
 ): BoundedContent {
   if (typeof message.content === "string") {
     const text = cut(message.content, maxCharacters);
-    return { content: label + text, characters: label.length + text.length, isShortened: text.length < message.content.length };
+    return {
+      content: label + text,
+      characters: label.length + text.length,
+      isShortened: text.length < message.content.length,
+    };
   }
   let left = maxCharacters;
   const kept: Block[] = [];
@@ -34,7 +39,8 @@ export function boundContent(
     }
   }
   const content = label === "" ? kept : [{ type: "text", text: label } as Block, ...kept];
-  const isShortened = kept.length < given.length || maxCharacters - left < given.reduce((sum, block) => sum + sizeOf(block), 0);
+  const isShortened =
+    kept.length < given.length || maxCharacters - left < given.reduce((sum, block) => sum + sizeOf(block), 0);
   return { content: content.length === 0 ? "" : content, characters: label.length + maxCharacters - left, isShortened };
 }
 

@@ -7,7 +7,10 @@ export type MessageChanges = Readonly<Record<string, unknown>>;
 
 /** A copy of the message, of the same class, with some fields changed. The message itself stays as it is. */
 export function changeMessage<M extends BaseMessage>(message: M, changes: MessageChanges): M {
-  const all = "content" in changes && !Array.isArray(changes["content"]) ? { ...changes, ...withoutOutputVersion(message, changes) } : changes;
+  const all =
+    "content" in changes && !Array.isArray(changes["content"])
+      ? { ...changes, ...withoutOutputVersion(message, changes) }
+      : changes;
   const kwargs = message.lc_kwargs as Record<string, unknown>;
   const known = "content" in changes ? without(kwargs, "contentBlocks") : kwargs;
   const copy = Object.create(Object.getPrototypeOf(message) as object) as M;
@@ -26,11 +29,12 @@ export function dropKwarg<M extends BaseMessage>(message: M, key: string): M {
 }
 
 /** What becomes of a call: new values, nothing new, or `remove`. Arguments make an unreadable call readable. */
-export type CallChange = { readonly id?: string; readonly name?: string; readonly args?: Record<string, unknown> } | "remove" | undefined;
+export type CallChange =
+  { readonly id?: string; readonly name?: string; readonly args?: Record<string, unknown> } | "remove" | undefined;
 
 /**
- * A copy of a calling message with its calls changed wherever it holds them: as calls, as content blocks, as the provider's raw calls and
- * signatures. `change` gets each call and its place among {@link callsOf}.
+ * A copy of a calling message with its calls changed wherever it holds them: as calls, as content blocks, as the
+ * provider's raw calls and signatures. `change` gets each call and its place among {@link callsOf}.
  */
 export function changeCalls(message: BaseMessage, change: (call: Call, place: number) => CallChange): BaseMessage {
   const { tool_calls, invalid_tool_calls } = message as AIMessage;
@@ -119,7 +123,11 @@ function changeBlock(block: Block, change: Exclude<CallChange, "remove">): Block
   if (block.type === "functionCall") {
     return { ...block, functionCall: { ...(block["functionCall"] as object), ...changed } };
   }
-  return { ...block, ...changed, ...(args !== undefined && block.type === "invalid_tool_call" ? { type: "tool_call" } : {}) } as Block;
+  return {
+    ...block,
+    ...changed,
+    ...(args !== undefined && block.type === "invalid_tool_call" ? { type: "tool_call" } : {}),
+  } as Block;
 }
 
 /** Where Google's adapter keeps the thought signature of each call, by call id. */

@@ -10,9 +10,11 @@ export interface MessagePlace {
 }
 
 /**
- * The message that LangChain makes of a text, a pair of role and text, or an object with a role; a message is given as it is.
+ * The message that LangChain makes of a text, a pair of role and text, or an object with a role; a message is given as
+ * it is.
  *
- * @throws ConfigurationError where it makes none. LangChain's own error shows what it was given, so it is not its cause either.
+ * @throws ConfigurationError where it makes none. LangChain's own error shows what it was given, so it is not its cause
+ *   either.
  */
 export function toMessage(like: unknown, { option, what, index }: MessagePlace): BaseMessage {
   try {

@@ -1,7 +1,9 @@
 import type { AIMessage, BaseMessage, ContentBlock, ToolMessage } from "@langchain/core/messages";
 import { recordsIn } from "./roles.js";
 
-/** Who speaks in a message as a provider sees it: a summary is what its message type says, other than for reductions. */
+/**
+ * Who speaks in a message as a provider sees it: a summary is what its message type says, other than for reductions.
+ */
 export type Speaker = "system" | "user" | "assistant" | "tool" | "other";
 
 const speakers: ReadonlyMap<string, Speaker> = new Map<string, Speaker>([
@@ -43,7 +45,12 @@ export function callsOf(message: BaseMessage): readonly Call[] {
     return noCalls;
   }
   return [
-    ...calls.map(({ id, name, args }) => ({ id: stringOf(id), name: stringOf(name) ?? "", args, readable: isPlainObject(args) })),
+    ...calls.map(({ id, name, args }) => ({
+      id: stringOf(id),
+      name: stringOf(name) ?? "",
+      args,
+      readable: isPlainObject(args),
+    })),
     ...invalid.map(({ id, name, args }) => ({ id: stringOf(id), name: stringOf(name) ?? "", args, readable: false })),
   ];
 }
@@ -71,12 +78,22 @@ export function blocksOf(message: BaseMessage): readonly Block[] {
 
 /** Lists hold blocks; what is not one is text, or of no known kind. */
 function toBlock(element: unknown): Block {
-  return isPlainObject(element) ? (element as Block) : typeof element === "string" ? { type: "text", text: element } : { type: "unknown" };
+  return isPlainObject(element)
+    ? (element as Block)
+    : typeof element === "string"
+      ? { type: "text", text: element }
+      : { type: "unknown" };
 }
 
-/** True where the content is a list in LangChain's standard form, which adapters read in another way than a provider's own. */
+/**
+ * True where the content is a list in LangChain's standard form, which adapters read in another way than a provider's
+ * own.
+ */
 export function isStandardContent(message: BaseMessage): boolean {
-  return Array.isArray(message.content) && (message.response_metadata as Record<string, unknown>)?.["output_version"] === "v1";
+  return (
+    Array.isArray(message.content) &&
+    (message.response_metadata as Record<string, unknown>)?.["output_version"] === "v1"
+  );
 }
 
 /** True for a text block with nothing but white space in it. */
@@ -87,7 +104,9 @@ export function isBlankText(block: Block): boolean {
 /** True where a message of the model has no call, and no content but blank text. */
 export function saysNothing(message: BaseMessage): boolean {
   const kwargs = (message.additional_kwargs ?? {}) as Record<string, unknown>;
-  const unsaid = ["function_call", "audio", "refusal"].every((key) => kwargs[key] === undefined || kwargs[key] === null);
+  const unsaid = ["function_call", "audio", "refusal"].every(
+    (key) => kwargs[key] === undefined || kwargs[key] === null,
+  );
   return unsaid && callsOf(message).length === 0 && blocksOf(message).every(isBlankText);
 }
 
@@ -98,7 +117,9 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 
 /** An id for an error text: quoted, and cut where it is long. */
 export function showId(id: string | undefined): string {
-  return id === undefined || id === "" ? "without an id" : JSON.stringify(id.length > 64 ? `${id.slice(0, 60)}...` : id);
+  return id === undefined || id === ""
+    ? "without an id"
+    : JSON.stringify(id.length > 64 ? `${id.slice(0, 60)}...` : id);
 }
 
 /** A copy of a record without one key. */

@@ -1,6 +1,9 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 
-/** The part that a message plays. `system` includes developer messages; a summary is never `human`, whatever its role for the model. */
+/**
+ * The part that a message plays. `system` includes developer messages; a summary is never `human`, whatever its role
+ * for the model.
+ */
 export type Role = "system" | "summary" | "human" | "ai" | "tool" | "other";
 
 /** Key in `additional_kwargs` that marks a message as a summary and says what it covers (see {@link SummaryMark}). */
@@ -61,7 +64,10 @@ export function callIdsOf({ tool_calls: calls, invalid_tool_calls: invalid }: AI
   return ids;
 }
 
-/** The objects in a list of calls; none where it is no list. A message that was read from elsewhere may hold anything in its fields. */
+/**
+ * The objects in a list of calls; none where it is no list. A message that was read from elsewhere may hold anything in
+ * its fields.
+ */
 export function recordsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
   if (!Array.isArray(list)) {
     return [];

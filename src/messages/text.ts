@@ -24,10 +24,12 @@ export function blockText(block: unknown): string {
 }
 
 /**
- * What a message says in words, part by part: text as it is, what is not text as its type in brackets. Parts of a type in `silent` say nothing; parts of which
- * nothing is said are left out.
+ * What a message says in words, part by part: text as it is, what is not text as its type in brackets. Parts of a type
+ * in `silent` say nothing; parts of which nothing is said are left out.
  */
 export function partsInWords(message: BaseMessage, silent?: ReadonlySet<string>): string[] {
-  const words = blocksOf(message).map(({ type, text }) => (typeof text === "string" ? text : silent?.has(type) ? "" : `[${type ?? "unknown"}]`));
+  const words = blocksOf(message).map(({ type, text }) =>
+    typeof text === "string" ? text : silent?.has(type) ? "" : `[${type ?? "unknown"}]`,
+  );
   return words.filter((word) => word !== "");
 }

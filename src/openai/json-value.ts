@@ -22,7 +22,8 @@ export function parseJson(text: string, owner: string): unknown {
 /**
  * A deep copy of JSON data, without properties that are undefined.
  *
- * @throws ConfigurationError naming the place of a value that JSON cannot hold (a date, a function, `NaN`, a circular reference).
+ * @throws ConfigurationError naming the place of a value that JSON cannot hold (a date, a function, `NaN`, a circular
+ *   reference).
  */
 export function copyJson<T>(value: T, place = ""): T {
   return copy(value, place, 0) as T;
@@ -37,7 +38,10 @@ function copy(value: unknown, place: string, depth: number): unknown {
   }
   if (depth > maxDepth) {
     const start = `${place.slice(0, 80)}…`;
-    throw new ConfigurationError(start, `"${start}" is nested deeper than ${maxDepth} levels or refers back to itself.`);
+    throw new ConfigurationError(
+      start,
+      `"${start}" is nested deeper than ${maxDepth} levels or refers back to itself.`,
+    );
   }
   if (Array.isArray(value)) {
     return value.map((element, index) => copy(element, within(place, index), depth + 1));
@@ -46,7 +50,10 @@ function copy(value: unknown, place: string, depth: number): unknown {
     const entries = Object.entries(value).filter(([, property]) => property !== undefined);
     return Object.fromEntries(entries.map(([key, property]) => [key, copy(property, within(place, key), depth + 1)]));
   }
-  throw new ConfigurationError(place, `"${place}" must be JSON data: text, numbers, booleans, null, arrays and plain objects; got a value of type ${typeof value}.`);
+  throw new ConfigurationError(
+    place,
+    `"${place}" must be JSON data: text, numbers, booleans, null, arrays and plain objects; got a value of type ${typeof value}.`,
+  );
 }
 
 function within(place: string, key: string | number): string {
@@ -72,7 +79,9 @@ export function sameJson(a: unknown, b: unknown): boolean {
   }
   if (isPlainObject(a) && isPlainObject(b)) {
     const keys = Object.keys(a);
-    return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
+    return (
+      keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+    );
   }
   return false;
 }
@@ -80,9 +89,10 @@ export function sameJson(a: unknown, b: unknown): boolean {
 /**
  * What JSON can hold of any value, as a copy; never throws.
  *
- * Dates become ISO 8601 text, big integers their digits, errors `{ name, message }`, maps and sets arrays, bytes base64, objects with `toJSON` what
- * that returns; functions and undefined properties are left out, and what JSON has no number for is null. `"[Circular]"`
- * stands for a reference back, `"[Truncated]"` for what lies deeper than 200 levels or beyond 100,000 values.
+ * Dates become ISO 8601 text, big integers their digits, errors `{ name, message }`, maps and sets arrays, bytes
+ * base64, objects with `toJSON` what that returns; functions and undefined properties are left out, and what JSON has
+ * no number for is null. `"[Circular]"` stands for a reference back, `"[Truncated]"` for what lies deeper than 200
+ * levels or beyond 100,000 values.
  */
 export function jsonSnapshot(value: unknown): unknown {
   return snap(value, { ancestors: new Set(), values: 0 }) ?? null;

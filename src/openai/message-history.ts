@@ -4,8 +4,23 @@ import { ConfigurationError } from "../errors.js";
 import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions } from "../options.js";
 import { copyJson, parseJson } from "./json-value.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
-import { newCallsSchema, nonEmpty, noteFields, parseMessage, parseMessages, requestMessage, roleSchema } from "./message-schema.js";
-import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage, OpenAIRequestMessage } from "./openai-message.js";
+import {
+  newCallsSchema,
+  nonEmpty,
+  noteFields,
+  parseMessage,
+  parseMessages,
+  requestMessage,
+  roleSchema,
+} from "./message-schema.js";
+import type {
+  ContentPart,
+  MessageNotes,
+  MessageRole,
+  MessageToolCall,
+  OpenAIMessage,
+  OpenAIRequestMessage,
+} from "./openai-message.js";
 import { readPrompt } from "./prompt/prompt-reader.js";
 import { writePrompt } from "./prompt/prompt-writer.js";
 import { checkHistory, SavedMessages, type ChatMessages } from "./saved-messages.js";
@@ -35,8 +50,8 @@ const argumentSchemas = {
  * A conversation in OpenAI's chat format, list-like.
  *
  * Messages are copied in and out: nothing that is given or returned changes the history later. What is added is checked
- * message by message (roles, content parts, calls, timestamps); whether the messages go together is not, since a history may hold a part
- * of a conversation. For that there is `validateConversation(history.toMessages())`.
+ * message by message (roles, content parts, calls, timestamps); whether the messages go together is not, since a
+ * history may hold a part of a conversation. For that there is `validateConversation(history.toMessages())`.
  *
  * @example
  * const history = new MessageHistory();
@@ -59,7 +74,8 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   }
 
   /**
-   * The history of LangChain messages. What OpenAI's format cannot say is kept in a message's field `langchain`, for `toMessages`.
+   * The history of LangChain messages. What OpenAI's format cannot say is kept in a message's field `langchain`, for
+   * `toMessages`.
    *
    * @throws RecordError `unsupported_message` for a type without a role in the format, with its position.
    */
@@ -74,8 +90,9 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   }
 
   /**
-   * The history that `toPrompt` wrote, or that a prompt template rendered: text before the first `message` element is a system message, text
-   * after one a user message, other elements stay text. A prompt without messages, or that is not XML, is one user message.
+   * The history that `toPrompt` wrote, or that a prompt template rendered: text before the first `message` element is a
+   * system message, text after one a user message, other elements stay text. A prompt without messages, or that is not
+   * XML, is one user message.
    */
   static fromPrompt(prompt: string, options?: MessageHistoryOptions): MessageHistory {
     parseOptions(`${owner}.fromPrompt`, argumentSchemas.prompt(), { prompt });
@@ -91,8 +108,9 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   }
 
   /**
-   * Appends the messages to a LangChain history, by one `addMessages`: those that were not loaded from this object or saved to it before.
-   * Messages get ids that stay the same, so trying again after a failure is safe where the history knows messages by id.
+   * Appends the messages to a LangChain history, by one `addMessages`: those that were not loaded from this object or
+   * saved to it before. Messages get ids that stay the same, so trying again after a failure is safe where the history
+   * knows messages by id.
    */
   async save(history: ChatMessages): Promise<void> {
     checkHistory(`${owner}.save`, history, "addMessages");
@@ -102,17 +120,31 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /**
    * Adds what somebody said.
    *
-   * @throws ConfigurationError naming the parameter; also for the role `tool`: results need the id of their call, see `addToolResponse`.
+   * @throws ConfigurationError naming the parameter; also for the role `tool`: results need the id of their call, see
+   *   `addToolResponse`.
    */
-  addMessage(role: Exclude<MessageRole, "tool">, content: string | readonly ContentPart[], notes: MessageNotes = {}): void {
+  addMessage(
+    role: Exclude<MessageRole, "tool">,
+    content: string | readonly ContentPart[],
+    notes: MessageNotes = {},
+  ): void {
     if ((role as MessageRole) === "tool") {
-      throw new ConfigurationError("role", `${owner}.addMessage: use addToolResponse for the role "tool"; it takes the id of the call.`);
+      throw new ConfigurationError(
+        "role",
+        `${owner}.addMessage: use addToolResponse for the role "tool"; it takes the id of the call.`,
+      );
     }
     this.#add("addMessage", { role, content } as OpenAIMessage, notes, notesSchema());
   }
 
-  /** Adds an assistant message with tool calls: at least one, with ids that differ. Without `content` it has no such key. */
-  addToolCall(toolCalls: readonly MessageToolCall[], notes: Omit<MessageNotes, "name"> & { readonly content?: string } = {}): void {
+  /**
+   * Adds an assistant message with tool calls: at least one, with ids that differ. Without `content` it has no such
+   * key.
+   */
+  addToolCall(
+    toolCalls: readonly MessageToolCall[],
+    notes: Omit<MessageNotes, "name"> & { readonly content?: string } = {},
+  ): void {
     parseOptions(`${owner}.addToolCall`, argumentSchemas.toolCalls(), { toolCalls });
     const { content, ...others } = notes;
     const message = { role: "assistant", content, tool_calls: toolCalls } as OpenAIMessage;
@@ -122,16 +154,22 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /**
    * Adds the result of a call.
    *
-   * The call need not be in this history: it may hold the end of a conversation only, and results may come from elsewhere. A result whose
-   * call is nowhere is what `validateConversation` finds.
+   * The call need not be in this history: it may hold the end of a conversation only, and results may come from
+   * elsewhere. A result whose call is nowhere is what `validateConversation` finds.
    */
   addToolResponse(toolCallId: string, content: string | readonly ContentPart[], notes: MessageNotes = {}): void {
     parseOptions(`${owner}.addToolResponse`, argumentSchemas.toolCallId(), { toolCallId });
-    this.#add("addToolResponse", { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage, notes, notesSchema());
+    this.#add(
+      "addToolResponse",
+      { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage,
+      notes,
+      notesSchema(),
+    );
   }
 
   /**
-   * Adds calls that no model made, with their results: an assistant message with all calls, then a tool message for each. All or none are added.
+   * Adds calls that no model made, with their results: an assistant message with all calls, then a tool message for
+   * each. All or none are added.
    *
    * @throws ConfigurationError for an id that a call of this history has already.
    */
@@ -165,7 +203,10 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     return this.#messages.map(requestMessage);
   }
 
-  /** LangChain messages; what LangChain has no field for is in `additional_kwargs.lcmem_openai`. `fromMessages` reads all of it back. */
+  /**
+   * LangChain messages; what LangChain has no field for is in `additional_kwargs.lcmem_openai`. `fromMessages` reads
+   * all of it back.
+   */
   toMessages(): BaseMessage[] {
     return this.#messages.map(toLangChain);
   }
@@ -175,7 +216,10 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     return this.toList();
   }
 
-  /** The history as XML, a `chat_history` of `message` elements in the manner of Semantic Kernel; `fromPrompt` reads all of it back. */
+  /**
+   * The history as XML, a `chat_history` of `message` elements in the manner of Semantic Kernel; `fromPrompt` reads all
+   * of it back.
+   */
   toPrompt(): string {
     return writePrompt(this.#messages);
   }
@@ -216,7 +260,11 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
 
   /** The messages that were added since the mark was taken: what a run added, for instance. */
   since(mark: number): OpenAIMessage[] {
-    parseOptions(`${owner}.since`, z.object({ mark: nonNegativeInteger.max(this.mark(), "must be a mark of this history") }), { mark });
+    parseOptions(
+      `${owner}.since`,
+      z.object({ mark: nonNegativeInteger.max(this.mark(), "must be a mark of this history") }),
+      { mark },
+    );
     return this.slice(Math.max(0, mark - this.#removed));
   }
 

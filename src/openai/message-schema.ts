@@ -12,7 +12,10 @@ const plainObject = lazy(() => z.custom<Record<string, unknown>>(isPlainObject, 
 const filePart = lazy(() =>
   z
     .looseObject({ file_id: nonEmpty().optional(), file_data: nonEmpty().optional(), filename: anyText().optional() })
-    .refine(({ file_id, file_data }) => file_id !== undefined || file_data !== undefined, "must have a file_id or file_data"),
+    .refine(
+      ({ file_id, file_data }) => file_id !== undefined || file_data !== undefined,
+      "must have a file_id or file_data",
+    ),
 );
 
 const partSchema = lazy(() =>
@@ -21,9 +24,15 @@ const partSchema = lazy(() =>
     [
       z.looseObject({ type: z.literal("text"), text: anyText() }),
       z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: nonEmpty(), detail: detail() }) }),
-      z.looseObject({ type: z.literal("image_file"), image_file: z.looseObject({ file_id: nonEmpty(), detail: detail() }) }),
+      z.looseObject({
+        type: z.literal("image_file"),
+        image_file: z.looseObject({ file_id: nonEmpty(), detail: detail() }),
+      }),
       z.looseObject({ type: z.literal("file"), file: filePart() }),
-      z.looseObject({ type: z.literal("input_audio"), input_audio: z.looseObject({ data: nonEmpty(), format: nonEmpty() }) }),
+      z.looseObject({
+        type: z.literal("input_audio"),
+        input_audio: z.looseObject({ data: nonEmpty(), format: nonEmpty() }),
+      }),
       z.looseObject({ type: z.literal("refusal"), refusal: anyText() }),
     ],
     { error: "must be one of text, image_url, image_file, file, input_audio, refusal" },
@@ -50,8 +59,16 @@ const callSchema = lazy(() =>
   z.discriminatedUnion(
     "type",
     [
-      z.looseObject({ id: anyText(), type: z.literal("function"), function: z.looseObject({ name: anyText(), arguments: anyText() }) }),
-      z.looseObject({ id: anyText(), type: z.literal("custom"), custom: z.looseObject({ name: anyText(), input: anyText() }) }),
+      z.looseObject({
+        id: anyText(),
+        type: z.literal("function"),
+        function: z.looseObject({ name: anyText(), arguments: anyText() }),
+      }),
+      z.looseObject({
+        id: anyText(),
+        type: z.literal("custom"),
+        custom: z.looseObject({ name: anyText(), input: anyText() }),
+      }),
     ],
     { error: 'must be "function" or "custom"' },
   ),
@@ -66,7 +83,12 @@ export const newCallsSchema = lazy(() =>
       const seen = new Set<string>();
       context.value.forEach(({ id }, index) => {
         if (id === "" || seen.has(id)) {
-          context.issues.push({ code: "custom", message: id === "" ? "must not be empty" : "must differ from the ids before it", path: [index, "id"], input: id });
+          context.issues.push({
+            code: "custom",
+            message: id === "" ? "must not be empty" : "must differ from the ids before it",
+            path: [index, "id"],
+            input: id,
+          });
         }
         seen.add(id);
       });
@@ -85,7 +107,9 @@ const assistantFields = lazy(() => ({
   tool_calls: z.array(callSchema(), "must be an array of tool calls").optional(),
   refusal: anyText().nullish(),
   audio: z.looseObject({ id: anyText() }, "must be an object with an id").nullish(),
-  function_call: z.looseObject({ name: anyText(), arguments: anyText() }, "must be an object with name and arguments").nullish(),
+  function_call: z
+    .looseObject({ name: anyText(), arguments: anyText() }, "must be an object with name and arguments")
+    .nullish(),
   reasoning_content: anyText().nullish(),
   annotations: z.array(plainObject(), "must be an array of objects").optional(),
 }));
@@ -99,9 +123,15 @@ const messageSchema = lazy(() =>
       z.looseObject({ role: z.literal("developer"), content: bodySchema(), ...anyRole() }),
       z.looseObject({ role: z.literal("user"), content: bodySchema(), ...anyRole() }),
       z
-        .looseObject({ role: z.literal("assistant"), content: bodySchema().nullish(), ...assistantFields(), ...anyRole() })
+        .looseObject({
+          role: z.literal("assistant"),
+          content: bodySchema().nullish(),
+          ...assistantFields(),
+          ...anyRole(),
+        })
         .refine((message) => (message.content ?? undefined) !== undefined || saysOtherwise(message), {
-          message: "must be given where an assistant message has no tool_calls, refusal, audio, function_call or reasoning_content",
+          message:
+            "must be given where an assistant message has no tool_calls, refusal, audio, function_call or reasoning_content",
           path: ["content"],
         }),
       z.looseObject({ role: z.literal("tool"), content: bodySchema(), tool_call_id: anyText(), ...anyRole() }),
@@ -118,7 +148,10 @@ export const roleSchema = lazy(() => z.enum(["system", "developer", "user", "ass
 /** True where the model said something beside content. */
 export function saysOtherwise(message: Partial<Record<keyof OpenAIMessage, unknown>>): boolean {
   const { tool_calls: calls, refusal, audio, function_call: call, reasoning_content: reasoning } = message;
-  return (Array.isArray(calls) && calls.length > 0) || [refusal, audio, call, reasoning].some((value) => value !== undefined && value !== null);
+  return (
+    (Array.isArray(calls) && calls.length > 0) ||
+    [refusal, audio, call, reasoning].some((value) => value !== undefined && value !== null)
+  );
 }
 
 /**
@@ -156,7 +189,10 @@ const ownKeys = ["langchain", "metadata", "timestamp"] as const;
 function normalize(message: OpenAIMessage): OpenAIMessage {
   const { langchain, metadata, timestamp, ...fields } = message;
   const ordered = { ...pick(fields, requestKeys), ...fields } as OpenAIMessage;
-  return Object.assign(ordered, pick({ langchain, metadata, timestamp: timestamp === undefined ? undefined : toUtc(timestamp) }, ownKeys));
+  return Object.assign(
+    ordered,
+    pick({ langchain, metadata, timestamp: timestamp === undefined ? undefined : toUtc(timestamp) }, ownKeys),
+  );
 }
 
 /** A copy with the fields that a model may be sent and no others; sound that the model spoke is named by its id. */

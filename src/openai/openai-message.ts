@@ -58,12 +58,15 @@ export interface CustomToolCall {
 export type MessageToolCall = FunctionToolCall | CustomToolCall;
 
 /**
- * A message of a {@link MessageHistory}: OpenAI's fields, and `metadata`, `timestamp` (ISO 8601, UTC) and `langchain`, which no
- * model is sent. Fields that are not named here are kept as well.
+ * A message of a {@link MessageHistory}: OpenAI's fields, and `metadata`, `timestamp` (ISO 8601, UTC) and `langchain`,
+ * which no model is sent. Fields that are not named here are kept as well.
  */
 export interface OpenAIMessage {
   role: MessageRole;
-  /** Absent (or null, as OpenAI answers) only in assistant messages that say something otherwise: calls, a refusal, audio, reasoning. */
+  /**
+   * Absent (or null, as OpenAI answers) only in assistant messages that say something otherwise: calls, a refusal,
+   * audio, reasoning.
+   */
   content?: string | ContentPart[] | null;
   name?: string;
   tool_calls?: MessageToolCall[];
@@ -79,7 +82,9 @@ export interface OpenAIMessage {
   annotations?: object[];
   metadata?: Record<string, unknown>;
   timestamp?: string;
-  /** What a LangChain message said beyond this format (id, usage, response metadata, artifact, other content blocks). */
+  /**
+   * What a LangChain message said beyond this format (id, usage, response metadata, artifact, other content blocks).
+   */
   langchain?: Record<string, unknown>;
 }
 
@@ -94,7 +99,8 @@ export interface MessageNotes {
 }
 
 /** A message as OpenAI's API takes it, told apart by `role`. */
-export type OpenAIRequestMessage = RequestInstruction | RequestUserMessage | RequestAssistantMessage | RequestToolMessage;
+export type OpenAIRequestMessage =
+  RequestInstruction | RequestUserMessage | RequestAssistantMessage | RequestToolMessage;
 
 /** An instruction to the model. */
 export interface RequestInstruction {

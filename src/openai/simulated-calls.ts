@@ -6,7 +6,9 @@ import { nonEmpty } from "./message-schema.js";
 import type { OpenAIMessage } from "./openai-message.js";
 import { parseArguments } from "./conversion/tool-call-conversion.js";
 
-/** A call that no model made, with its result: a way to tell a model facts that it trusts more than a system message. */
+/**
+ * A call that no model made, with its result: a way to tell a model facts that it trusts more than a system message.
+ */
 export interface SimulatedCall {
   /** Must differ from the ids of all calls in the history. */
   readonly id: string;
@@ -31,7 +33,9 @@ const callsSchema = lazy(() =>
             (value) => isPlainObject(value) || (typeof value === "string" && parseArguments(value) !== undefined),
             "must be an object or the JSON text of an object",
           ),
-          result: z.unknown().refine((value) => value !== undefined, "must be given; use null or an empty string for no result"),
+          result: z
+            .unknown()
+            .refine((value) => value !== undefined, "must be given; use null or an empty string for no result"),
         }),
         "must be an array of calls with id, name, arguments and result",
       )
@@ -40,7 +44,8 @@ const callsSchema = lazy(() =>
 );
 
 /**
- * The messages of simulated calls: an assistant message with all of them, then a tool message for each result, in their order.
+ * The messages of simulated calls: an assistant message with all of them, then a tool message for each result, in their
+ * order.
  *
  * @throws ConfigurationError for a call that is not whole, and for an id that is in `usedIds` or comes twice.
  */
@@ -49,7 +54,10 @@ export function simulatedMessages(calls: readonly SimulatedCall[], usedIds: Read
   const seen = new Set(usedIds);
   for (const [index, { id }] of calls.entries()) {
     if (seen.has(id)) {
-      throw new ConfigurationError(`calls.${index}.id`, `${owner}: the id of call ${index} is used already; results are matched by id, so give it one of its own.`);
+      throw new ConfigurationError(
+        `calls.${index}.id`,
+        `${owner}: the id of call ${index} is used already; results are matched by id, so give it one of its own.`,
+      );
     }
     seen.add(id);
   }
@@ -62,9 +70,18 @@ export function simulatedMessages(calls: readonly SimulatedCall[], usedIds: Read
   return [
     {
       role: "assistant",
-      tool_calls: written.map(({ id, name, arguments: text }) => ({ id, type: "function", function: { name, arguments: text } })),
+      tool_calls: written.map(({ id, name, arguments: text }) => ({
+        id,
+        type: "function",
+        function: { name, arguments: text },
+      })),
     },
-    ...written.map(({ id, name, result }): OpenAIMessage => ({ role: "tool", content: result, name, tool_call_id: id })),
+    ...written.map(({ id, name, result }): OpenAIMessage => ({
+      role: "tool",
+      content: result,
+      name,
+      tool_call_id: id,
+    })),
   ];
 }
 

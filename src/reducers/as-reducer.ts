@@ -11,15 +11,18 @@ export interface MessagesRunnable {
   invoke(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessageLike[] | null>;
 }
 
-/** What can stand where a reducer is expected: a reducer, a Runnable from messages to messages, or such a function; null says that there is nothing to do. */
+/**
+ * What can stand where a reducer is expected: a reducer, a Runnable from messages to messages, or such a function; null
+ * says that there is nothing to do.
+ */
 export type ReducerLike =
   | ChatHistoryReducer
   | MessagesRunnable
   | ((messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>);
 
 /**
- * A reducer that does what `like` does: itself where it is one. A result that equals the input counts as nothing to do, and what a result holds
- * unchanged is given as the input's own objects, whatever copies `like` makes.
+ * A reducer that does what `like` does: itself where it is one. A result that equals the input counts as nothing to do,
+ * and what a result holds unchanged is given as the input's own objects, whatever copies `like` makes.
  *
  * @throws ConfigurationError if it is none of these.
  */
@@ -33,7 +36,10 @@ export function asReducer(like: ReducerLike): ChatHistoryReducer {
   if (typeof (like as MessagesRunnable | undefined)?.invoke === "function") {
     return new ForeignReducer((messages, config) => like.invoke(messages, config));
   }
-  throw new ConfigurationError("reducer", "A reducer must be a ChatHistoryReducer, or a Runnable or function from messages to messages.");
+  throw new ConfigurationError(
+    "reducer",
+    "A reducer must be a ChatHistoryReducer, or a Runnable or function from messages to messages.",
+  );
 }
 
 // By its methods: a reducer may come from the other build of this package.
@@ -44,7 +50,10 @@ function isReducer(like: ReducerLike): like is ChatHistoryReducer {
 class ForeignReducer extends ChatHistoryReducer {
   readonly #call: (messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>;
 
-  constructor(call: (messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>, name?: string) {
+  constructor(
+    call: (messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>,
+    name?: string,
+  ) {
     super();
     this.#call = call;
     if (name) {
@@ -62,16 +71,26 @@ class ForeignReducer extends ChatHistoryReducer {
       return null;
     }
     if (!Array.isArray(given)) {
-      throw new ConfigurationError("reducer", "The reducer gave no array of messages; it must give messages, or null where there is nothing to do.");
+      throw new ConfigurationError(
+        "reducer",
+        "The reducer gave no array of messages; it must give messages, or null where there is nothing to do.",
+      );
     }
     // trimMessages gives [undefined] where its system message alone is over the budget.
-    const made = given.map((like, index) => toMessage(like, { option: "reducer", what: "The reducer's result", index }));
+    const made = given.map((like, index) =>
+      toMessage(like, { option: "reducer", what: "The reducer's result", index }),
+    );
     const result = withOwnObjects(made, messages);
-    return result.length === messages.length && result.every((message, index) => message === messages[index]) ? null : result;
+    return result.length === messages.length && result.every((message, index) => message === messages[index])
+      ? null
+      : result;
   }
 }
 
-/** The result with each message that equals one of the input replaced by that one; of equal ones the newest first, from the end. */
+/**
+ * The result with each message that equals one of the input replaced by that one; of equal ones the newest first, from
+ * the end.
+ */
 function withOwnObjects(result: readonly BaseMessage[], input: readonly BaseMessage[]): BaseMessage[] {
   const objects = new Set(input);
   if (result.every((message) => objects.has(message))) {
@@ -87,7 +106,9 @@ function withOwnObjects(result: readonly BaseMessage[], input: readonly BaseMess
       equal.push(message);
     }
   }
-  const replaced = result.toReversed().map((message) => (objects.has(message) ? message : (byContent.get(contentKey(message))?.pop() ?? message)));
+  const replaced = result
+    .toReversed()
+    .map((message) => (objects.has(message) ? message : (byContent.get(contentKey(message))?.pop() ?? message)));
   return replaced.reverse();
 }
 

@@ -9,11 +9,11 @@ export type { ReducerInput } from "./reducer-input.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "./reduction-outcome.js";
 
 /**
- * Makes a list of messages smaller, or leaves it as it is. A Runnable: it stands behind a prompt, before a model, or in a history,
- * which stores what it gives.
+ * Makes a list of messages smaller, or leaves it as it is. A Runnable: it stands behind a prompt, before a model, or in
+ * a history, which stores what it gives.
  *
- * A reducer of your own implements `reduce`. It must keep steps whole (an AI message and the results of its tool calls), must not change the
- * messages that it is given, and should give the objects that it keeps as they are.
+ * A reducer of your own implements `reduce`. It must keep steps whole (an AI message and the results of its tool
+ * calls), must not change the messages that it is given, and should give the objects that it keeps as they are.
  *
  * @example
  * class DropGreetings extends ChatHistoryReducer {
@@ -38,7 +38,10 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
   /** Milliseconds after which such a lease ends if its holder crashed; longer than a reduction takes. */
   readonly leaseMs: number = 120_000;
 
-  /** What this reducer counts tokens with; a history stores the counts with each message. Undefined where it does not count. */
+  /**
+   * What this reducer counts tokens with; a history stores the counts with each message. Undefined where it does not
+   * count.
+   */
   readonly tokenCounter: TokenCounter | undefined = undefined;
 
   /** The largest view in which there is never anything to do: after a write, a history reduces only a larger one. */
@@ -54,7 +57,10 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     const before = await viewSize(messages, this.tokenCounter);
     const reduced = await this.reduce([...messages], config);
     if (reduced === null) {
-      return unchanged(messages, { reason: "within_limit", ...(before.tokens !== undefined && { tokens: before.tokens }) });
+      return unchanged(messages, {
+        reason: "within_limit",
+        ...(before.tokens !== undefined && { tokens: before.tokens }),
+      });
     }
     const removed = removedMessages(messages, reduced);
     const after = await viewSize(reduced, this.tokenCounter);

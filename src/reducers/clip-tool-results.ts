@@ -18,10 +18,14 @@ export interface ClipRequest {
 }
 
 /**
- * The messages with tool results clipped, oldest first, until `excess` tokens are gone or nothing more can go. A clipped result is a new message with the
- * same id; it keeps its beginning and ends in a marker, and it is always shorter than before, in characters and in tokens. The larger the excess, the less stays.
+ * The messages with tool results clipped, oldest first, until `excess` tokens are gone or nothing more can go. A
+ * clipped result is a new message with the same id; it keeps its beginning and ends in a marker, and it is always
+ * shorter than before, in characters and in tokens. The larger the excess, the less stays.
  */
-export async function clipToolResults(messages: readonly BaseMessage[], { indexes, excess, counter }: ClipRequest): Promise<BaseMessage[]> {
+export async function clipToolResults(
+  messages: readonly BaseMessage[],
+  { indexes, excess, counter }: ClipRequest,
+): Promise<BaseMessage[]> {
   const result = [...messages];
   let left = excess;
   for (const index of indexes) {
@@ -38,7 +42,10 @@ export async function clipToolResults(messages: readonly BaseMessage[], { indexe
   return result;
 }
 
-/** The message with as much of its text as fits; the marker alone where nothing does; undefined where that is no shorter. */
+/**
+ * The message with as much of its text as fits; the marker alone where nothing does; undefined where that is no
+ * shorter.
+ */
 async function clipToTokens(
   message: ToolMessage,
   { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
@@ -51,7 +58,10 @@ async function clipToTokens(
   if (textOf(smallest).length >= length || (await countOf(counter, smallest)) >= (await countOf(counter, message))) {
     return undefined;
   }
-  const cuts = await cutsWithin(ownTextOf(message.content), { allowed: allowed - (await countOf(counter, smallest)), counter });
+  const cuts = await cutsWithin(ownTextOf(message.content), {
+    allowed: allowed - (await countOf(counter, smallest)),
+    counter,
+  });
   let [fits, candidate] = [smallest, cuts.length - 1];
   let [low, high] = [0, cuts.length - 1];
   while (low <= high) {
@@ -67,7 +77,10 @@ async function clipToTokens(
 }
 
 /** Lengths, ascending, to which a text can be cut, as far as its pieces together take no more than `allowed` tokens. */
-async function cutsWithin(text: string, { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter }): Promise<number[]> {
+async function cutsWithin(
+  text: string,
+  { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
+): Promise<number[]> {
   const breathe = breather();
   const piece = Math.min(1024, Math.max(64, Math.ceil(text.length / 64)));
   const cuts: number[] = [];
@@ -113,6 +126,8 @@ function contentUpTo(content: MessageContent, length: number): MessageContent {
     }
     isCut = true;
     const clipped = text.slice(0, left) + clipMarker;
-    return [typeof (block as unknown) === "string" ? (clipped as unknown as typeof block) : { ...block, text: clipped }];
+    return [
+      typeof (block as unknown) === "string" ? (clipped as unknown as typeof block) : { ...block, text: clipped },
+    ];
   });
 }

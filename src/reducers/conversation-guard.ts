@@ -16,8 +16,8 @@ import { messagesOf, type ReducerInput } from "./reducer-input.js";
 /** What a {@link conversationGuard} does with messages that break rules. */
 export interface ConversationGuardOptions extends RepairOptions {
   /**
-   * `throw` refuses messages with errors; `repair` gives the repaired messages, and refuses those that cannot be repaired; `report` lets all
-   * messages pass and only tells `onIssues`.
+   * `throw` refuses messages with errors; `repair` gives the repaired messages, and refuses those that cannot be
+   * repaired; `report` lets all messages pass and only tells `onIssues`.
    */
   readonly mode: "throw" | "repair" | "report";
   /** Called with all issues, warnings included, before anything is done about them; not called where there are none. */
@@ -48,8 +48,9 @@ const guardOptions = lazy(() =>
 );
 
 /**
- * A Runnable that stands before a model and sees to it that the messages have the structure that providers accept. The messages themselves
- * are never changed: a repair gives other ones. Directly before a model, say `purpose: "model-input"`.
+ * A Runnable that stands before a model and sees to it that the messages have the structure that providers accept. The
+ * messages themselves are never changed: a repair gives other ones. Directly before a model, say `purpose:
+ * "model-input"`.
  *
  * @throws ConfigurationError for an option that cannot be used. What it throws when run: StructureError.
  * @example

@@ -7,7 +7,8 @@ import { OutcomeReducer, type ChatHistoryReducer } from "./chat-history-reducer.
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 /**
- * A reducer that runs the given ones in order, each on the result of the one before it; put the gentle ones first. It has nothing to do where none of them has.
+ * A reducer that runs the given ones in order, each on the result of the one before it; put the gentle ones first. It
+ * has nothing to do where none of them has.
  *
  * @throws ConfigurationError if one of them is no reducer, or there are none.
  * @example
@@ -64,8 +65,14 @@ class ReducerPipeline extends OutcomeReducer {
     const failure = outcomes.find(({ error }) => error !== undefined);
     const before = await viewSize(messages, this.tokenCounter);
     if (!outcomes.some(({ changed }) => changed)) {
-      const reason = (failure ?? outcomes.find(({ reason }) => reason === "nothing_removable"))?.reason as "nothing_removable" | undefined;
-      return unchanged(messages, { ...before, reason: reason ?? "within_limit", overBudgetBy, ...(failure?.error && { error: failure.error }) });
+      const reason = (failure ?? outcomes.find(({ reason }) => reason === "nothing_removable"))?.reason as
+        "nothing_removable" | undefined;
+      return unchanged(messages, {
+        ...before,
+        reason: reason ?? "within_limit",
+        overBudgetBy,
+        ...(failure?.error && { error: failure.error }),
+      });
     }
     const result = outcomes[outcomes.length - 1]!.messages;
     const summary = outcomes.findLast((outcome) => outcome.summary !== undefined)?.summary;

@@ -3,7 +3,10 @@ import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { toMessage } from "../messages/message-like.js";
 import { ConfigurationError } from "../errors.js";
 
-/** What a reducer can be invoked with: messages or what becomes messages, a prompt's value, or an object that holds messages. */
+/**
+ * What a reducer can be invoked with: messages or what becomes messages, a prompt's value, or an object that holds
+ * messages.
+ */
 export type ReducerInput = BaseMessageLike[] | BasePromptValueInterface | { messages: BaseMessageLike[] };
 
 /**

@@ -22,11 +22,17 @@ export type ReductionReason = "reduced" | "within_limit" | "nothing_removable" |
 
 /** What a reduction did. */
 export interface ReductionOutcome {
-  /** The reduced messages; the input's own where `changed` is false. A fresh array of the input's own objects but for those that had to change. */
+  /**
+   * The reduced messages; the input's own where `changed` is false. A fresh array of the input's own objects but for
+   * those that had to change.
+   */
   readonly messages: BaseMessage[];
   readonly changed: boolean;
   readonly reason: ReductionReason;
-  /** Messages of the input that are not in the result, in their order. A message that only became smaller is not among them. */
+  /**
+   * Messages of the input that are not in the result, in their order. A message that only became smaller is not among
+   * them.
+   */
   readonly removed: BaseMessage[];
   /** The summary that this reduction made. */
   readonly summary?: BaseMessage;
@@ -41,7 +47,12 @@ export interface ReductionOutcome {
 /** The outcome of a reduction that left everything as it was. */
 export function unchanged(
   messages: readonly BaseMessage[],
-  details: { readonly reason: Exclude<ReductionReason, "reduced">; readonly tokens?: number; readonly overBudgetBy?: number; readonly error?: SummaryError },
+  details: {
+    readonly reason: Exclude<ReductionReason, "reduced">;
+    readonly tokens?: number;
+    readonly overBudgetBy?: number;
+    readonly error?: SummaryError;
+  },
 ): ReductionOutcome {
   const { reason, tokens, overBudgetBy = 0, error } = details;
   const size: ViewSize = { messages: messages.length, ...(tokens !== undefined && { tokens }) };
@@ -54,7 +65,9 @@ export function unchanged(
 /** Messages of `before` that are not in `after`: neither as they are, nor shortened, nor under the same id. */
 export function removedMessages(before: readonly BaseMessage[], after: readonly BaseMessage[]): BaseMessage[] {
   const kept = new Set<unknown>(after.flatMap((message) => [originOf(message), message.id]));
-  return before.filter((message) => !kept.has(originOf(message)) && (message.id === undefined || !kept.has(message.id)));
+  return before.filter(
+    (message) => !kept.has(originOf(message)) && (message.id === undefined || !kept.has(message.id)),
+  );
 }
 
 /** The size of a list of messages, with tokens where there is a counter. */

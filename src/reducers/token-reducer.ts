@@ -7,13 +7,24 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./section-options.js";
-import { budgetFields, budgetOf, clipToBudget, cutToBudget, requestTokens, type TokenBudget, type TokenBudgetOptions } from "./token-budget.js";
+import {
+  budgetFields,
+  budgetOf,
+  clipToBudget,
+  cutToBudget,
+  requestTokens,
+  type TokenBudget,
+  type TokenBudgetOptions,
+} from "./token-budget.js";
 
 /** Options of {@link ChatHistoryTokenReducer}. */
 export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, SectionOptions {
   /** Whether tool results of the newest step are clipped where nothing else helps. @default true */
   readonly clipToolResults?: boolean;
-  /** What to do with what still does not fit: say so in the outcome (`overBudgetBy`), or throw a BudgetError. @default "report" */
+  /**
+   * What to do with what still does not fit: say so in the outcome (`overBudgetBy`), or throw a BudgetError.
+   * @default "report"
+   */
   readonly onOverBudget?: "report" | "throw";
 }
 
@@ -36,9 +47,10 @@ interface Reduction {
 /**
  * Keeps the newest messages that fit a token budget, with all system messages and summaries.
  *
- * Above `maxTokens`, the oldest steps go until `targetTokens` are reached; steps stay whole, and where the cut falls inside a round its human message
- * stays. Only if the newest step alone exceeds `maxTokens` are its tool results clipped, oldest first. The newest human message always stays
- * as it is. Each message is counted once in its life, and never where a history stored its count.
+ * Above `maxTokens`, the oldest steps go until `targetTokens` are reached; steps stay whole, and where the cut falls
+ * inside a round its human message stays. Only if the newest step alone exceeds `maxTokens` are its tool results
+ * clipped, oldest first. The newest human message always stays as it is. Each message is counted once in its life, and
+ * never where a history stored its count.
  *
  * @example
  * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000 });
@@ -87,10 +99,13 @@ export class ChatHistoryTokenReducer extends OutcomeReducer {
     const after = await requestTokens(this.#budget, result);
     const overBudgetBy = Math.max(0, after - maxTokens);
     if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
-      throw new BudgetError("What must stay does not fit the token budget (in tokens); raise maxTokens, or shorten the newest messages.", {
-        needed: after,
-        allowed: maxTokens,
-      });
+      throw new BudgetError(
+        "What must stay does not fit the token budget (in tokens); raise maxTokens, or shorten the newest messages.",
+        {
+          needed: after,
+          allowed: maxTokens,
+        },
+      );
     }
     if (after >= before) {
       return unchanged(messages, { reason: "nothing_removable", tokens: before, overBudgetBy });

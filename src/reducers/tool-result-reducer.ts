@@ -12,20 +12,25 @@ import { withContent } from "./tool-message.js";
 
 /** Options of {@link ChatHistoryToolResultReducer}. */
 export interface ChatHistoryToolResultReducerOptions {
-  /** Number of the newest steps with tool results to keep whole. At least 0, which shortens results too that the model has not seen yet. */
+  /**
+   * Number of the newest steps with tool results to keep whole. At least 0, which shortens results too that the model
+   * has not seen yet.
+   */
   readonly keepLast: number;
   /** Length of a shortened result, in UTF-16 code units. At least 1. @default 200 */
   readonly maxCharacters?: number;
 }
 
-const schema = lazy(() => z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: positiveInteger.default(200) }));
+const schema = lazy(() =>
+  z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: positiveInteger.default(200) }),
+);
 
 /** Ends a line that was cut. */
 const ellipsis = " […]";
 
 /**
- * Shortens the tool results of all but the newest steps to one line each; no message is removed. The gentlest way to make room: what a tool said ten steps ago
- * is seldom read again, and the calls themselves still say what was done.
+ * Shortens the tool results of all but the newest steps to one line each; no message is removed. The gentlest way to
+ * make room: what a tool said ten steps ago is seldom read again, and the calls themselves still say what was done.
  *
  * @example
  * const reducer = pipeReducers(new ChatHistoryToolResultReducer({ keepLast: 3 }), new ChatHistoryTokenReducer({ maxTokens: 8_000 }));
@@ -65,7 +70,15 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
       return unchanged(messages, { reason: "within_limit" });
     }
     const size = { messages: messages.length };
-    return { messages: result, changed: true, reason: "reduced", removed: [], before: size, after: size, overBudgetBy: 0 };
+    return {
+      messages: result,
+      changed: true,
+      reason: "reduced",
+      removed: [],
+      before: size,
+      after: size,
+      overBudgetBy: 0,
+    };
   }
 }
 

@@ -10,22 +10,27 @@ import { sectionFields } from "./section-options.js";
 
 /** Options of {@link ChatHistoryTruncationReducer}. */
 export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
-  /** Messages to keep, system messages included, summaries not. At least 1. The newest step is kept whatever its size. */
+  /**
+   * Messages to keep, system messages included, summaries not. At least 1. The newest step is kept whatever its size.
+   */
   readonly targetCount: number;
   /**
-   * How many messages beyond the target there may be before anything is removed, and how far the cut may move back to begin with a human message.
-   * Above 0 the prompt's beginning, and with it the provider's prompt cache, stays the same over that many messages. @default 0
+   * How many messages beyond the target there may be before anything is removed, and how far the cut may move back to
+   * begin with a human message. Above 0 the prompt's beginning, and with it the provider's prompt cache, stays the same
+   * over that many messages. @default 0
    */
   readonly thresholdCount?: number;
 }
 
-const schema = lazy(() => z.strictObject({ targetCount: positiveInteger, thresholdCount: nonNegativeInteger.default(0), ...sectionFields() }));
+const schema = lazy(() =>
+  z.strictObject({ targetCount: positiveInteger, thresholdCount: nonNegativeInteger.default(0), ...sectionFields() }),
+);
 
 /**
  * Keeps the newest messages, with all system messages and summaries.
  *
- * Steps stay whole, and where the cut falls inside a round, the round's human message stays in front. So a round of fifty tool calls can be cut, and
- * what remains is still a conversation that every provider accepts. Linear.
+ * Steps stay whole, and where the cut falls inside a round, the round's human message stays in front. So a round of
+ * fifty tool calls can be cut, and what remains is still a conversation that every provider accepts. Linear.
  *
  * @example
  * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, thresholdCount: 10 });

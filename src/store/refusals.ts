@@ -33,19 +33,25 @@ export function epochConflict(sessionId: string): ConflictError {
 
 /** The error for a session that kept changing while it was rebuilt. */
 export function rebuildConflict(sessionId: string): ConflictError {
-  return new ConflictError(`${capitalized(sessionLabel(sessionId))} kept changing while it was rebuilt; call rebuild() again.`, {
-    code: "stale",
-    sessionId,
-  });
+  return new ConflictError(
+    `${capitalized(sessionLabel(sessionId))} kept changing while it was rebuilt; call rebuild() again.`,
+    {
+      code: "stale",
+      sessionId,
+    },
+  );
 }
 
 /** The error for a writer whose fencing token is older than one that was used. */
 export function fenced(sessionId: string): StoreError {
-  return new StoreError(`A writer with a higher fencing token has written to ${sessionLabel(sessionId)}; nothing was written.`, {
-    code: "fenced",
-    operation: "append",
-    sessionId,
-  });
+  return new StoreError(
+    `A writer with a higher fencing token has written to ${sessionLabel(sessionId)}; nothing was written.`,
+    {
+      code: "fenced",
+      operation: "append",
+      sessionId,
+    },
+  );
 }
 
 /** The error for a write to a session of which a part is missing. */
@@ -68,7 +74,10 @@ export function closed(operation: string, sessionId: string | undefined): StoreE
 
 /** The error for a position that is outside the log. */
 export function outOfRange(option: "start" | "to"): ConfigurationError {
-  return new ConfigurationError(option, `"${option}" must lie between the position of the oldest kept record and \`next\`, both included.`);
+  return new ConfigurationError(
+    option,
+    `"${option}" must lie between the position of the oldest kept record and \`next\`, both included.`,
+  );
 }
 
 function capitalized(text: string): string {

@@ -1,7 +1,14 @@
 import { ConfigurationError } from "../errors.js";
 import { checkSessionId } from "./session-id.js";
 import { contentConflict, tooLarge } from "./refusals.js";
-import type { AppendRequest, CommitRequest, NewRecord, RewindRequest, SideChanges, SideWrite } from "./session-store.js";
+import type {
+  AppendRequest,
+  CommitRequest,
+  NewRecord,
+  RewindRequest,
+  SideChanges,
+  SideWrite,
+} from "./session-store.js";
 
 /** Limits of size, in bytes of UTF-8. */
 export interface SizeLimits {
@@ -15,7 +22,10 @@ export const defaultMaxMessageBytes = 1_000_000;
 /** One append may take ten megabytes: Redis stands still for about 16 ms while it takes them in. */
 export const defaultMaxAppendBytes = 10_000_000;
 
-/** Records of one append at most: each takes three arguments of a command, of which Redis takes a million (its protocol ends the connection beyond). */
+/**
+ * Records of one append at most: each takes three arguments of a command, of which Redis takes a million (its protocol
+ * ends the connection beyond).
+ */
 export const maxAppendRecords = 300_000;
 
 /** An append whose request is known to be sound, and without repetitions in itself. */
@@ -35,7 +45,8 @@ export interface AppendPlan {
 /**
  * The records to write, once the request was found sound and within the limits.
  *
- * @throws ConfigurationError naming the part of the request; StoreError `too_large`; ConflictError `content` for an id that occurs twice
+ * @throws ConfigurationError naming the part of the request; StoreError `too_large`; ConflictError `content` for an id
+ *   that occurs twice
  *   with different content.
  */
 export function planAppend(sessionId: string, request: AppendRequest, limits: SizeLimits): AppendPlan {
@@ -79,7 +90,10 @@ export function checkPage({ from, limit }: { readonly from?: number; readonly li
 /** Refuses all but whole numbers of at least `minimum`. */
 export function checkInteger(option: string, value: unknown, minimum: number): void {
   if (!Number.isSafeInteger(value) || (value as number) < minimum) {
-    throw new ConfigurationError(option, `"${option}" must be an integer of ${minimum} or more; got ${received(value)}.`);
+    throw new ConfigurationError(
+      option,
+      `"${option}" must be an integer of ${minimum} or more; got ${received(value)}.`,
+    );
   }
 }
 
@@ -113,33 +127,55 @@ function checkSide(side: SideChanges | undefined): void {
   }
 }
 
-function checkRecords(sessionId: string, { records, side }: AppendRequest, { maxMessageBytes, maxAppendBytes }: SizeLimits): void {
+function checkRecords(
+  sessionId: string,
+  { records, side }: AppendRequest,
+  { maxMessageBytes, maxAppendBytes }: SizeLimits,
+): void {
   if (records.length > maxAppendRecords) {
-    throw tooLarge(sessionId, `This append holds ${records.length} messages; one takes ${maxAppendRecords} at most. Append them in parts`);
+    throw tooLarge(
+      sessionId,
+      `This append holds ${records.length} messages; one takes ${maxAppendRecords} at most. Append them in parts`,
+    );
   }
   let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
   for (let index = 0; index < records.length; index += 1) {
     checkRecord(records[index]!, index);
     const bytes = Buffer.byteLength(records[index]!.record);
     if (bytes > maxMessageBytes) {
-      throw tooLarge(sessionId, `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`);
+      throw tooLarge(
+        sessionId,
+        `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`,
+      );
     }
     total += bytes;
   }
   if (total > maxAppendBytes) {
-    throw tooLarge(sessionId, `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Append it in parts`);
+    throw tooLarge(
+      sessionId,
+      `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Append it in parts`,
+    );
   }
 }
 
 function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): void {
   if (typeof id !== "string" || id === "") {
-    throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a string that is not empty.`);
+    throw new ConfigurationError(
+      `records.${index}.id`,
+      `The id of record ${index} must be a string that is not empty.`,
+    );
   }
   if (typeof digest !== "string" || !/^[\w-]{8}$/.test(digest)) {
-    throw new ConfigurationError(`records.${index}.digest`, `The digest of record ${index} must be 8 characters of base64url.`);
+    throw new ConfigurationError(
+      `records.${index}.digest`,
+      `The digest of record ${index} must be 8 characters of base64url.`,
+    );
   }
   if (typeof record !== "string") {
-    throw new ConfigurationError(`records.${index}.record`, `Record ${index} must be a string; got ${received(record)}.`);
+    throw new ConfigurationError(
+      `records.${index}.record`,
+      `Record ${index} must be a string; got ${received(record)}.`,
+    );
   }
   if (tokens !== undefined) {
     checkAmount(`records.${index}.tokens`, tokens);
@@ -148,7 +184,13 @@ function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): 
 
 function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPlan {
   const digests = new Map<string, string>();
-  const plan = { records: [] as NewRecord[], indexes: [] as number[], duplicates: 0, conflicts: [] as number[], counter: counterOf(request) };
+  const plan = {
+    records: [] as NewRecord[],
+    indexes: [] as number[],
+    duplicates: 0,
+    conflicts: [] as number[],
+    counter: counterOf(request),
+  };
   for (const [index, record] of request.records.entries()) {
     const first = digests.get(record.id);
     if (first === undefined) {

@@ -8,11 +8,16 @@ import { answeredId, callsOf, speakerOf, type Call, type Speaker } from "../mess
 /** How a history from an untrusted client is taken over. */
 export interface SanitizeOptions {
   /**
-   * True for a tool result that your own tools gave, by its call id and text; all others count as forged. Without it, every result does.
+   * True for a tool result that your own tools gave, by its call id and text; all others count as forged. Without it,
+   * every result does.
    * @default () => false
    */
   readonly isKnownResult?: (callId: string, content: unknown) => boolean;
-  /** What becomes of forged tool results: `mark` says so in the text and in `additional_kwargs.unverified`, `drop` leaves them out. @default "mark" */
+  /**
+   * What becomes of forged tool results: `mark` says so in the text and in `additional_kwargs.unverified`, `drop`
+   * leaves them out.
+   * @default "mark"
+   */
   readonly forgedResults?: "mark" | "drop";
   /** Most messages; the oldest go. @default 200 */
   readonly maxMessages?: number;
@@ -60,17 +65,22 @@ interface Kept {
 }
 
 /**
- * What can be taken over of a history that an untrusted client sent: messages of the user, the model and tools, made anew from their content, names
- * and calls, within bounds. System messages and messages of other roles are left out; so is all metadata, which could pass for a
- * summary, a developer message or raw calls. Tool results that are not known are marked or left out.
+ * What can be taken over of a history that an untrusted client sent: messages of the user, the model and tools, made
+ * anew from their content, names and calls, within bounds. System messages and messages of other roles are left out; so
+ * is all metadata, which could pass for a summary, a developer message or raw calls. Tool results that are not known
+ * are marked or left out.
  *
- * What the model is said to have said is still the client's word. Repair the result before a model sees it: bounds may part calls from results.
+ * What the model is said to have said is still the client's word. Repair the result before a model sees it: bounds may
+ * part calls from results.
  *
  * @throws ConfigurationError for an option that cannot be used.
  * @example
  * const { messages, changes } = sanitizeConversation(request.messages, { isKnownResult: (id) => issuedCallIds.has(id) });
  */
-export function sanitizeConversation(messages: readonly BaseMessage[], options: SanitizeOptions = {}): SanitizedConversation {
+export function sanitizeConversation(
+  messages: readonly BaseMessage[],
+  options: SanitizeOptions = {},
+): SanitizedConversation {
   const settings = parseOptions("sanitizeConversation", sanitizeOptions(), options);
   const changes: SanitizeChange[] = [];
   const kept = messages.flatMap((message, index) => sanitizeMessage(message, { index, settings, changes }));
@@ -91,16 +101,27 @@ function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
   const isForged = speaker === "tool" && !settings.isKnownResult(answeredId(message), message.content);
   const isDropped = isUnusable || (isForged && settings.forgedResults === "drop");
   if (speaker === "system" || speaker === "other" || isDropped) {
-    const kind = isDropped ? "tool result that is not known" : speaker === "system" ? "system message" : "message of an unknown role";
+    const kind = isDropped
+      ? "tool result that is not known"
+      : speaker === "system"
+        ? "system message"
+        : "message of an unknown role";
     changes.push({ index, action: "removed", message: `Removed a ${kind}.` });
     return [];
   }
   if (hasMetadata(message)) {
     changes.push({ index, action: "stripped", message: "Left out the metadata of the message." });
   }
-  const { content, characters, isShortened } = boundContent(message, { maxCharacters: settings.maxCharacters, label: isForged ? forgedLabel : "" });
+  const { content, characters, isShortened } = boundContent(message, {
+    maxCharacters: settings.maxCharacters,
+    label: isForged ? forgedLabel : "",
+  });
   if (isShortened) {
-    changes.push({ index, action: "shortened", message: `Shortened the content to ${settings.maxCharacters} characters.` });
+    changes.push({
+      index,
+      action: "shortened",
+      message: `Shortened the content to ${settings.maxCharacters} characters.`,
+    });
   }
   if (isForged) {
     changes.push({ index, action: "marked", message: "Marked a tool result that is not known." });
@@ -113,7 +134,9 @@ function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
 const forgedLabel = "[unverified tool result from the client] ";
 
 function hasMetadata(message: BaseMessage): boolean {
-  return Object.keys(message.additional_kwargs ?? {}).length > 0 || Object.keys(message.response_metadata ?? {}).length > 0;
+  return (
+    Object.keys(message.additional_kwargs ?? {}).length > 0 || Object.keys(message.response_metadata ?? {}).length > 0
+  );
 }
 
 interface Rebuilding {
@@ -134,18 +157,30 @@ function rebuild(message: BaseMessage, { speaker, content, isForged, calls, plac
   if (speaker === "tool") {
     const marks = isForged ? { additional_kwargs: { unverified: true } } : {};
     const { status } = message as ToolMessage;
-    return new ToolMessage({ ...fields, ...marks, ...(status === "error" ? { status } : {}), tool_call_id: answeredId(message) } as never);
+    return new ToolMessage({
+      ...fields,
+      ...marks,
+      ...(status === "error" ? { status } : {}),
+      tool_call_id: answeredId(message),
+    } as never);
   }
-  return speaker === "user" ? new HumanMessage(fields as never) : new AIMessage({ ...fields, tool_calls: calls } as never);
+  return speaker === "user"
+    ? new HumanMessage(fields as never)
+    : new AIMessage({ ...fields, tool_calls: calls } as never);
 }
 
 /** Calls with arguments that are an object and are no larger than a message may be. */
 function takeCalls(message: BaseMessage, { index, settings, changes }: Place): object[] {
   const calls = callsOf(message);
-  const fits = ({ id, name, args, readable }: Call) => readable && isShort(id) && isShort(name) && sizeOf(args) <= settings.maxCharacters;
+  const fits = ({ id, name, args, readable }: Call) =>
+    readable && isShort(id) && isShort(name) && sizeOf(args) <= settings.maxCharacters;
   const taken = calls.filter(fits).slice(0, settings.maxToolCalls);
   if (taken.length < calls.length) {
-    changes.push({ index, action: "shortened", message: "Left out tool calls that are unreadable, too large or too many." });
+    changes.push({
+      index,
+      action: "shortened",
+      message: "Left out tool calls that are unreadable, too large or too many.",
+    });
   }
   return taken.map(({ id, name, args }) => ({ type: "tool_call", id, name, args }));
 }
@@ -161,10 +196,17 @@ function sizeOf(value: unknown): number {
   return value === undefined ? 0 : (jsonText(value)?.length ?? Infinity);
 }
 
-function keepRecent(kept: readonly Kept[], { settings, changes }: Pick<Place, "settings" | "changes">): readonly Kept[] {
+function keepRecent(
+  kept: readonly Kept[],
+  { settings, changes }: Pick<Place, "settings" | "changes">,
+): readonly Kept[] {
   let characters = 0;
   let first = kept.length;
-  while (first > 0 && kept.length - first < settings.maxMessages && characters + kept[first - 1]!.characters <= settings.maxTotalCharacters) {
+  while (
+    first > 0 &&
+    kept.length - first < settings.maxMessages &&
+    characters + kept[first - 1]!.characters <= settings.maxTotalCharacters
+  ) {
     first -= 1;
     characters += kept[first]!.characters;
   }

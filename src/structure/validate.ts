@@ -13,23 +13,30 @@ export interface StructureOptions {
   /** Whose rules hold: a name, or a profile of your own. @default "langchain" */
   readonly profile?: BuiltInProfile | StructureProfile;
   /**
-   * What the messages are for. A `history` may end on the model's message, or on calls that the runtime will still answer; a `model-input` ends
-   * on the user's message or a tool result, and no call in it is open. @default "history"
+   * What the messages are for. A `history` may end on the model's message, or on calls that the runtime will still
+   * answer; a `model-input` ends on the user's message or a tool result, and no call in it is open. @default "history"
    */
   readonly purpose?: StructurePurpose;
-  /** Whether the request declares tools, for rule S28; undefined where that is not known, which passes. @default undefined */
+  /**
+   * Whether the request declares tools, for rule S28; undefined where that is not known, which passes.
+   * @default undefined
+   */
   readonly hasTools?: boolean;
   /** Whether the provider keeps reasoning items (`store`), for rule S22. @default true */
   readonly storesReasoning?: boolean;
 }
 
 /**
- * Every place where the conversation breaks a rule of the profile, in the order of the messages; empty for a valid one. Linear.
+ * Every place where the conversation breaks a rule of the profile, in the order of the messages; empty for a valid one.
+ * Linear.
  *
  * @example
  * const refused = validateConversation(messages, { purpose: "model-input" }).filter(({ severity }) => severity === "error");
  */
-export function validateConversation(messages: readonly BaseMessage[], options: StructureOptions = {}): StructureIssue[] {
+export function validateConversation(
+  messages: readonly BaseMessage[],
+  options: StructureOptions = {},
+): StructureIssue[] {
   return findIssues(readStructure(messages, resolveStructureOptions(options)));
 }
 
@@ -49,7 +56,12 @@ export function throwOnErrors(issues: readonly StructureIssue[]): void {
 }
 
 /** The options with defaults, checked. @throws ConfigurationError */
-export function resolveStructureOptions({ profile, purpose = "history", hasTools, storesReasoning = true }: StructureOptions): StructureCriteria {
+export function resolveStructureOptions({
+  profile,
+  purpose = "history",
+  hasTools,
+  storesReasoning = true,
+}: StructureOptions): StructureCriteria {
   if (purpose !== "history" && purpose !== "model-input") {
     throw new ConfigurationError("purpose", `Option "purpose" must be "history" or "model-input".`);
   }

@@ -1,7 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { checkChatCompletionRequest } from "./openai-server/check-request.js";
-import { answerChunks, complete, wholeAnswer, type Completion, type ScriptedReply } from "./openai-server/completion.js";
+import {
+  answerChunks,
+  complete,
+  wholeAnswer,
+  type Completion,
+  type ScriptedReply,
+} from "./openai-server/completion.js";
 import type { ChatCompletionRefusal } from "./openai-server/refusal.js";
 
 export { checkChatCompletionRequest } from "./openai-server/check-request.js";
@@ -18,8 +24,14 @@ export interface ReceivedRequest {
 
 /** How the test server answers. */
 export interface OpenAIServerOptions {
-  /** The model's answer to an accepted request; `count` is the number of requests so far, from 1. @default the text `ok` */
-  readonly reply?: (body: Record<string, unknown>, count: number) => string | ScriptedReply | Promise<string | ScriptedReply>;
+  /**
+   * The model's answer to an accepted request; `count` is the number of requests so far, from 1.
+   * @default the text `ok`
+   */
+  readonly reply?: (
+    body: Record<string, unknown>,
+    count: number,
+  ) => string | ScriptedReply | Promise<string | ScriptedReply>;
 }
 
 /** A running test server. */
@@ -33,9 +45,9 @@ export interface OpenAIServer {
 }
 
 /**
- * A server on a free loopback port that speaks OpenAI's chat-completions protocol, streaming and not, so that ChatOpenAI can be tested without a
- * key or a network. It refuses what the service refuses, with its status and its words (see {@link checkChatCompletionRequest}), and answers
- * what it accepts with scripted replies.
+ * A server on a free loopback port that speaks OpenAI's chat-completions protocol, streaming and not, so that
+ * ChatOpenAI can be tested without a key or a network. It refuses what the service refuses, with its status and its
+ * words (see {@link checkChatCompletionRequest}), and answers what it accepts with scripted replies.
  *
  * @example
  * const server = await startOpenAIServer({ reply: (body, count) => (count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done") });
@@ -45,7 +57,10 @@ export async function startOpenAIServer({ reply = () => "ok" }: OpenAIServerOpti
   const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     answer({ request, response, requests, reply }).catch((error: unknown) => {
-      sendError(response, { status: 500, error: { message: String(error), type: "server_error", param: null, code: null } });
+      sendError(response, {
+        status: 500,
+        error: { message: String(error), type: "server_error", param: null, code: null },
+      });
     });
   });
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
@@ -90,7 +105,10 @@ async function answer({ request, response, requests, reply }: Exchange): Promise
   send(response, { completion: complete(scripted, { body: accepted, count }), body: accepted });
 }
 
-function send(response: ServerResponse, { completion, body }: { readonly completion: Completion; readonly body: Record<string, unknown> }): void {
+function send(
+  response: ServerResponse,
+  { completion, body }: { readonly completion: Completion; readonly body: Record<string, unknown> },
+): void {
   if (body["stream"] !== true) {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(wholeAnswer(completion)));
     return;
@@ -103,7 +121,10 @@ function send(response: ServerResponse, { completion, body }: { readonly complet
   response.end("data: [DONE]\n\n");
 }
 
-function sendError(response: ServerResponse, { status, error }: { readonly status: number; readonly error: object }): void {
+function sendError(
+  response: ServerResponse,
+  { status, error }: { readonly status: number; readonly error: object },
+): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }
 

@@ -18,7 +18,8 @@ export interface ContractCase {
 }
 
 /**
- * The contract of {@link SessionStore} as tests, for any test framework: each case makes its own store and its own sessions.
+ * The contract of {@link SessionStore} as tests, for any test framework: each case makes its own store and its own
+ * sessions.
  *
  * @example
  * for (const { title, run } of sessionStoreContract({ create: () => new MyStore(), destroy: (store) => store.close() })) {
@@ -26,15 +27,34 @@ export interface ContractCase {
  * }
  */
 export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
-  const groups = [appendCases, expectationCases, viewLimitCases, readCases, reductionCases, rewindCases, lifeCases, sideCases, inputCases];
-  return groups.flat().map((storeCase, index) => ({ title: storeCase.title, run: () => runCase(storeCase, { setup, index }) }));
+  const groups = [
+    appendCases,
+    expectationCases,
+    viewLimitCases,
+    readCases,
+    reductionCases,
+    rewindCases,
+    lifeCases,
+    sideCases,
+    inputCases,
+  ];
+  return groups
+    .flat()
+    .map((storeCase, index) => ({ title: storeCase.title, run: () => runCase(storeCase, { setup, index }) }));
 }
 
-async function runCase(storeCase: StoreCase, { setup, index }: { readonly setup: StoreSetup; readonly index: number }): Promise<void> {
+async function runCase(
+  storeCase: StoreCase,
+  { setup, index }: { readonly setup: StoreSetup; readonly index: number },
+): Promise<void> {
   const store = await setup.create();
   const wait = setup.wait ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)));
   try {
-    await storeCase.check({ store, session: `contract-${index}`, wait: async (milliseconds) => void (await wait(milliseconds)) });
+    await storeCase.check({
+      store,
+      session: `contract-${index}`,
+      wait: async (milliseconds) => void (await wait(milliseconds)),
+    });
   } finally {
     await setup.destroy?.(store);
   }

@@ -1,7 +1,13 @@
-/** How far around a cut boundaries are sought, in code units: what a reader sees as one character is shorter, but for odd input. */
+/**
+ * How far around a cut boundaries are sought, in code units: what a reader sees as one character is shorter, but for
+ * odd input.
+ */
 const reach = 1_000;
 
-/** Characters that never join a neighbour of this kind (Unicode rule GB999): printable ASCII, Latin and Cyrillic letters, kana, CJK ideographs. */
+/**
+ * Characters that never join a neighbour of this kind (Unicode rule GB999): printable ASCII, Latin and Cyrillic
+ * letters, kana, CJK ideographs.
+ */
 const standsAlone = /[\x20-\x7e\u00c0-\u024f\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]/;
 
 /** Made when first needed: the first segmenter of a process takes 15 ms. */
@@ -17,8 +23,9 @@ export function lengthOf(text: string): number {
 }
 
 /**
- * The largest length of at most `length` at which a text can be cut without splitting what a reader sees as one character (a letter with its
- * accents, a flag, a family). A character of more than 1,000 code units is cut between its code points. Cost does not depend on the text's length.
+ * The largest length of at most `length` at which a text can be cut without splitting what a reader sees as one
+ * character (a letter with its accents, a flag, a family). A character of more than 1,000 code units is cut between its
+ * code points. Cost does not depend on the text's length.
  */
 export function graphemeBoundary(text: string, length: number): number {
   if (length <= 0 || length >= text.length) {
@@ -29,8 +36,8 @@ export function graphemeBoundary(text: string, length: number): number {
 }
 
 /**
- * The end of a text: at most `limit` code points, never beginning inside what a reader sees as one character. Linear in `limit`, whatever the
- * length of the text.
+ * The end of a text: at most `limit` code points, never beginning inside what a reader sees as one character. Linear in
+ * `limit`, whatever the length of the text.
  */
 export function keepLastCharacters(text: string, limit: number): string {
   let cut = text.length;

@@ -1,4 +1,7 @@
-/** The value as JSON, big integers as texts of digits; undefined where JSON has none for it, as for a function or a circular value. Never throws. */
+/**
+ * The value as JSON, big integers as texts of digits; undefined where JSON has none for it, as for a function or a
+ * circular value. Never throws.
+ */
 export function jsonText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -27,7 +27,8 @@ export function knownCount(message: BaseMessage, counterId: string): number | Pr
 /**
  * Tokens of a message; the counter is asked once per message object, whatever the number of callers.
  *
- * @throws ConfigurationError if the counter gives something that is no count: a reduction by it would remove the wrong messages.
+ * @throws ConfigurationError if the counter gives something that is no count: a reduction by it would remove the wrong
+ *   messages.
  */
 export function countOf(counter: TokenCounter, message: BaseMessage): number | Promise<number> {
   const known = knownCount(message, counter.id);

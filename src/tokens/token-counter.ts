@@ -3,8 +3,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 /**
  * Counts tokens the way one model family does.
  *
- * `id` names the encoding and its version: counts are stored with each message under it, and a count under another id is
- * not used. A message's count must depend on that message alone.
+ * `id` names the encoding and its version: counts are stored with each message under it, and a count under another id
+ * is not used. A message's count must depend on that message alone.
  */
 export interface TokenCounter {
   readonly id: string;

@@ -21,8 +21,8 @@ export const removeFromTextSchema = lazy(() =>
 );
 
 /**
- * Applies removals to the text of human and AI messages, text parts of lists included; tool results and the arguments of calls stay as they are.
- * What says the same afterwards is the same message object as before, and as last time.
+ * Applies removals to the text of human and AI messages, text parts of lists included; tool results and the arguments
+ * of calls stay as they are. What says the same afterwards is the same message object as before, and as last time.
  */
 export class TextCleaner {
   readonly #copies = new WeakMap<BaseMessage, BaseMessage>();
@@ -34,7 +34,9 @@ export class TextCleaner {
       return [...messages];
     }
     const cleaned = await Promise.all(messages.map((message) => this.#cleanOne(message, chain)));
-    return cleaned.filter((message, index) => message === messages[index] || roleOf(message) !== "ai" || !saysNothing(message));
+    return cleaned.filter(
+      (message, index) => message === messages[index] || roleOf(message) !== "ai" || !saysNothing(message),
+    );
   }
 
   async #cleanOne(message: BaseMessage, chain: readonly TextRemoval[]): Promise<BaseMessage> {
@@ -57,7 +59,10 @@ export class TextCleaner {
   }
 }
 
-async function cleanContent(content: BaseMessage["content"], chain: readonly TextRemoval[]): Promise<BaseMessage["content"]> {
+async function cleanContent(
+  content: BaseMessage["content"],
+  chain: readonly TextRemoval[],
+): Promise<BaseMessage["content"]> {
   if (typeof content === "string") {
     return apply(chain, content);
   }

@@ -3,14 +3,19 @@ import { roleOf } from "../../messages/roles.js";
 import { callsOf } from "../../messages/message-parts.js";
 import { textOf } from "../../messages/text.js";
 
-/** What a user sees of messages: what was said by either side, without tool calls, tool results, instructions and summaries. */
+/**
+ * What a user sees of messages: what was said by either side, without tool calls, tool results, instructions and
+ * summaries.
+ */
 export function userVisible(messages: readonly BaseMessage[]): BaseMessage[] {
   return messages.flatMap((message) => {
     const role = roleOf(message);
     if (role === "human") {
       return [message];
     }
-    return role === "ai" && (callsOf(message).length === 0 || textOf(message).trim() !== "") ? [withoutCalls(message)] : [];
+    return role === "ai" && (callsOf(message).length === 0 || textOf(message).trim() !== "")
+      ? [withoutCalls(message)]
+      : [];
   });
 }
 
@@ -19,5 +24,9 @@ function withoutCalls(message: BaseMessage): BaseMessage {
     return message;
   }
   const { id, name } = message;
-  return new AIMessage({ content: textOf(message), ...(id !== undefined && { id }), ...(name !== undefined && { name }) });
+  return new AIMessage({
+    content: textOf(message),
+    ...(id !== undefined && { id }),
+    ...(name !== undefined && { name }),
+  });
 }

@@ -18,17 +18,21 @@ export interface SourceReference {
 const citation = /\[source ?(\d{1,9})\]/gi;
 
 /**
- * The sources of a conversation by number. A number is given once and never changes: neither a reduction nor a later turn renumbers a source.
+ * The sources of a conversation by number. A number is given once and never changes: neither a reduction nor a later
+ * turn renumbers a source.
  *
- * Standalone it holds what it was given. The one of a `HistoryManager` also holds the cited sources of earlier turns, on whichever instance
- * they were found, from the turn's first read on.
+ * Standalone it holds what it was given. The one of a `HistoryManager` also holds the cited sources of earlier turns,
+ * on whichever instance they were found, from the turn's first read on.
  */
 export class ReferenceManager {
   readonly #references = new Map<number, SourceReference>();
   readonly #numbersByChunk = new Map<string, Set<number>>();
   #next = 1;
 
-  /** Numbers the chunks of a tool call and returns their numbers, in order. A chunk that comes again gets a number of its own: its text may differ. */
+  /**
+   * Numbers the chunks of a tool call and returns their numbers, in order. A chunk that comes again gets a number of
+   * its own: its text may differ.
+   */
   addChunks(toolCallId: string, chunks: readonly Chunk[]): number[] {
     return chunks.map((chunk) => {
       const sourceNumber = this.#next;
@@ -37,7 +41,9 @@ export class ReferenceManager {
     });
   }
 
-  /** The chunk of a source number; undefined for a number that was never given, or whose chunk nobody cited in its turn. */
+  /**
+   * The chunk of a source number; undefined for a number that was never given, or whose chunk nobody cited in its turn.
+   */
   chunkOf(sourceNumber: number): Chunk | undefined {
     return this.#references.get(sourceNumber)?.chunk;
   }
@@ -48,7 +54,10 @@ export class ReferenceManager {
     return numbers.map((number) => this.#references.get(number)!);
   }
 
-  /** The source numbers that a text cites as `[sourceN]`, upper case or lower, each once, in order of first mention. Linear. */
+  /**
+   * The source numbers that a text cites as `[sourceN]`, upper case or lower, each once, in order of first mention.
+   * Linear.
+   */
   cited(text: string): number[] {
     return [...new Set([...text.matchAll(citation)].map(([, digits]) => Number(digits)))];
   }

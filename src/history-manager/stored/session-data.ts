@@ -43,14 +43,18 @@ export class SessionData {
     const [view, side] = await Promise.all([this.#session.readView(), this.#readSide(prefix)]);
     this.#nextStored = side[nextField];
     const entries = Object.entries(side);
-    const uploads = entries.flatMap(([name, value]) => (name.startsWith(uploadPrefix) ? (readUpload(value) ?? []) : []));
-    const references = entries.flatMap(([name, value]) => (name.startsWith(sourcePrefix) ? (readReference(value) ?? []) : []));
+    const uploads = entries.flatMap(([name, value]) =>
+      name.startsWith(uploadPrefix) ? (readUpload(value) ?? []) : [],
+    );
+    const references = entries.flatMap(([name, value]) =>
+      name.startsWith(sourcePrefix) ? (readReference(value) ?? []) : [],
+    );
     return { view, uploads: uploads.sort((a, b) => a.sequence - b.sequence), references };
   }
 
   /**
-   * The first of `count` source numbers, none below `least`, that no other turn of the session gets, at the same time or later. One round trip, unless
-   * another process takes numbers in the same moment.
+   * The first of `count` source numbers, none below `least`, that no other turn of the session gets, at the same time
+   * or later. One round trip, unless another process takes numbers in the same moment.
    */
   async reserveSources(count: number, least: number): Promise<number> {
     const { store, ttlMs } = this.#session.context;
@@ -105,7 +109,9 @@ function numberIn(stored: string | undefined): number {
 function readReference(stored: string): SourceReference | undefined {
   try {
     const reference = JSON.parse(stored) as SourceReference;
-    return Number.isSafeInteger(reference.sourceNumber) && typeof reference.chunk?.text === "string" ? reference : undefined;
+    return Number.isSafeInteger(reference.sourceNumber) && typeof reference.chunk?.text === "string"
+      ? reference
+      : undefined;
   } catch {
     return undefined;
   }

@@ -12,14 +12,26 @@ export interface StoredHistory {
   readonly rounds: readonly (readonly BaseMessage[])[];
   /** The current turn's user message, where the application has stored it already. */
   readonly current: BaseMessage | undefined;
-  /** What was changed for the model, because it would have been refused: calls without results and the like. It stays stored as it is. */
+  /**
+   * What was changed for the model, because it would have been refused: calls without results and the like. It stays
+   * stored as it is.
+   */
   readonly repairs: readonly StructureRepair[];
 }
 
-/** Sorts a view. The last message is the current turn's if it is human and says exactly `originalUserMessage`. Linear. */
-export function readStoredHistory(view: readonly BaseMessage[], originalUserMessage: string | undefined): StoredHistory {
+/**
+ * Sorts a view. The last message is the current turn's if it is human and says exactly `originalUserMessage`. Linear.
+ */
+export function readStoredHistory(
+  view: readonly BaseMessage[],
+  originalUserMessage: string | undefined,
+): StoredHistory {
   const last = view.at(-1);
-  const isCurrent = last !== undefined && originalUserMessage !== undefined && roleOf(last) === "human" && textOf(last) === originalUserMessage;
+  const isCurrent =
+    last !== undefined &&
+    originalUserMessage !== undefined &&
+    roleOf(last) === "human" &&
+    textOf(last) === originalUserMessage;
   const earlier = isCurrent ? view.slice(0, -1) : view;
   const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
   // Stable, and by type: a provider sees a summary as what its type says, and system messages belong at the front.
@@ -29,7 +41,12 @@ export function readStoredHistory(view: readonly BaseMessage[], originalUserMess
     earlier.filter((message) => !isPinned(message)),
     { purpose: "model-input" },
   );
-  return { pinned, rounds: splitRounds(messages).map((round) => round.messages), current: isCurrent ? last : undefined, repairs };
+  return {
+    pinned,
+    rounds: splitRounds(messages).map((round) => round.messages),
+    current: isCurrent ? last : undefined,
+    repairs,
+  };
 }
 
 function placeOf(message: BaseMessage): number {

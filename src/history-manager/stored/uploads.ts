@@ -13,13 +13,19 @@ export interface UploadedContent {
   readonly text?: string;
   /** A link or data URL; images are shown by it. */
   readonly url?: string;
-  /** Bytes, or base64 of them. Files of text are read as UTF-8; of other files than images and text the model is told the name only: give their `text`. */
+  /**
+   * Bytes, or base64 of them. Files of text are read as UTF-8; of other files than images and text the model is told
+   * the name only: give their `text`.
+   */
   readonly data?: string | Uint8Array;
   /** The message that brought it. @default the current turn's user message */
   readonly messageId?: string;
 }
 
-/** An upload as it is kept; `messageId` is undefined for one of the current turn's user message, which has no id until it is stored. */
+/**
+ * An upload as it is kept; `messageId` is undefined for one of the current turn's user message, which has no id until
+ * it is stored.
+ */
 export interface Upload extends Omit<UploadedContent, "data"> {
   /** Uploads of a session are numbered in the order in which they came. */
   readonly sequence: number;
@@ -31,7 +37,6 @@ export interface UploadLimits {
   readonly maxUploadsBytes: number;
 }
 
-
 /** The form of a list of {@link UploadedContent}. */
 export const uploadedContentsSchema = lazy(() =>
   z.array(
@@ -42,7 +47,10 @@ export const uploadedContentsSchema = lazy(() =>
       text: anyText().optional(),
       url: nonEmptyText().optional(),
       data: z
-        .custom<string | Uint8Array>((value) => typeof value === "string" || value instanceof Uint8Array, "must be base64 or a Uint8Array")
+        .custom<string | Uint8Array>(
+          (value) => typeof value === "string" || value instanceof Uint8Array,
+          "must be base64 or a Uint8Array",
+        )
         .optional(),
       messageId: nonEmptyText().optional(),
     }),
@@ -78,7 +86,9 @@ export function readUpload(stored: string): Upload | undefined {
   try {
     const upload = JSON.parse(stored) as Upload;
     const { id, name, mimeType, sequence, text = "", url = "", messageId = "" } = upload;
-    const isWhole = [id, name, mimeType, text, url, messageId].every((field: unknown) => typeof field === "string") && typeof sequence === "number";
+    const isWhole =
+      [id, name, mimeType, text, url, messageId].every((field: unknown) => typeof field === "string") &&
+      typeof sequence === "number";
     return isWhole ? upload : undefined;
   } catch {
     return undefined;
@@ -95,7 +105,11 @@ export function checkUploadSizes(all: readonly Upload[], { maxUploadBytes, maxUp
   for (const upload of all) {
     const bytes = Buffer.byteLength(writeUpload(upload));
     if (bytes > maxUploadBytes) {
-      throw tooLarge(`The upload ${JSON.stringify(upload.id)} takes ${bytes} bytes; "maxUploadBytes" allows ${maxUploadBytes}.`, bytes, maxUploadBytes);
+      throw tooLarge(
+        `The upload ${JSON.stringify(upload.id)} takes ${bytes} bytes; "maxUploadBytes" allows ${maxUploadBytes}.`,
+        bytes,
+        maxUploadBytes,
+      );
     }
     total += bytes;
   }

@@ -14,7 +14,9 @@ export class SourceNumbering {
     this.#data = data;
   }
 
-  /** Numbers what has come since the last run; `read` must have read the session. After a failure the next run does it. */
+  /**
+   * Numbers what has come since the last run; `read` must have read the session. After a failure the next run does it.
+   */
   number(turn: Turn, read: () => Promise<unknown>): Promise<void> {
     const run = this.#last.then(async () => {
       const results = turn.unnumbered();

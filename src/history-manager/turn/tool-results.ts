@@ -4,7 +4,10 @@ import { anyText, lazy, nonEmptyText } from "../../options.js";
 import { cutText } from "../window/cut-text.js";
 import type { Chunk, SourceReference } from "../stored/reference-manager.js";
 
-/** What a tool gave back. A non-empty `errorMessage` says that it failed; else `content` is shown, else `chunks`, the most relevant first. */
+/**
+ * What a tool gave back. A non-empty `errorMessage` says that it failed; else `content` is shown, else `chunks`, the
+ * most relevant first.
+ */
 export interface ToolCallResponse {
   /** The id of the call that this answers. */
   readonly id: string;
@@ -30,7 +33,6 @@ export interface ToolResult {
   readonly images: readonly string[];
 }
 
-
 /** The form of a list of {@link ToolCallResponse}. */
 export const toolCallResponsesSchema = lazy(() =>
   z.array(
@@ -49,7 +51,10 @@ export const toolCallResponsesSchema = lazy(() =>
 
 const noSources = "No relevant sources found.";
 
-/** Characters of one result that are stored; the model saw more in its turn, up to its window. Below a store's default limit for a message. */
+/**
+ * Characters of one result that are stored; the model saw more in its turn, up to its window. Below a store's default
+ * limit for a message.
+ */
 const storedCharacters = 200_000;
 
 /** The response as a result whose chunks have no numbers yet. */
@@ -72,7 +77,11 @@ export function toToolResult(response: ToolCallResponse): ToolResult {
 
 /** What the model reads of sources: a JSON array of `{ source_number, content_id, content }`. */
 export function sourcesText(sources: readonly SourceReference[]): string {
-  const items = sources.map(({ sourceNumber, chunk }) => ({ source_number: sourceNumber, content_id: chunk.id, content: chunk.text }));
+  const items = sources.map(({ sourceNumber, chunk }) => ({
+    source_number: sourceNumber,
+    content_id: chunk.id,
+    content: chunk.text,
+  }));
   return JSON.stringify(items);
 }
 
@@ -88,8 +97,8 @@ export function resultMessage({ callId, name, failed, reminder }: ToolResult, bo
 }
 
 /**
- * The body under which a result is stored: cited sources whole, a sentence where none of its sources is cited. `cited` is undefined where the
- * turn has no text that could cite: then all sources stay.
+ * The body under which a result is stored: cited sources whole, a sentence where none of its sources is cited. `cited`
+ * is undefined where the turn has no text that could cite: then all sources stay.
  */
 export function storedBody(result: ToolResult, cited: ReadonlySet<number> | undefined): string {
   const { sources } = result;

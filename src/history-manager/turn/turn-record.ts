@@ -21,7 +21,8 @@ export interface RecordRequest {
 }
 
 /**
- * The whole turn as it is stored: the original user message, every call with its result, and the answer, with the sources that were cited.
+ * The whole turn as it is stored: the original user message, every call with its result, and the answer, with the
+ * sources that were cited.
  *
  * @throws StructureError where a call has no result: it would make every later model call fail.
  */
@@ -30,17 +31,27 @@ export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest)
     message,
     ...results.flatMap((result) => (result === undefined ? [] : [resultMessage(result, storedBody(result, cited))])),
   ]);
-  throwOnErrors(validateConversation(messages, { purpose: "model-input" }).filter(({ rule }) => openCallRules.has(rule)));
+  throwOnErrors(
+    validateConversation(messages, { purpose: "model-input" }).filter(({ rule }) => openCallRules.has(rule)),
+  );
   const { originalUserMessage } = turn;
-  const userMessage = stored === undefined && originalUserMessage !== undefined ? new HumanMessage({ content: originalUserMessage, id: `${turnId}-0` }) : undefined;
+  const userMessage =
+    stored === undefined && originalUserMessage !== undefined
+      ? new HumanMessage({ content: originalUserMessage, id: `${turnId}-0` })
+      : undefined;
   const messageId = (stored ?? userMessage)?.id;
-  const uploads = [...turn.uploads.values()].map((upload) => ({ ...(messageId !== undefined && { messageId }), ...upload }));
+  const uploads = [...turn.uploads.values()].map((upload) => ({
+    ...(messageId !== undefined && { messageId }),
+    ...upload,
+  }));
   const references = turn.results().flatMap((result) => keptSources(result, cited));
   const kept = new Set(references);
   return {
     messages: userMessage === undefined ? messages : [userMessage, ...messages],
     data: { uploads, removedUploads: [...turn.removedUploads], references },
-    uncited: turn.results().flatMap(({ sources }) => sources.flatMap((source) => (kept.has(source) ? [] : [source.sourceNumber]))),
+    uncited: turn
+      .results()
+      .flatMap(({ sources }) => sources.flatMap((source) => (kept.has(source) ? [] : [source.sourceNumber]))),
   };
 }
 

@@ -23,11 +23,17 @@ export interface LoopStep {
   readonly results: (ToolResult | undefined)[];
 }
 
-
 /** The form of a list of {@link ToolCallRequest}; what LangChain adds to a call is let through. */
 export const toolCallRequestsSchema = lazy(() =>
   z
-    .array(z.object({ id: nonEmptyText(), name: nonEmptyText(), args: z.record(z.string(), z.unknown(), "must be an object") }), "must be an array of tool calls")
+    .array(
+      z.object({
+        id: nonEmptyText(),
+        name: nonEmptyText(),
+        args: z.record(z.string(), z.unknown(), "must be an object"),
+      }),
+      "must be an array of tool calls",
+    )
     .min(1, "must hold a call"),
 );
 
@@ -49,7 +55,12 @@ export class Turn {
 
   /** Adds a message without text that makes the calls. */
   addCalls(toolCalls: readonly ToolCallRequest[]): void {
-    const tool_calls = toolCalls.map(({ id, name, args }) => ({ type: "tool_call" as const, id, name, args: { ...args } }));
+    const tool_calls = toolCalls.map(({ id, name, args }) => ({
+      type: "tool_call" as const,
+      id,
+      name,
+      args: { ...args },
+    }));
     this.addMessage(new AIMessage({ content: "", tool_calls }));
   }
 
@@ -60,7 +71,10 @@ export class Turn {
     }
     const ids = callIdsOf(message);
     if (new Set(ids).size < ids.length || ids.some((id) => this.#openCalls.has(id))) {
-      throw new ConfigurationError("id", "A tool call has the id of another one that waits for its result; give each call an id of its own.");
+      throw new ConfigurationError(
+        "id",
+        "A tool call has the id of another one that waits for its result; give each call an id of its own.",
+      );
     }
     const step = { message, results: ids.map(() => undefined) };
     this.steps.push(step);
@@ -71,7 +85,10 @@ export class Turn {
   addResults(responses: readonly ToolCallResponse[]): void {
     const ids = new Set(responses.map(({ id }) => id));
     if (ids.size < responses.length || [...ids].some((id) => !this.#openCalls.has(id))) {
-      throw new ConfigurationError("id", "addToolCallResults: no tool call of this turn waits for a result of this id; append the calls first.");
+      throw new ConfigurationError(
+        "id",
+        "addToolCallResults: no tool call of this turn waits for a result of this id; append the calls first.",
+      );
     }
     for (const response of responses) {
       const { step, place } = this.#openCalls.get(response.id)!;
@@ -81,7 +98,10 @@ export class Turn {
   }
 
   /** Adds uploads, all of them or none. */
-  addUploads(contents: readonly UploadedContent[], { stored, limits }: { readonly stored: readonly Upload[]; readonly limits: UploadLimits }): void {
+  addUploads(
+    contents: readonly UploadedContent[],
+    { stored, limits }: { readonly stored: readonly Upload[]; readonly limits: UploadLimits },
+  ): void {
     const known = this.uploadsWith(stored);
     const first = known.reduce((next, { sequence }) => Math.max(next, sequence + 1), 0);
     const added = contents.map((content, index) => toUpload(content, first + index));

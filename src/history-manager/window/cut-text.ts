@@ -1,6 +1,9 @@
 import { graphemeBoundary } from "../../text/graphemes.js";
 
-/** The text up to about so many characters, and a statement of how much that is of the whole; the text itself where it is no longer than that. */
+/**
+ * The text up to about so many characters, and a statement of how much that is of the whole; the text itself where it
+ * is no longer than that.
+ */
 export function cutText(text: string, characters: number): string {
   if (text.length <= characters) {
     return text;
@@ -13,8 +16,8 @@ export function cutText(text: string, characters: number): string {
 const leastCharacters = 200;
 
 /**
- * Descending lengths to cut a text of `length` characters to, each four fifths of the one before, none below 200. They do not depend on any window, so that
- * the first that fits is never longer in a smaller window.
+ * Descending lengths to cut a text of `length` characters to, each four fifths of the one before, none below 200. They
+ * do not depend on any window, so that the first that fits is never longer in a smaller window.
  */
 export function lengthsBelow(length: number): number[] {
   const shorter = (longer: number) => Math.floor(longer * 0.8);
@@ -28,7 +31,7 @@ export function lengthsBelow(length: number): number[] {
 /** Descending numbers of pieces to keep out of `from`, by a tenth and by one at least, down to `least`. */
 export function countsBelow({ from, least }: { readonly from: number; readonly least: number }): number[] {
   const counts: number[] = [];
-  for (let count = from; count > least; ) {
+  for (let count = from; count > least;) {
     count = Math.max(least, count - Math.max(1, Math.floor(count / 10)));
     counts.push(count);
   }

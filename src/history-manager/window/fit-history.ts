@@ -13,8 +13,8 @@ export interface FittedHistory {
 }
 
 /**
- * Stored system messages and summaries, then whole rounds, the newest first, up to the first that does not fit: no smaller, older one is taken in
- * its place, because the model would read a conversation with a hole.
+ * Stored system messages and summaries, then whole rounds, the newest first, up to the first that does not fit: no
+ * smaller, older one is taken in its place, because the model would read a conversation with a hole.
  */
 export async function fitRounds(
   { pinned, rounds }: StoredHistory,
@@ -45,5 +45,11 @@ export async function fitRounds(
 
 function droppedRound(round: readonly BaseMessage[], tokens: number): DroppedPart {
   const firstMessageId = round[0]?.id;
-  return { section: "history", kind: "round", messages: round.length, tokens, ...(firstMessageId !== undefined && { firstMessageId }) };
+  return {
+    section: "history",
+    kind: "round",
+    messages: round.length,
+    tokens,
+    ...(firstMessageId !== undefined && { firstMessageId }),
+  };
 }

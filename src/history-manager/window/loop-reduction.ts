@@ -9,7 +9,12 @@ import type { DroppedPart } from "./window-outcome.js";
 
 /** What is shown of a tool result, or of an image of it. */
 export type ShownResult =
-  | { readonly kind: "result"; readonly result: ToolResult; readonly message: ToolMessage; readonly dropped?: DroppedPart }
+  | {
+      readonly kind: "result";
+      readonly result: ToolResult;
+      readonly message: ToolMessage;
+      readonly dropped?: DroppedPart;
+    }
   | { readonly kind: "image"; readonly parts: readonly ContentPart[]; readonly dropped?: DroppedPart };
 
 interface ResultPlace {
@@ -24,11 +29,12 @@ interface ImagePlace {
 }
 
 /**
- * The loop token reducer: makes the current turn's tool results smaller, the oldest iteration first, and in it the least relevant sources first.
+ * The loop token reducer: makes the current turn's tool results smaller, the oldest iteration first, and in it the
+ * least relevant sources first.
  *
- * Sources go from the back, down to one (cited ones stay), and texts down to 1,000 characters; then what is left is shortened to 200
- * characters; then images go; then cited sources, and at last all but a statement. Reminders and the model's own messages stay. Keeps what it rendered, so that
- * a later call in the same turn counts only what is new.
+ * Sources go from the back, down to one (cited ones stay), and texts down to 1,000 characters; then what is left is
+ * shortened to 200 characters; then images go; then cited sources, and at last all but a statement. Reminders and the
+ * model's own messages stay. Keeps what it rendered, so that a later call in the same turn counts only what is new.
  */
 export class LoopReduction {
   readonly #variants = new WeakMap<ToolResult, { readonly cited: string; readonly variants: ResultVariants }>();
@@ -36,8 +42,18 @@ export class LoopReduction {
   readonly #images = new WeakMap<ToolResult, ImagePlace[]>();
 
   /** What it takes to fit the results of these steps; sources of `cited` numbers go last. */
-  request({ steps, cited, meter }: { steps: readonly LoopStep[]; cited: ReadonlySet<number>; meter: TokenMeter }): ShrinkRequest<ShownResult> {
-    const places = steps.flatMap(({ results }, iteration) => results.flatMap((result) => (result ? [{ result, iteration }] : [])));
+  request({
+    steps,
+    cited,
+    meter,
+  }: {
+    steps: readonly LoopStep[];
+    cited: ReadonlySet<number>;
+    meter: TokenMeter;
+  }): ShrinkRequest<ShownResult> {
+    const places = steps.flatMap(({ results }, iteration) =>
+      results.flatMap((result) => (result ? [{ result, iteration }] : [])),
+    );
     const results = places.map((place, piece) => ({ ...place, piece }));
     const images = places.flatMap(({ result }) => this.#imagesOf(result));
     return {
@@ -47,7 +63,15 @@ export class LoopReduction {
     };
   }
 
-  *#moves({ results, images, cited }: { results: readonly ResultPlace[]; images: readonly ImagePlace[]; cited: ReadonlySet<number> }) {
+  *#moves({
+    results,
+    images,
+    cited,
+  }: {
+    results: readonly ResultPlace[];
+    images: readonly ImagePlace[];
+    cited: ReadonlySet<number>;
+  }) {
     const variants = results.map(({ result }) => this.#variantsOf(result, cited));
     yield* this.#byIteration(results, (piece) => variants[piece]!.fewer);
     yield* this.#byIteration(results, (piece) => variants[piece]!.shorter);
@@ -58,8 +82,11 @@ export class LoopReduction {
   }
 
   /** Iteration after iteration; inside of one, the results shrink together, step by step. */
-  *#byIteration(results: readonly ResultPlace[], variantsOf: (piece: number) => readonly BodyVariant[]): Generator<Move<ShownResult>> {
-    for (let from = 0; from < results.length; ) {
+  *#byIteration(
+    results: readonly ResultPlace[],
+    variantsOf: (piece: number) => readonly BodyVariant[],
+  ): Generator<Move<ShownResult>> {
+    for (let from = 0; from < results.length;) {
       let to = from + 1;
       while (results[to]?.iteration === results[from]!.iteration) {
         to += 1;

@@ -6,7 +6,9 @@ import type { ContentPart } from "./token-meter.js";
 import type { LoopStep } from "../turn/turn.js";
 import { textPart, type ShownUpload } from "./upload-parts.js";
 
-/** Said to the model where its own message comes last, because a model answers only a user or a tool. It is not stored. */
+/**
+ * Said to the model where its own message comes last, because a model answers only a user or a tool. It is not stored.
+ */
 const continuation = new HumanMessage("Please continue.");
 
 /** What is sent, each part as small as it has become. */
@@ -19,11 +21,20 @@ export interface WindowParts {
   readonly loop: readonly ShownResult[];
 }
 
-/** Puts messages in their order, and uploads and images to the messages that brought them. Gives the same objects as last time where nothing changed. */
+/**
+ * Puts messages in their order, and uploads and images to the messages that brought them. Gives the same objects as
+ * last time where nothing changed.
+ */
 export class MessageAssembly {
-  readonly #carriers = new WeakMap<BaseMessage, { readonly parts: readonly ContentPart[]; readonly carrier: BaseMessage }>();
+  readonly #carriers = new WeakMap<
+    BaseMessage,
+    { readonly parts: readonly ContentPart[]; readonly carrier: BaseMessage }
+  >();
 
-  /** The messages for the model. Uploads of messages that are not among them, and images of tools, come with the user's message. */
+  /**
+   * The messages for the model. Uploads of messages that are not among them, and images of tools, come with the user's
+   * message.
+   */
   assemble({ system, user, history, steps, uploads, loop }: WindowParts): BaseMessage[] {
     const earlier = history.rounds.flat();
     const shownIds = new Set(earlier.map(({ id }) => id));
@@ -38,7 +49,9 @@ export class MessageAssembly {
     return [
       ...(system === undefined ? [] : [system]),
       ...history.pinned,
-      ...earlier.map((message) => this.#withParts(message, (message.id !== undefined && byMessage.get(message.id)) || [])),
+      ...earlier.map((message) =>
+        this.#withParts(message, (message.id !== undefined && byMessage.get(message.id)) || []),
+      ),
       this.#withParts(user, [...(byMessage.get(undefined) ?? []), ...images]),
       ...loopMessages(steps, loop),
       ...continuationOf(steps),
@@ -67,8 +80,13 @@ export function ownMessages(steps: readonly LoopStep[]): BaseMessage[] {
 }
 
 function loopMessages(steps: readonly LoopStep[], loop: readonly ShownResult[]): BaseMessage[] {
-  const shown = new Map(loop.flatMap((piece) => (piece.kind === "result" ? [[piece.result, piece.message] as const] : [])));
-  return steps.flatMap(({ message, results }) => [message, ...results.flatMap((result) => (result === undefined ? [] : shown.get(result)!))]);
+  const shown = new Map(
+    loop.flatMap((piece) => (piece.kind === "result" ? [[piece.result, piece.message] as const] : [])),
+  );
+  return steps.flatMap(({ message, results }) => [
+    message,
+    ...results.flatMap((result) => (result === undefined ? [] : shown.get(result)!)),
+  ]);
 }
 
 function continuationOf(steps: readonly LoopStep[]): BaseMessage[] {

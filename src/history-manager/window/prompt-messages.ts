@@ -2,10 +2,13 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import { changeMessage } from "../../messages/change-message.js";
 import { textPart } from "./upload-parts.js";
 
-/** Makes the messages that a model call brings itself; the same object for the same text, so that it is counted once. */
+/**
+ * Makes the messages that a model call brings itself; the same object for the same text, so that it is counted once.
+ */
 export class PromptMessages {
   #system: SystemMessage | undefined;
-  #user: { readonly stored: BaseMessage | undefined; readonly rendered: string; readonly message: BaseMessage } | undefined;
+  #user:
+    { readonly stored: BaseMessage | undefined; readonly rendered: string; readonly message: BaseMessage } | undefined;
 
   /** The system prompt; undefined for the empty string. */
   system(text: string): SystemMessage | undefined {
@@ -15,10 +18,17 @@ export class PromptMessages {
     return text === "" ? undefined : this.#system;
   }
 
-  /** The user's message as the model reads it: rendered text in the place of the stored message's text, and what that one carries besides. */
+  /**
+   * The user's message as the model reads it: rendered text in the place of the stored message's text, and what that
+   * one carries besides.
+   */
   user(rendered: string, stored: BaseMessage | undefined): BaseMessage {
     if (this.#user?.rendered !== rendered || this.#user.stored !== stored) {
-      this.#user = { stored, rendered, message: stored === undefined ? new HumanMessage(rendered) : withText(stored, rendered) };
+      this.#user = {
+        stored,
+        rendered,
+        message: stored === undefined ? new HumanMessage(rendered) : withText(stored, rendered),
+      };
     }
     return this.#user.message;
   }

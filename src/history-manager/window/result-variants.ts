@@ -9,7 +9,10 @@ export interface BodyVariant {
   readonly dropped: DroppedPart;
 }
 
-/** The smaller bodies of a result, each group in descending size: fewer sources, shorter texts, and what is done only where all else is not enough. */
+/**
+ * The smaller bodies of a result, each group in descending size: fewer sources, shorter texts, and what is done only
+ * where all else is not enough.
+ */
 export interface ResultVariants {
   readonly fewer: readonly BodyVariant[];
   readonly shorter: readonly BodyVariant[];
@@ -57,7 +60,9 @@ function sourceVariants(result: ToolResult, cited: ReadonlySet<number>): ResultV
   };
   const only = protectedSources[0] ?? sources[0]!;
   const shortened = lengthsBelow(only.chunk.text.length).map((length) => keep(result, [shorten(only, length)]));
-  const fewerCited = countsBelow({ from: protectedSources.length, least: 1 }).map((count) => keep(result, protectedSources.slice(0, count)));
+  const fewerCited = countsBelow({ from: protectedSources.length, least: 1 }).map((count) =>
+    keep(result, protectedSources.slice(0, count)),
+  );
   const citedGoLast = protectedSources.length > 0;
   return {
     fewer: countsBelow({ from: others.length, least: citedGoLast ? 0 : 1 }).map(withOthers),
@@ -74,7 +79,10 @@ function keep({ sources, callId }: ToolResult, kept: readonly SourceReference[])
   const numbers = new Set(kept.map(({ sourceNumber }) => sourceNumber));
   const whole = new Set(sources);
   return {
-    render: () => (kept.length > 0 ? sourcesText(kept) : `[${sources.length} sources are left out: they do not fit into the window.]`),
+    render: () =>
+      kept.length > 0
+        ? sourcesText(kept)
+        : `[${sources.length} sources are left out: they do not fit into the window.]`,
     dropped: {
       section: "loop",
       kind: "sources",

@@ -18,8 +18,9 @@ export interface Shrunk<V> {
 }
 
 /**
- * Makes moves until the pieces take no more than `budget` tokens, or no move is left. A move that would not make its piece smaller is passed over,
- * so nothing ever grows. Since neither moves nor sizes depend on the budget, a smaller one never leaves more.
+ * Makes moves until the pieces take no more than `budget` tokens, or no move is left. A move that would not make its
+ * piece smaller is passed over, so nothing ever grows. Since neither moves nor sizes depend on the budget, a smaller
+ * one never leaves more.
  */
 export async function shrinkToFit<V>({ whole, moves, tokensOf }: ShrinkRequest<V>, budget: number): Promise<Shrunk<V>> {
   const shown = [...whole];

@@ -52,9 +52,10 @@ interface Shares {
 /**
  * Shares a window out.
  *
- * System prompt, user message and tools come first and whole. Of what is left, uploads have up to `uploadShare`, less where the loop could not fit otherwise;
- * then comes the loop, then stored rounds, the newest first. What a section needs less than it may have goes to the next. No section gets more in
- * a smaller window. One instance serves one turn after the other and counts nothing twice in a turn.
+ * System prompt, user message and tools come first and whole. Of what is left, uploads have up to `uploadShare`, less
+ * where the loop could not fit otherwise; then comes the loop, then stored rounds, the newest first. What a section
+ * needs less than it may have goes to the next. No section gets more in a smaller window. One instance serves one turn
+ * after the other and counts nothing twice in a turn.
  */
 export class TokenWindow {
   readonly #meter: TokenMeter;
@@ -85,9 +86,23 @@ export class TokenWindow {
       history: { asked: history.asked, given: history.given },
       loop: { asked: loop.asked + fixed.own, given: loop.tokens + fixed.own },
     };
-    const dropped = [...uploads.shown.flatMap(droppedOf), ...history.dropped, ...loop.shown.flatMap((shown) => shown.dropped ?? [])];
+    const dropped = [
+      ...uploads.shown.flatMap(droppedOf),
+      ...history.dropped,
+      ...loop.shown.flatMap((shown) => shown.dropped ?? []),
+    ];
     const { limit } = this.#limits;
-    return { messages, outcome: { limit, tokens, overBudgetBy: Math.max(0, tokens - limit), sections, dropped, repairs: content.history.repairs } };
+    return {
+      messages,
+      outcome: {
+        limit,
+        tokens,
+        overBudgetBy: Math.max(0, tokens - limit),
+        sections,
+        dropped,
+        repairs: content.history.repairs,
+      },
+    };
   }
 
   async #countFixed({ system, user, steps }: WindowContent): Promise<FixedSizes> {
@@ -103,7 +118,8 @@ export class TokenWindow {
   async #share({ uploads, steps, cited }: WindowContent, { system, user, own, tools }: FixedSizes): Promise<Shares> {
     const left = Math.max(0, this.#limits.limit - system - user - tools);
     const shrinkUploads = (budget: number) => shrinkToFit(this.#uploads.request(uploads, this.#meter), budget);
-    const shrinkLoop = (budget: number) => shrinkToFit(this.#loop.request({ steps, cited, meter: this.#meter }), budget);
+    const shrinkLoop = (budget: number) =>
+      shrinkToFit(this.#loop.request({ steps, cited, meter: this.#meter }), budget);
     const wholeUploads = await shrinkUploads(Infinity);
     const wholeLoop = await shrinkLoop(Infinity);
     const forLoop = left - own;

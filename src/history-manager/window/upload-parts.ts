@@ -3,7 +3,10 @@ import type { Move, ShrinkRequest } from "./shrink-to-fit.js";
 import type { ContentPart, TokenMeter } from "./token-meter.js";
 import { isImage, type Upload } from "../stored/uploads.js";
 
-/** What is shown of an upload. `characters` of its text, or all of it (undefined); `left_out` leaves a statement, `hidden` nothing. */
+/**
+ * What is shown of an upload. `characters` of its text, or all of it (undefined); `left_out` leaves a statement,
+ * `hidden` nothing.
+ */
 export interface ShownUpload {
   readonly upload: Upload;
   readonly as: "whole" | "cut" | "left_out" | "hidden";
@@ -16,7 +19,10 @@ export class UploadParts {
   readonly #whole = new WeakMap<Upload, ShownUpload>();
   readonly #moves = new WeakMap<Upload, ShownUpload[]>();
 
-  /** What it takes to fit the uploads: the oldest are cut first, then left out with a statement; at last the statements go too. */
+  /**
+   * What it takes to fit the uploads: the oldest are cut first, then left out with a statement; at last the statements
+   * go too.
+   */
   request(uploads: readonly Upload[], meter: TokenMeter): ShrinkRequest<ShownUpload> {
     return {
       whole: uploads.map((upload) => this.#wholeOf(upload)),

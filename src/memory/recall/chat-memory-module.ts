@@ -27,17 +27,27 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
   readonly nRounds?: number;
   /** Unicode code points of the whole result, notice included. @default 10000 */
   readonly maxContext?: number;
-  /** `text`: `<name or role>: <content>` lines; `json`: an array of `{ role, name?, content }`; `messages`: the messages themselves. @default "text" */
+  /**
+   * `text`: `<name or role>: <content>` lines; `json`: an array of `{ role, name?, content }`; `messages`: the messages
+   * themselves.
+   * @default "text"
+   */
   readonly format?: F;
   /** Put in front when `maxContext` cut something. @default {@link defaultTruncationNotice} */
   readonly truncationNotice?: string;
-  /** The text where there are no messages (`json` gives `[]` unless this is set, `messages` an empty array). @default "" */
+  /**
+   * The text where there are no messages (`json` gives `[]` unless this is set, `messages` an empty array).
+   * @default ""
+   */
   readonly noHistoryMessage?: string;
   /** Show tool results, as `tool(<name>)`. @default false */
   readonly includeTools?: boolean;
 }
 
-/** Options of {@link ChatMemoryModule}: a history, or a memory and a session at each retrieval; the rest are defaults for retrievals. */
+/**
+ * Options of {@link ChatMemoryModule}: a history, or a memory and a session at each retrieval; the rest are defaults
+ * for retrievals.
+ */
 export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionId"> {
   readonly history?: RoundSource;
   readonly memory?: { history(sessionId: string): RoundSource };
@@ -58,7 +68,10 @@ const retrieveSchema = lazy(() => z.strictObject({ ...retrieveFields(), sessionI
 const moduleSchema = lazy(() =>
   z.strictObject({
     ...retrieveFields(),
-    history: objectWith<RoundSource>(["getRounds"], "a history with getRounds(), such as RedisChatMessageHistory").optional(),
+    history: objectWith<RoundSource>(
+      ["getRounds"],
+      "a history with getRounds(), such as RedisChatMessageHistory",
+    ).optional(),
     memory: objectWith<{ history(sessionId: string): RoundSource }>(["history"], "a RedisChatMemory").optional(),
   }),
 );
@@ -75,27 +88,31 @@ const defaults = {
 /**
  * The last rounds of a conversation as text for a prompt, as JSON or as messages, bounded in rounds and in characters.
  *
- * `[...result].length <= maxContext` always holds. Where the limit bites, the oldest rounds go first, then the oldest messages of the last round,
- * then the front of the last message, never inside a grapheme, and the notice says so; it is left out where it alone would fill `maxContext`.
- * Reads from the transcript, so rounds that left the view are there, and only the rounds that it returns: one round trip.
+ * `[...result].length <= maxContext` always holds. Where the limit bites, the oldest rounds go first, then the oldest
+ * messages of the last round, then the front of the last message, never inside a grapheme, and the notice says so; it
+ * is left out where it alone would fill `maxContext`. Reads from the transcript, so rounds that left the view are
+ * there, and only the rounds that it returns: one round trip.
  *
  * @example
  * const recall = new ChatMemoryModule({ history, nRounds: 5, maxContext: 4_000 });
  * const text = await recall.retrieve();
  */
-export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<RetrieveOptions | undefined, string | BaseMessage[]> {
+export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
+  RetrieveOptions | undefined,
+  string | BaseMessage[]
+> {
   static override lc_name(): string {
     return "ChatMemoryModule";
   }
 
   override lc_namespace = ["langchain_redis_memory", "memory"];
-  private readonly options: ChatMemoryModuleOptions;
+  readonly #options: ChatMemoryModuleOptions;
 
   constructor(options: ChatMemoryModuleOptions & { readonly format?: F }) {
     super();
-    this.options = parseOptions("ChatMemoryModule", moduleSchema(), options);
-    refuseShortJson(this.options);
-    if ((this.options.history === undefined) === (this.options.memory === undefined)) {
+    this.#options = parseOptions("ChatMemoryModule", moduleSchema(), options);
+    refuseShortJson(this.#options);
+    if ((this.#options.history === undefined) === (this.#options.memory === undefined)) {
       throw new ConfigurationError("history", 'ChatMemoryModule: give one of "history" and "memory".');
     }
   }
@@ -107,29 +124,39 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<R
    */
   async retrieve<G extends RoundFormat = F>(options: RetrieveOptions<G> = {}): Promise<Retrieved<G>> {
     const given = parseOptions("retrieve", retrieveSchema(), options);
-    const settings = { ...defaults, ...withoutUndefined(this.options), ...withoutUndefined(given) };
+    const settings = { ...defaults, ...withoutUndefined(this.#options), ...withoutUndefined(given) };
     refuseShortJson(settings);
-    const rounds = await this.source(given.sessionId).getRounds(settings.nRounds);
+    const rounds = await this.#source(given.sessionId).getRounds(settings.nRounds);
     return render(rounds, settings) as Retrieved<G>;
   }
 
   /** `retrieve` as a step of a chain; the session may come from `configurable.sessionId`. */
   override async invoke(input?: RetrieveOptions, config?: Partial<RunnableConfig>): Promise<string | BaseMessage[]> {
     const sessionId: unknown = config?.configurable?.["sessionId"];
-    const fromConfig = this.options.memory !== undefined && typeof sessionId === "string" ? { sessionId } : {};
-    return this._callWithConfig((options: RetrieveOptions) => this.retrieve(options), { ...fromConfig, ...input }, config);
+    const fromConfig = this.#options.memory !== undefined && typeof sessionId === "string" ? { sessionId } : {};
+    return this._callWithConfig(
+      (options: RetrieveOptions) => this.retrieve(options),
+      { ...fromConfig, ...input },
+      config,
+    );
   }
 
-  private source(sessionId: string | undefined): RoundSource {
-    const { history, memory } = this.options;
+  #source(sessionId: string | undefined): RoundSource {
+    const { history, memory } = this.#options;
     if (history !== undefined) {
       if (sessionId !== undefined) {
-        throw new ConfigurationError("sessionId", 'ChatMemoryModule: made with a "history", it has its session already; leave sessionId out.');
+        throw new ConfigurationError(
+          "sessionId",
+          'ChatMemoryModule: made with a "history", it has its session already; leave sessionId out.',
+        );
       }
       return history;
     }
     if (sessionId === undefined) {
-      throw new ConfigurationError("sessionId", "ChatMemoryModule: name the session, as sessionId or in configurable.sessionId.");
+      throw new ConfigurationError(
+        "sessionId",
+        "ChatMemoryModule: name the session, as sessionId or in configurable.sessionId.",
+      );
     }
     return memory!.history(sessionId);
   }
@@ -155,6 +182,9 @@ function renderNothing({ format, noHistoryMessage, maxContext }: Settings): stri
 
 function refuseShortJson({ format, maxContext }: Pick<RetrieveOptions, "format" | "maxContext">): void {
   if (format === "json" && maxContext !== undefined && maxContext < 2) {
-    throw new ConfigurationError("maxContext", 'ChatMemoryModule: option "maxContext" must be at least 2 with format "json".');
+    throw new ConfigurationError(
+      "maxContext",
+      'ChatMemoryModule: option "maxContext" must be at least 2 with format "json".',
+    );
   }
 }

@@ -17,8 +17,18 @@ interface Measure {
   readonly around: number;
 }
 
-const textMeasure: Measure = { of: (line) => lengthOf(textLine(line)), betweenMessages: 1, betweenRounds: 2, around: 0 };
-const jsonMeasure: Measure = { of: (line) => lengthOf(JSON.stringify(jsonLine(line))), betweenMessages: 1, betweenRounds: 1, around: 2 };
+const textMeasure: Measure = {
+  of: (line) => lengthOf(textLine(line)),
+  betweenMessages: 1,
+  betweenRounds: 2,
+  around: 0,
+};
+const jsonMeasure: Measure = {
+  of: (line) => lengthOf(JSON.stringify(jsonLine(line))),
+  betweenMessages: 1,
+  betweenRounds: 1,
+  around: 2,
+};
 
 /** Rounds as text, a newline between messages and a blank line between rounds; `[...result].length <= maxContext`. */
 export function fitText(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): string {
@@ -43,7 +53,10 @@ export function fitMessages(rounds: readonly Line[][], { maxContext, truncationN
   return kept.flat().map(({ message }) => message);
 }
 
-/** Rounds as a JSON array of `{ role, name?, content }`, the notice as a first element of role `system`; the serialized length obeys `maxContext`. */
+/**
+ * Rounds as a JSON array of `{ role, name?, content }`, the notice as a first element of role `system`; the serialized
+ * length obeys `maxContext`.
+ */
 export function fitJson(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): string {
   const whole = keepRounds({ rounds, budget: maxContext, measure: jsonMeasure });
   if (!whole.cut) {

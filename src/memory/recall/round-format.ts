@@ -22,7 +22,10 @@ const shownRoles: Readonly<Record<Role, string>> = {
   other: "assistant",
 };
 
-/** The messages of each round that have text, without tool results unless asked for; rounds of which nothing is left are left out. */
+/**
+ * The messages of each round that have text, without tool results unless asked for; rounds of which nothing is left are
+ * left out.
+ */
 export function linesOf(rounds: readonly Round[], includeTools: boolean): Line[][] {
   return rounds
     .map(({ messages }) => messages.filter((message) => includeTools || roleOf(message) !== "tool").map(lineOf))
@@ -47,7 +50,17 @@ function lineOf(message: BaseMessage): Line {
   return { message, role, name, speaker: speakerOf({ kind, role, name, message }), content: textOf(message) };
 }
 
-function speakerOf({ kind, role, name, message }: { kind: Role; role: string; name: string | undefined; message: BaseMessage }): string {
+function speakerOf({
+  kind,
+  role,
+  name,
+  message,
+}: {
+  kind: Role;
+  role: string;
+  name: string | undefined;
+  message: BaseMessage;
+}): string {
   if (kind === "tool") {
     return `tool(${name ?? (message as ToolMessage).tool_call_id})`;
   }

@@ -4,8 +4,8 @@ import type { ContentPart } from "../openai-message.js";
 type Block = Readonly<Record<string, unknown>>;
 
 /**
- * The content parts that say the same as LangChain content blocks: OpenAI's own parts as they are, LangChain's standard blocks (of
- * either version) translated. Blocks that OpenAI's format has no part for, such as reasoning, are left out.
+ * The content parts that say the same as LangChain content blocks: OpenAI's own parts as they are, LangChain's standard
+ * blocks (of either version) translated. Blocks that OpenAI's format has no part for, such as reasoning, are left out.
  */
 export function partsOfBlocks(blocks: readonly unknown[]): ContentPart[] {
   return blocks.flatMap((block) => partOf(block as Block) ?? []);
@@ -56,7 +56,10 @@ function filePart(block: Block): ContentPart | undefined {
   }
   const { filename, name, title } = (block["metadata"] ?? {}) as Block;
   const named = stringOf(filename) ?? stringOf(name) ?? stringOf(title);
-  return checked({ type: "file", file: { file_data: dataUrlOf(block), ...(named !== undefined && { filename: named }) } });
+  return checked({
+    type: "file",
+    file: { file_data: dataUrlOf(block), ...(named !== undefined && { filename: named }) },
+  });
 }
 
 function checked(part: object): ContentPart | undefined {
@@ -64,7 +67,11 @@ function checked(part: object): ContentPart | undefined {
 }
 
 function fileIdOf(block: Block): string | undefined {
-  return stringOf(block["fileId"]) ?? stringOf(block["file_id"]) ?? (block["source_type"] === "id" ? stringOf(block["id"]) : undefined);
+  return (
+    stringOf(block["fileId"]) ??
+    stringOf(block["file_id"]) ??
+    (block["source_type"] === "id" ? stringOf(block["id"]) : undefined)
+  );
 }
 
 function dataUrlOf(block: Block): string | undefined {
@@ -81,7 +88,9 @@ function bytesOf(block: Block): { mime: string; data: string } | undefined {
   }
   const url = stringOf(block["url"]) ?? "";
   const comma = url.indexOf(";base64,");
-  return url.startsWith("data:") && comma !== -1 ? { mime: url.slice(5, comma) || mime, data: url.slice(comma + 8) } : undefined;
+  return url.startsWith("data:") && comma !== -1
+    ? { mime: url.slice(5, comma) || mime, data: url.slice(comma + 8) }
+    : undefined;
 }
 
 function stringOf(value: unknown): string | undefined {

@@ -7,13 +7,14 @@ import type { OpenAIMessage } from "../openai-message.js";
 
 /**
  * Key in `additional_kwargs` for what a message in OpenAI's format says and LangChain has no place for: `metadata`,
- * `timestamp`, call arguments whose text JSON would write otherwise, a content of null, and fields that are not OpenAI's.
+ * `timestamp`, call arguments whose text JSON would write otherwise, a content of null, and fields that are not
+ * OpenAI's.
  */
 export const openAIKey = "lcmem_openai";
 
 /**
- * The message in OpenAI's format. What the format cannot say is kept in its field `langchain`, and {@link toLangChain} gives an equal message
- * back; what {@link toLangChain} kept is put back where it still agrees with the message.
+ * The message in OpenAI's format. What the format cannot say is kept in its field `langchain`, and {@link toLangChain}
+ * gives an equal message back; what {@link toLangChain} kept is put back where it still agrees with the message.
  *
  * @throws RecordError `unsupported_message` for what is not a message, and for types that the format has no role for.
  */
@@ -22,20 +23,27 @@ export function fromLangChain(message: BaseMessage, position: number): OpenAIMes
   const plain = toOpenAI(fields);
   if (plain === undefined) {
     const reason = "its type has no role in OpenAI's chat format";
-    throw new RecordError(`Message ${position} cannot be converted: ${reason}.`, { code: "unsupported_message", position });
+    throw new RecordError(`Message ${position} cannot be converted: ${reason}.`, {
+      code: "unsupported_message",
+      position,
+    });
   }
   const said = toFields(plain);
   const whole = restore({
     merge: (base, part) => ({ ...base, ...part }),
     base: plain as unknown as Fields,
     kept,
-    agrees: (candidate) => candidate["role"] === plain.role && isMessage(candidate) && saysOneOf(fieldsFrom(candidate), said, fields),
+    agrees: (candidate) =>
+      candidate["role"] === plain.role && isMessage(candidate) && saysOneOf(fieldsFrom(candidate), said, fields),
   });
   const rest = difference(fields, fieldsFrom(whole));
   return (rest === undefined ? whole : { ...whole, langchain: rest }) as unknown as OpenAIMessage;
 }
 
-/** The message as LangChain has it; what LangChain has no field for is kept in `additional_kwargs` under {@link openAIKey}. */
+/**
+ * The message as LangChain has it; what LangChain has no field for is kept in `additional_kwargs` under {@link
+ * openAIKey}.
+ */
 export function toLangChain(message: OpenAIMessage): BaseMessage {
   const { langchain = {}, ...plain } = message;
   const fields = toFields(plain);
@@ -44,14 +52,17 @@ export function toLangChain(message: OpenAIMessage): BaseMessage {
     merge: mergeFields,
     base: fields,
     kept: langchain,
-    agrees: (candidate) => saysOneOf(attempt(() => toOpenAI(candidate)) as Fields | undefined, said, plain as unknown as Fields),
+    agrees: (candidate) =>
+      saysOneOf(attempt(() => toOpenAI(candidate)) as Fields | undefined, said, plain as unknown as Fields),
   });
   return attempt(() => keep(plain, whole)) ?? keep(plain, fields);
 }
 
 function keep(plain: OpenAIMessage, fields: Fields): BaseMessage {
   const kept = difference(plain as unknown as Fields, (toOpenAI(fields) ?? {}) as Fields);
-  return messageOf(kept === undefined ? fields : mergeFields(fields, { additional_kwargs: { [openAIKey]: tagged(kept) } }));
+  return messageOf(
+    kept === undefined ? fields : mergeFields(fields, { additional_kwargs: { [openAIKey]: tagged(kept) } }),
+  );
 }
 
 function takeKept(fields: Fields): { fields: Fields; kept: Fields } {
@@ -83,7 +94,10 @@ const decisive: ReadonlySet<string> = new Set([
   ...["refusal", "audio", "function_call", "reasoning_content", "annotations", "metadata", "timestamp", "langchain"],
 ]);
 
-/** The base with all that was kept, or, where that does not agree with the base any more (somebody edited it), with what of it does. */
+/**
+ * The base with all that was kept, or, where that does not agree with the base any more (somebody edited it), with what
+ * of it does.
+ */
 function restore({ base, kept, merge, agrees }: Restoration): Fields {
   const whole = merge(base, kept);
   if (Object.keys(kept).length === 0 || agrees(whole)) {
@@ -102,10 +116,16 @@ function restore({ base, kept, merge, agrees }: Restoration): Fields {
 /** True where every field is that of one of two others. */
 function saysOneOf(candidate: Fields | undefined, one: Fields, other: Fields): boolean {
   const keys = new Set([...Object.keys(candidate ?? {}), ...Object.keys(one)]);
-  return candidate !== undefined && [...keys].every((key) => sameJson(candidate[key], one[key]) || sameJson(candidate[key], other[key]));
+  return (
+    candidate !== undefined &&
+    [...keys].every((key) => sameJson(candidate[key], one[key]) || sameJson(candidate[key], other[key]))
+  );
 }
 
-/** Where the type is another one than the role suggests (a generic message), nothing of what the role brought along stays. */
+/**
+ * Where the type is another one than the role suggests (a generic message), nothing of what the role brought along
+ * stays.
+ */
 function mergeFields({ additional_kwargs: inherited, ...base }: Fields, kept: Fields): Fields {
   const own = kept["additional_kwargs"];
   const kwargs = kept["type"] === undefined ? { ...(inherited as object), ...(own as object) } : own;
@@ -113,7 +133,10 @@ function mergeFields({ additional_kwargs: inherited, ...base }: Fields, kept: Fi
   return isPlainObject(kwargs) && Object.keys(kwargs).length > 0 ? { ...merged, additional_kwargs: kwargs } : merged;
 }
 
-/** What the original says and its translation back does not; undefined where that is nothing. Counterpart of {@link mergeFields}. */
+/**
+ * What the original says and its translation back does not; undefined where that is nothing. Counterpart of {@link
+ * mergeFields}.
+ */
 function difference(original: Fields, back: Fields): Fields | undefined {
   const sameType = original["type"] === back["type"];
   const isPartial = (key: string) => key === "additional_kwargs" && sameType && isPlainObject(back[key]);

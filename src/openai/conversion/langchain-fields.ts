@@ -9,7 +9,10 @@ import { isMessage, saysOtherwise } from "../message-schema.js";
 import type { MessageRole, OpenAIMessage } from "../openai-message.js";
 import { callsToLangChain, callsToOpenAI } from "./tool-call-conversion.js";
 
-/** A LangChain message's type and fields, as the codec stores them: plain JSON, in which values that JSON cannot hold are tagged. */
+/**
+ * A LangChain message's type and fields, as the codec stores them: plain JSON, in which values that JSON cannot hold
+ * are tagged.
+ */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -19,11 +22,16 @@ export type Fields = Readonly<Record<string, unknown>>;
  */
 export function fieldsOf(message: BaseMessage, position: number): Fields {
   try {
-    const { type, data } = JSON.parse(encodeMessage(message, { id: message.id ?? "" }).record) as { type: string; data: Fields };
+    const { type, data } = JSON.parse(encodeMessage(message, { id: message.id ?? "" }).record) as {
+      type: string;
+      data: Fields;
+    };
     const { id, ...fields } = data;
     return { type, ...fields, ...(id !== "" && { id }) };
   } catch (error) {
-    throw RecordError.isInstance(error) ? new RecordError(error.message, { code: error.code, position, cause: error }) : error;
+    throw RecordError.isInstance(error)
+      ? new RecordError(error.message, { code: error.code, position, cause: error })
+      : error;
   }
 }
 
@@ -32,7 +40,10 @@ export function messageOf({ type, ...data }: Fields): BaseMessage {
   return decodeRecord(JSON.stringify({ type, data, meta: { v: recordVersion } })).message;
 }
 
-/** Fields that OpenAI-compatible models answer with, which LangChain's chat models keep in `additional_kwargs` under the same names. */
+/**
+ * Fields that OpenAI-compatible models answer with, which LangChain's chat models keep in `additional_kwargs` under the
+ * same names.
+ */
 const sharedKeys = ["refusal", "audio", "function_call", "reasoning_content", "annotations"] as const;
 const developerMark = { __openai_role__: "developer" };
 
@@ -58,7 +69,8 @@ export function toOpenAI(given: Fields): OpenAIMessage | undefined {
     return undefined;
   }
   const said = role === "assistant" ? assistantFields(fields) : {};
-  const content = typeof fields["content"] === "string" ? fields["content"] : partsOfBlocks((fields["content"] ?? []) as unknown[]);
+  const content =
+    typeof fields["content"] === "string" ? fields["content"] : partsOfBlocks((fields["content"] ?? []) as unknown[]);
   const silent = content.length === 0 && saysOtherwise(said);
   return {
     role,
@@ -86,14 +98,24 @@ export function untagged(value: unknown): unknown {
     return untaggedProperties(value);
   }
   const [kind, payload] = value[tagKey] as [string, unknown];
-  return kind === "Number" || payload === undefined ? null : kind === "Object" ? untaggedProperties(payload as object) : untagged(payload);
+  return kind === "Number" || payload === undefined
+    ? null
+    : kind === "Object"
+      ? untaggedProperties(payload as object)
+      : untagged(payload);
 }
 
 function untaggedProperties(object: object): object {
   return Object.fromEntries(Object.entries(object).map(([key, property]) => [key, untagged(property)]));
 }
 
-const types: Readonly<Record<MessageRole, string>> = { system: "system", developer: "system", user: "human", assistant: "ai", tool: "tool" };
+const types: Readonly<Record<MessageRole, string>> = {
+  system: "system",
+  developer: "system",
+  user: "human",
+  assistant: "ai",
+  tool: "tool",
+};
 
 const roles: ReadonlyMap<string, MessageRole> = new Map<string, MessageRole>([
   ["system", "system"],

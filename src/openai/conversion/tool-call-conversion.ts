@@ -7,7 +7,9 @@ export interface LangChainCalls {
   readonly invalid_tool_calls?: readonly object[];
 }
 
-/** LangChain's calls: those whose arguments are a JSON object (or blank: no arguments), and the others as invalid ones. */
+/**
+ * LangChain's calls: those whose arguments are a JSON object (or blank: no arguments), and the others as invalid ones.
+ */
 export function callsToLangChain(calls: readonly MessageToolCall[] | undefined): LangChainCalls {
   const valid: object[] = [];
   const invalid: object[] = [];
@@ -44,7 +46,10 @@ export function parseArguments(text: string): Record<string, unknown> | undefine
 }
 
 /** OpenAI's calls for LangChain's, the valid ones first. An id or name that is missing becomes the empty string. */
-export function callsToOpenAI({ tool_calls: valid = [], invalid_tool_calls: invalid = [] }: LangChainCalls): FunctionToolCall[] {
+export function callsToOpenAI({
+  tool_calls: valid = [],
+  invalid_tool_calls: invalid = [],
+}: LangChainCalls): FunctionToolCall[] {
   return [...valid, ...invalid].map((call) => {
     const { id, name, args } = call as { id?: unknown; name?: unknown; args?: unknown };
     const text = typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args);

@@ -5,10 +5,12 @@ import { parseXml, type XmlElement, type XmlNode } from "./xml.js";
 type Message = Record<string, unknown>;
 
 /**
- * The messages of a prompt, not yet checked; the counterpart of `writePrompt`. Around and between `message` elements Semantic Kernel's rules hold:
+ * The messages of a prompt, not yet checked; the counterpart of `writePrompt`. Around and between `message` elements
+ * Semantic Kernel's rules hold:
  *
  * - Text before the first message is a system message; text after a message is a user message. Both are trimmed.
- * - Elements that mean nothing here (HTML, say) stay text as they are written, and go with the text around them; directly after a
+ * - Elements that mean nothing here (HTML, say) stay text as they are written, and go with the text around them;
+ *   directly after a
  *   message they go to that message.
  * - Where such text before messages is all there is, it is a user message.
  * - What is not XML is one user message, as it is.
@@ -46,7 +48,9 @@ function addLoose(prompt: string, nodes: readonly XmlNode[], messages: Message[]
   const glued = verbatim(prompt, nodes.slice(0, own)).trim();
   if (previous !== undefined && glued !== "") {
     const { content } = previous;
-    previous["content"] = Array.isArray(content) ? [...(content as unknown[]), { type: "text", text: glued }] : `${(content as string | undefined) ?? ""}${glued}`;
+    previous["content"] = Array.isArray(content)
+      ? [...(content as unknown[]), { type: "text", text: glued }]
+      : `${(content as string | undefined) ?? ""}${glued}`;
   }
   const text = verbatim(prompt, nodes.slice(own)).trim();
   if (text !== "") {
@@ -56,7 +60,9 @@ function addLoose(prompt: string, nodes: readonly XmlNode[], messages: Message[]
 
 /** The message of an element; several where it holds several results. */
 function readMessage(prompt: string, element: XmlElement): Message[] {
-  const attributes = Object.fromEntries(["role", "name", "timestamp", "tool_call_id"].flatMap((key) => entryOf(key, element.attributes.get(key))));
+  const attributes = Object.fromEntries(
+    ["role", "name", "timestamp", "tool_call_id"].flatMap((key) => entryOf(key, element.attributes.get(key))),
+  );
   const body: XmlNode[] = [];
   const calls: object[] = [];
   const results: Message[] = [];
@@ -82,7 +88,9 @@ function readMessage(prompt: string, element: XmlElement): Message[] {
   return answers.length > 0 ? [...(Object.keys(said).length > 0 ? [own] : []), ...answers] : [own];
 }
 
-/** A list where there are parts, otherwise text; undefined where there is nothing but white space beside other elements. */
+/**
+ * A list where there are parts, otherwise text; undefined where there is nothing but white space beside other elements.
+ */
 function readContent(prompt: string, body: readonly XmlNode[], hasOthers: boolean): string | object[] | undefined {
   if (body.some((node) => typeof node !== "string" && partNames.has(node.name))) {
     return body.flatMap((node) => readPart(prompt, node));
@@ -112,14 +120,22 @@ function readCall(prompt: string, element: XmlElement): object {
 /** Semantic Kernel writes results as elements with the id of their call. */
 function readResult(prompt: string, element: XmlElement): Message {
   const { call_id: callId, id, name } = Object.fromEntries(element.attributes);
-  return { role: "tool", content: innerText(prompt, element), tool_call_id: callId ?? id ?? "", ...(name !== undefined && { name }) };
+  return {
+    role: "tool",
+    content: innerText(prompt, element),
+    tool_call_id: callId ?? id ?? "",
+    ...(name !== undefined && { name }),
+  };
 }
 
 function readJson(prompt: string, element: XmlElement): unknown {
   try {
     return JSON.parse(innerText(prompt, element));
   } catch {
-    throw new ConfigurationError("prompt", `MessageHistory.fromPrompt: the <${element.name}> element at character ${element.start} must hold JSON.`);
+    throw new ConfigurationError(
+      "prompt",
+      `MessageHistory.fromPrompt: the <${element.name}> element at character ${element.start} must hold JSON.`,
+    );
   }
 }
 

@@ -3,7 +3,8 @@ import type { ContentPart, FunctionToolCall, OpenAIMessage } from "../openai-mes
 import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
 
 /**
- * The messages as a prompt: a `chat_history` element with a `message` element for each, in the manner of Semantic Kernel.
+ * The messages as a prompt: a `chat_history` element with a `message` element for each, in the manner of Semantic
+ * Kernel.
  *
  * | in a message | stands for |
  * | --- | --- |
@@ -14,8 +15,8 @@ import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
  * | `<function_call id="…" name="…">` | a call, with its arguments |
  * | `<field name="…">` | any other field, as JSON (`<fields>`: several as one JSON object) |
  *
- * The result is well-formed XML 1.0 for every content: what holds characters that XML has no form for is written as `<part>` or `<field>`,
- * where JSON's own `\u0000` escapes them.
+ * The result is well-formed XML 1.0 for every content: what holds characters that XML has no form for is written as
+ * `<part>` or `<field>`, where JSON's own `\u0000` escapes them.
  */
 export function writePrompt(messages: readonly OpenAIMessage[]): string {
   return ["<chat_history>", ...messages.map(writeMessage), "</chat_history>"].join("\n");
@@ -28,7 +29,9 @@ function writeMessage(message: OpenAIMessage): string {
   const attributes: string[] = [];
   const children: string[] = [];
   if (calls !== undefined) {
-    children.push(...(calls.length > 0 && calls.every(isPlainCall) ? calls.map(writeCall) : [writeField("tool_calls", calls)]));
+    children.push(
+      ...(calls.length > 0 && calls.every(isPlainCall) ? calls.map(writeCall) : [writeField("tool_calls", calls)]),
+    );
   }
   for (const [key, value] of Object.entries(others)) {
     if (attributeKeys.includes(key) && typeof value === "string" && !hasIllegalCharacters(value)) {
@@ -40,7 +43,10 @@ function writeMessage(message: OpenAIMessage): string {
   return `<message${attributes.join("")}>${writeContent(content, children.length > 0)}${children.join("")}</message>`;
 }
 
-/** Beside other children blank text would be taken for indentation, and no text for no content; so these are written as fields. */
+/**
+ * Beside other children blank text would be taken for indentation, and no text for no content; so these are written as
+ * fields.
+ */
 function writeContent(content: OpenAIMessage["content"], hasChildren: boolean): string {
   if (content === undefined) {
     return "";
@@ -56,7 +62,11 @@ function writePart(part: ContentPart): string {
   if (part.type === "text" && sameJson(part, { type: "text", text: part.text }) && !hasIllegalCharacters(part.text)) {
     return `<text>${escapeText(part.text)}</text>`;
   }
-  if (part.type === "image_url" && sameJson(part, imagePart(part.image_url.url)) && !hasIllegalCharacters(part.image_url.url)) {
+  if (
+    part.type === "image_url" &&
+    sameJson(part, imagePart(part.image_url.url)) &&
+    !hasIllegalCharacters(part.image_url.url)
+  ) {
     return `<image>${escapeText(part.image_url.url)}</image>`;
   }
   return `<part>${writeJson(part)}</part>`;
@@ -89,5 +99,7 @@ function writeField(key: string, value: unknown): string {
 
 /** JSON escapes control characters and halves of surrogate pairs itself, these two it does not. */
 function writeJson(value: unknown): string {
-  return escapeText(JSON.stringify(value).replace(/[\uFFFE\uFFFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`));
+  return escapeText(
+    JSON.stringify(value).replace(/[\uFFFE\uFFFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`),
+  );
 }

@@ -11,10 +11,12 @@ export interface XmlElement {
 export type XmlNode = string | XmlElement;
 
 /**
- * What a text that may be XML consists of; undefined where it is not well-formed. Several elements and text may stand beside each other.
+ * What a text that may be XML consists of; undefined where it is not well-formed. Several elements and text may stand
+ * beside each other.
  *
- * Linear in the text, also on hostile input, and without recursion. Knows comments, CDATA sections, processing instructions (left out),
- * character references and the five entities of XML itself. A DOCTYPE is refused: entities cannot be defined, so nothing expands.
+ * Linear in the text, also on hostile input, and without recursion. Knows comments, CDATA sections, processing
+ * instructions (left out), character references and the five entities of XML itself. A DOCTYPE is refused: entities
+ * cannot be defined, so nothing expands.
  */
 export function parseXml(text: string): XmlNode[] | undefined {
   const root: XmlElement = { name: "", attributes: new Map(), children: [], start: 0, end: text.length };
@@ -50,7 +52,10 @@ export function escapeAttribute(text: string): string {
   return text.replace(/[&<>\r\n\t"]/g, (character) => references.get(character)!);
 }
 
-/** True for text that holds characters which XML 1.0 allows in no form: most control characters, U+FFFE, U+FFFF, halves of surrogate pairs. */
+/**
+ * True for text that holds characters which XML 1.0 allows in no form: most control characters, U+FFFE, U+FFFF, halves
+ * of surrogate pairs.
+ */
 export function hasIllegalCharacters(text: string): boolean {
   return /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF\p{Cs}]/u.test(text);
 }
@@ -150,12 +155,16 @@ function resolveEntities(text: string): string | undefined {
     return text;
   }
   let wellFormed = true;
-  const resolved = text.replace(/&(?:#([0-9]{1,7});|#x([0-9a-fA-F]{1,6});|([a-z]{2,4});)?/g, (_, decimal?: string, hexadecimal?: string, name?: string) => {
-    const code = decimal !== undefined ? Number(decimal) : hexadecimal !== undefined ? parseInt(hexadecimal, 16) : undefined;
-    const character = code === undefined ? entities.get(name ?? "") : characterOf(code);
-    wellFormed &&= character !== undefined;
-    return character ?? "";
-  });
+  const resolved = text.replace(
+    /&(?:#([0-9]{1,7});|#x([0-9a-fA-F]{1,6});|([a-z]{2,4});)?/g,
+    (_, decimal?: string, hexadecimal?: string, name?: string) => {
+      const code =
+        decimal !== undefined ? Number(decimal) : hexadecimal !== undefined ? parseInt(hexadecimal, 16) : undefined;
+      const character = code === undefined ? entities.get(name ?? "") : characterOf(code);
+      wellFormed &&= character !== undefined;
+      return character ?? "";
+    },
+  );
   return wellFormed ? resolved : undefined;
 }
 

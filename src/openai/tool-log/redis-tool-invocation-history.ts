@@ -23,11 +23,17 @@ export interface RedisToolInvocationHistoryOptions extends RedisSessionStoreOpti
   readonly sessionId: string;
   /** A store of your own, or that of the session's history. It is never closed. */
   readonly store?: SessionStore;
-  /** Seconds after which the whole session expires, from each record on; at least 1. @default the expiry stays as it is */
+  /**
+   * Seconds after which the whole session expires, from each record on; at least 1.
+   * @default the expiry stays as it is
+   */
   readonly sessionTTL?: number;
   /** Number of records that are kept; beyond it the oldest go. At least 1. @default 1000 */
   readonly limit?: number;
-  /** Characters of inputs and of outputs that are kept of each run, at least 1; the whole result is in the conversation. @default 20_000 */
+  /**
+   * Characters of inputs and of outputs that are kept of each run, at least 1; the whole result is in the conversation.
+   * @default 20_000
+   */
   readonly maxCharacters?: number;
   /** Gives the timestamp of records without one. @default the machine's time */
   readonly clock?: Clock;
@@ -47,10 +53,11 @@ const ownFields = lazy(() => ({
 }));
 
 /**
- * A log of a session's tool runs that lives with the session in Redis: in the same hash slot, with the same expiry, gone when the session is cleared.
+ * A log of a session's tool runs that lives with the session in Redis: in the same hash slot, with the same expiry,
+ * gone when the session is cleared.
  *
- * Adding is one round trip whatever the length of the log, reading is one. Several processes may add at once. Records are in the order of
- * their ids, which is that of their writers' clocks.
+ * Adding is one round trip whatever the length of the log, reading is one. Several processes may add at once. Records
+ * are in the order of their ids, which is that of their writers' clocks.
  *
  * @example
  * const log = new RedisToolInvocationHistory({ sessionId: "user-1", url: "redis://localhost:6379", limit: 200 });
@@ -70,7 +77,11 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: RedisToolInvocationHistoryOptions) {
-    const { sessionId, store, sessionTTL, limit, maxCharacters, clock, onEvent } = parseOptions(owner, z.object(ownFields()), options);
+    const { sessionId, store, sessionTTL, limit, maxCharacters, clock, onEvent } = parseOptions(
+      owner,
+      z.object(ownFields()),
+      options,
+    );
     checkSessionId(sessionId);
     this.sessionId = sessionId;
     this.#ttlMs = sessionTTL === undefined ? undefined : sessionTTL * 1000;
@@ -87,7 +98,10 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** Adds a run and returns its record, with its id and timestamp, as it was written. */
   async addInvocation(invocation: NewToolInvocation): Promise<ToolInvocation> {
-    const record = clipInvocation(newInvocation(`${owner}.addInvocation`, invocation, this.#clock), this.#maxCharacters);
+    const record = clipInvocation(
+      newInvocation(`${owner}.addInvocation`, invocation, this.#clock),
+      this.#maxCharacters,
+    );
     await this.#store.writeSide(this.sessionId, {
       set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
       bound: { prefix, keep: this.#limit },
@@ -143,14 +157,22 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   }
 }
 
-function connectionOf(options: RedisToolInvocationHistoryOptions, onEvent: MemoryEventHandler | undefined): RedisSessionStoreOptions {
-  const entries = Object.entries(options).filter(([name, value]) => !Object.hasOwn(ownFields(), name) && value !== undefined);
+function connectionOf(
+  options: RedisToolInvocationHistoryOptions,
+  onEvent: MemoryEventHandler | undefined,
+): RedisSessionStoreOptions {
+  const entries = Object.entries(options).filter(
+    ([name, value]) => !Object.hasOwn(ownFields(), name) && value !== undefined,
+  );
   return { ...Object.fromEntries(entries), ...(onEvent && { onEvent }) };
 }
 
 function refuseConnection(options: RedisToolInvocationHistoryOptions): void {
   const surplus = Object.keys(connectionOf(options, undefined))[0];
   if (surplus !== undefined) {
-    throw new ConfigurationError(surplus, `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`);
+    throw new ConfigurationError(
+      surplus,
+      `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`,
+    );
   }
 }

@@ -19,14 +19,18 @@ interface StartedRun {
   readonly startedAt: number;
 }
 
-/** Runs whose end LangChain never told (it tells none where a tool breaks its response format) are forgotten beyond this number, oldest first. */
+/**
+ * Runs whose end LangChain never told (it tells none where a tool breaks its response format) are forgotten beyond this
+ * number, oldest first.
+ */
 const maxStartedRuns = 10_000;
 
 /**
  * Records every tool run that it is told of.
  *
- * LangChain waits for it, so no record is lost when the process ends after the run. Where the log cannot be written, LangChain warns
- * on the console and the run goes on. What LangChain refuses before a tool starts (input that does not fit the schema) is not told to handlers.
+ * LangChain waits for it, so no record is lost when the process ends after the run. Where the log cannot be written,
+ * LangChain warns on the console and the run goes on. What LangChain refuses before a tool starts (input that does not
+ * fit the schema) is not told to handlers.
  */
 export class ToolCallbackHandler extends BaseCallbackHandler {
   override name = "tool_invocation_history";
@@ -54,7 +58,9 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
     });
   }
 
-  /** Records a run that came to an end. A tool message with status `error` is an error that the tool dealt with itself. */
+  /**
+   * Records a run that came to an end. A tool message with status `error` is an error that the tool dealt with itself.
+   */
   override async handleToolEnd(output: unknown, runId: string): Promise<void> {
     const message = isToolMessage(output) ? output : undefined;
     await this.#record(runId, {

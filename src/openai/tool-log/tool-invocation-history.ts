@@ -39,7 +39,10 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
   #records: ToolInvocation[];
 
   /** @throws ConfigurationError naming the place of what is wrong, such as `records.2.status`. */
-  constructor(records: readonly (NewToolInvocation & { readonly id?: string })[] = [], options: ToolInvocationHistoryOptions = {}) {
+  constructor(
+    records: readonly (NewToolInvocation & { readonly id?: string })[] = [],
+    options: ToolInvocationHistoryOptions = {},
+  ) {
     const schema = z.strictObject({ limit: positiveInteger.optional(), clock: anyFunction<Clock>().optional() });
     const { limit = Infinity, clock = systemClock } = parseOptions(owner, schema, options);
     this.#clock = clock;

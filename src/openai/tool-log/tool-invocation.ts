@@ -57,7 +57,12 @@ const newSchema = lazy(() => z.strictObject(newFields()));
 const recordSchema = lazy(() => z.strictObject({ ...newFields(), id: nonEmpty().optional() }));
 const recordsSchema = lazy(() => z.object({ records: z.array(recordSchema(), "must be an array of records") }));
 const filterSchema = lazy(() =>
-  z.strictObject({ name: anyText().optional(), status: anyText().optional(), toolCallId: anyText().optional(), since: timestampSchema().optional() }),
+  z.strictObject({
+    name: anyText().optional(),
+    status: anyText().optional(),
+    toolCallId: anyText().optional(),
+    since: timestampSchema().optional(),
+  }),
 );
 
 /** The record of a run, with an id that orders by time. @throws ConfigurationError naming the field. */
@@ -65,14 +70,21 @@ export function newInvocation(owner: string, invocation: NewToolInvocation, cloc
   return complete(parseOptions(owner, newSchema(), invocation), clock);
 }
 
-/** Copies of records that exist already; what they lack (id, timestamp, meta) is added. @throws ConfigurationError naming the place. */
+/**
+ * Copies of records that exist already; what they lack (id, timestamp, meta) is added.
+ * @throws ConfigurationError naming the place.
+ */
 export function parseInvocations(owner: string, records: unknown, clock: Clock): ToolInvocation[] {
   const parsed = parseOptions(owner, recordsSchema(), { records });
   return parsed.records.map((record) => complete(record, clock));
 }
 
 /** The records that pass, in their order. @throws ConfigurationError naming the field of the filter. */
-export function filterInvocations(owner: string, records: readonly ToolInvocation[], filter: ToolInvocationFilter): ToolInvocation[] {
+export function filterInvocations(
+  owner: string,
+  records: readonly ToolInvocation[],
+  filter: ToolInvocationFilter,
+): ToolInvocation[] {
   const { since, ...equal } = parseOptions(owner, filterSchema(), filter);
   const wanted = Object.entries(equal).filter(([, value]) => value !== undefined);
   const earliest = since === undefined ? undefined : comparableTimestamp(toUtc(since));
@@ -89,8 +101,8 @@ export function copyInvocation(record: ToolInvocation): ToolInvocation {
 }
 
 /**
- * The record with inputs and outputs no longer, as JSON, than so many characters each: a longer one becomes the beginning of its text, and
- * `meta` says how long it was (`clippedInputs`, `clippedOutputs`).
+ * The record with inputs and outputs no longer, as JSON, than so many characters each: a longer one becomes the
+ * beginning of its text, and `meta` says how long it was (`clippedInputs`, `clippedOutputs`).
  */
 export function clipInvocation(record: ToolInvocation, maxCharacters: number): ToolInvocation {
   const inputs = clip(record.inputs, maxCharacters);
@@ -105,7 +117,9 @@ export function clipInvocation(record: ToolInvocation, maxCharacters: number): T
 
 function clip(value: unknown, maxCharacters: number): { text: string; length: number } | undefined {
   const whole = typeof value === "string" ? value : JSON.stringify(value);
-  return whole.length <= maxCharacters ? undefined : { text: whole.slice(0, graphemeBoundary(whole, maxCharacters)), length: whole.length };
+  return whole.length <= maxCharacters
+    ? undefined
+    : { text: whole.slice(0, graphemeBoundary(whole, maxCharacters)), length: whole.length };
 }
 
 /** The ids of this process, in the order in which its records were made. */

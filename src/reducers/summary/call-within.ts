@@ -8,17 +8,23 @@ export interface CallBounds {
 }
 
 /**
- * The result of a call that ends with its time or with the caller's signal, also if what is called does not listen to the signal that it is given.
+ * The result of a call that ends with its time or with the caller's signal, also if what is called does not listen to
+ * the signal that it is given.
  *
  * @throws SummaryError `timeout`; the reason of the signal; what the call throws.
  */
-export async function callWithin<T>({ timeout, signal }: CallBounds, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function callWithin<T>(
+  { timeout, signal }: CallBounds,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   signal?.throwIfAborted();
   const bounds = new AbortController();
   const abort = (): void => bounds.abort(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
   const expire = (): void =>
-    bounds.abort(new SummaryError(`The summary was not there within ${timeout} ms; no message was removed.`, { code: "timeout" }));
+    bounds.abort(
+      new SummaryError(`The summary was not there within ${timeout} ms; no message was removed.`, { code: "timeout" }),
+    );
   const timer = setTimeout(expire, timeout);
   try {
     return await Promise.race([call(bounds.signal), rejectionOf(bounds.signal)]);

@@ -12,7 +12,10 @@ interface Failures {
   readonly until: number;
 }
 
-/** Spaces out tries that keep failing: from the third failure in a row on one second, then twice as long each time, up to five minutes. */
+/**
+ * Spaces out tries that keep failing: from the third failure in a row on one second, then twice as long each time, up
+ * to five minutes.
+ */
 export class FailurePause {
   readonly #failures = new BoundedMap<string, Failures>(remembered);
   readonly #now: () => number;

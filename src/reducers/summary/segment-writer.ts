@@ -26,7 +26,10 @@ interface Leaving {
   readonly covered: readonly BaseMessage[];
 }
 
-/** Writes the summaries of a reduction: one that takes the place of all earlier ones, or one more, with the oldest made one where they are too many. */
+/**
+ * Writes the summaries of a reduction: one that takes the place of all earlier ones, or one more, with the oldest made
+ * one where they are too many.
+ */
 export class SegmentWriter {
   readonly #settings: SummarizationSettings;
   readonly #summarizer: Summarizer;
@@ -63,10 +66,15 @@ export class SegmentWriter {
     return this.#written(folded.length > 0 ? [fold, newest] : [newest], { staying, config });
   }
 
-  /** How many of the oldest become one, so that with the new one there are no more than the cap; half of them at least, so that it happens seldom. */
+  /**
+   * How many of the oldest become one, so that with the new one there are no more than the cap; half of them at least,
+   * so that it happens seldom.
+   */
   #foldedCount(earlier: number): number {
     const { maxSummaries } = this.#settings;
-    return earlier + 1 <= maxSummaries ? 0 : Math.min(earlier, Math.max(earlier + 2 - maxSummaries, Math.ceil(earlier / 2)));
+    return earlier + 1 <= maxSummaries
+      ? 0
+      : Math.min(earlier, Math.max(earlier + 2 - maxSummaries, Math.ceil(earlier / 2)));
   }
 
   /** The last task is the newest summary, one before it the fold of the oldest; `staying` stand between the two. */

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import type { SystemMessages } from "../../conversation/sections.js";
 import { ConfigurationError } from "../../errors.js";
-import { lazy, nonNegativeInteger, objectWith, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
+import {
+  lazy,
+  nonNegativeInteger,
+  objectWith,
+  parseOptions,
+  positiveInteger,
+  type SchemaOutput,
+} from "../../options.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { sectionFields } from "../section-options.js";
 import type { SummaryModel } from "./summarizer.js";
@@ -16,9 +23,15 @@ export interface ChatHistorySummarizationReducerOptions {
   readonly model: SummaryModel;
   /** Messages to keep beside the summary, system messages included. At least 1. */
   readonly targetCount?: number;
-  /** How many messages beyond the target there may be before a summary is made. With 0 one would be paid for after almost every message. @default targetCount */
+  /**
+   * How many messages beyond the target there may be before a summary is made. With 0 one would be paid for after
+   * almost every message.
+   * @default targetCount
+   */
   readonly thresholdCount?: number;
-  /** Tokens above which a summary is made, the counter's `perRequest` included. At least 1. Instead of `targetCount`. */
+  /**
+   * Tokens above which a summary is made, the counter's `perRequest` included. At least 1. Instead of `targetCount`.
+   */
   readonly maxTokens?: number;
   /** Tokens to come down to, the summary included, from 1 to `maxTokens`. @default 75 % of maxTokens */
   readonly targetTokens?: number;
@@ -26,23 +39,48 @@ export interface ChatHistorySummarizationReducerOptions {
   readonly tokenCounter?: TokenCounter;
   /** Which system messages stay when messages are removed. @default "all" */
   readonly systemMessages?: SystemMessages;
-  /** What the model is told to do, as a system message. @default instructions that ask for facts, decisions and open matters, briefly */
+  /**
+   * What the model is told to do, as a system message.
+   * @default instructions that ask for facts, decisions and open matters, briefly
+   */
   readonly summarizationInstructions?: string;
   /** `true` carries one summary forward; `false` puts each new summary after the earlier ones. @default true */
   readonly useSingleSummary?: boolean;
-  /** With `useSingleSummary: false`, the number of summaries above which the oldest become one. At least 2. @default 6 */
+  /**
+   * With `useSingleSummary: false`, the number of summaries above which the oldest become one. At least 2.
+   * @default 6
+   */
   readonly maxSummaries?: number;
-  /** `true` throws a SummaryError where no summary could be made; `false` gives the messages as they are, with the error in the outcome. @default true */
+  /**
+   * `true` throws a SummaryError where no summary could be made; `false` gives the messages as they are, with the error
+   * in the outcome.
+   * @default true
+   */
   readonly failOnError?: boolean;
-  /** Whether arguments of tool calls and results of tools are told to the model, shortened; without them only the tools' names are. @default true */
+  /**
+   * Whether arguments of tool calls and results of tools are told to the model, shortened; without them only the tools'
+   * names are.
+   * @default true
+   */
   readonly includeFunctionContentInSummary?: boolean;
-  /** Length to which the arguments of a call, and a result, are shortened for the model, in UTF-16 code units. At least 1. @default 2000 */
+  /**
+   * Length to which the arguments of a call, and a result, are shortened for the model, in UTF-16 code units. At least
+   * 1.
+   * @default 2000
+   */
   readonly maxToolCharacters?: number;
-  /** The role that a summary has for the model. A second system message is refused by some providers, and an AI message may be taken for an example. @default "human" */
+  /**
+   * The role that a summary has for the model. A second system message is refused by some providers, and an AI message
+   * may be taken for an example.
+   * @default "human"
+   */
   readonly summaryRole?: SummaryRole;
   /** Milliseconds for all model calls of one summary together, from 1 to 2147483647. @default 60000 */
   readonly timeout?: number;
-  /** Tokens of one request to the model, at least 1000; what is longer is summarized in several requests. @default 32000 */
+  /**
+   * Tokens of one request to the model, at least 1000; what is longer is summarized in several requests.
+   * @default 32000
+   */
   readonly maxInputTokens?: number;
 }
 
@@ -89,7 +127,10 @@ export function summarizationSettings(options: ChatHistorySummarizationReducerOp
 function measureOf(settings: SchemaOutput<typeof schema>): SummaryMeasure {
   const { targetCount, thresholdCount, maxTokens, targetTokens, tokenCounter } = settings;
   if ((targetCount === undefined) === (maxTokens === undefined)) {
-    throw new ConfigurationError("targetCount", `${owner}: give either "targetCount" (messages) or "maxTokens" (tokens).`);
+    throw new ConfigurationError(
+      "targetCount",
+      `${owner}: give either "targetCount" (messages) or "maxTokens" (tokens).`,
+    );
   }
   if (targetCount !== undefined) {
     refuse("targetTokens", targetTokens, "maxTokens");

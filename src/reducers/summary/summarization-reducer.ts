@@ -7,7 +7,11 @@ import { OutcomeReducer } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { SegmentWriter, type WrittenSummaries } from "./segment-writer.js";
-import { summarizationSettings, type ChatHistorySummarizationReducerOptions, type SummarizationSettings } from "./summarization-options.js";
+import {
+  summarizationSettings,
+  type ChatHistorySummarizationReducerOptions,
+  type SummarizationSettings,
+} from "./summarization-options.js";
 
 export type { ChatHistorySummarizationReducerOptions } from "./summarization-options.js";
 
@@ -17,9 +21,10 @@ const leaseMarginMs = 15_000;
 /**
  * Replaces the oldest messages by a summary that a model writes.
  *
- * The model sees exactly the messages that leave, and the summaries so far; system messages stay and are not sent. Steps stay whole, and where the cut falls inside a
- * round its human message stays. A summary that is empty, late or no shorter than what it stands for is a failure: no message is removed then, and after
- * three failures in a row tries are spaced out. Where nothing can be removed no model is called; the same messages are not summarized twice.
+ * The model sees exactly the messages that leave, and the summaries so far; system messages stay and are not sent.
+ * Steps stay whole, and where the cut falls inside a round its human message stays. A summary that is empty, late or no
+ * shorter than what it stands for is a failure: no message is removed then, and after three failures in a row tries are
+ * spaced out. Where nothing can be removed no model is called; the same messages are not summarized twice.
  *
  * @example
  * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20 });
@@ -50,7 +55,10 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     return this.#settings.measure.viewLimit;
   }
 
-  /** @throws SummaryError where no summary could be made and `failOnError` is on; the reason of the config's signal where that aborts. */
+  /**
+   * @throws SummaryError where no summary could be made and `failOnError` is on; the reason of the config's signal
+   * where that aborts.
+   */
   override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
     const { measure, systemMessages, useSingleSummary } = this.#settings;
     const sections = sectionsOf(messages, { systemMessages });
@@ -67,7 +75,10 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     const rest = kept.slice(staying.systems.length + staying.summaries.length).map((index) => messages[index]!);
     const systems = staying.systems.map((index) => messages[index]!);
     if (!this.#writer.canTell({ earlier, covered })) {
-      return this.#finish(messages, await measure.fit(covered.length > 0 ? messages : [...systems, ...earlier, ...rest]));
+      return this.#finish(
+        messages,
+        await measure.fit(covered.length > 0 ? messages : [...systems, ...earlier, ...rest]),
+      );
     }
     return this.#replace({ messages, systems, earlier, covered, rest }, config);
   }
@@ -77,7 +88,9 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     try {
       const waiting = this.#pause.remaining(key);
       if (waiting > 0) {
-        throw new SummaryError(`Summaries failed again and again; the next is tried in ${Math.ceil(waiting)} ms.`, { code: "backing_off" });
+        throw new SummaryError(`Summaries failed again and again; the next is tried in ${Math.ceil(waiting)} ms.`, {
+          code: "backing_off",
+        });
       }
       const written = await this.#writer.write(parts, config);
       const result = await this.#settings.measure.fit([...parts.systems, ...written.summaries, ...parts.rest]);
@@ -89,15 +102,28 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     }
   }
 
-  async #judge({ parts, written, result }: { parts: Parts; written: WrittenSummaries; result: readonly BaseMessage[] }): Promise<void> {
+  async #judge({
+    parts,
+    written,
+    result,
+  }: {
+    parts: Parts;
+    written: WrittenSummaries;
+    result: readonly BaseMessage[];
+  }): Promise<void> {
     const { source, made } = written;
     if (await this.#settings.measure.isTooLong({ before: parts.messages, after: result, summaries: made, source })) {
       written.forget();
-      throw new SummaryError("The summary is not shorter than what it stands for; no message was removed.", { code: "too_long" });
+      throw new SummaryError("The summary is not shorter than what it stands for; no message was removed.", {
+        code: "too_long",
+      });
     }
   }
 
-  async #failed(messages: readonly BaseMessage[], { error, key }: { readonly error: unknown; readonly key: string }): Promise<ReductionOutcome> {
+  async #failed(
+    messages: readonly BaseMessage[],
+    { error, key }: { readonly error: unknown; readonly key: string },
+  ): Promise<ReductionOutcome> {
     // Only a failed summary is this reducer's to answer for: not the caller's own abort.
     if (!SummaryError.isInstance(error)) {
       throw error;
@@ -112,7 +138,11 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     return unchanged(messages, { reason: "summary_failed", error, overBudgetBy, ...(await this.#tokens(messages)) });
   }
 
-  async #finish(messages: readonly BaseMessage[], result: readonly BaseMessage[], summary?: BaseMessage): Promise<ReductionOutcome> {
+  async #finish(
+    messages: readonly BaseMessage[],
+    result: readonly BaseMessage[],
+    summary?: BaseMessage,
+  ): Promise<ReductionOutcome> {
     const overBudgetBy = await this.#settings.measure.overBudgetBy(result);
     if (result.length === messages.length && result.every((message, index) => message === messages[index])) {
       return unchanged(messages, { reason: "nothing_removable", overBudgetBy, ...(await this.#tokens(messages)) });

@@ -33,8 +33,8 @@ export interface SummaryTask extends SummarySource {
 const internalCall = { tags: ["nostream"], metadata: { lc_source: "summarization" } };
 
 /**
- * Has a model write summaries: of exactly the messages that it is given and the summaries so far, never of a system prompt. What is too long for one
- * request is summarized piece by piece, each with the summary so far.
+ * Has a model write summaries: of exactly the messages that it is given and the summaries so far, never of a system
+ * prompt. What is too long for one request is summarized piece by piece, each with the summary so far.
  */
 export class Summarizer {
   readonly #options: SummarizerOptions;
@@ -51,12 +51,15 @@ export class Summarizer {
   /**
    * A summary's text.
    *
-   * @throws SummaryError `failed`, `timeout`, `empty` or `too_long`; the reason of the config's signal, as it is, where that aborts.
+   * @throws SummaryError `failed`, `timeout`, `empty` or `too_long`; the reason of the config's signal, as it is, where
+   *   that aborts.
    */
   async summarize(task: SummaryTask, config: RunnableConfig = {}): Promise<string> {
     const { timeout } = this.#options;
     try {
-      return await callWithin({ timeout, signal: config.signal }, (signal) => this.#inChunks(task, { ...config, signal }));
+      return await callWithin({ timeout, signal: config.signal }, (signal) =>
+        this.#inChunks(task, { ...config, signal }),
+      );
     } catch (cause) {
       config.signal?.throwIfAborted();
       if (SummaryError.isInstance(cause)) {
@@ -73,19 +76,30 @@ export class Summarizer {
     if (entries.length === 0 && soFar.length === 1) {
       return soFar[0]!;
     }
-    const chunks = await chunkEntries(entries, { maxTokens: maxInputTokens, fixed: [instructions, ...soFar].join("\n"), counter });
+    const chunks = await chunkEntries(entries, {
+      maxTokens: maxInputTokens,
+      fixed: [instructions, ...soFar].join("\n"),
+      counter,
+    });
     for (const [index, chunk] of chunks.entries()) {
       const text = await this.#call(summaryRequest({ instructions, soFar, replacesSoFar, entries: chunk }), config);
       if (index < chunks.length - 1 && (await counter.countText(text)) > maxInputTokens / 2) {
-        throw new SummaryError("The model's summary of a part is too long to go on with; no message was removed.", { code: "too_long" });
+        throw new SummaryError("The model's summary of a part is too long to go on with; no message was removed.", {
+          code: "too_long",
+        });
       }
       [soFar, replacesSoFar] = [[text], true];
     }
     return soFar[0]!;
   }
 
-  /** Entries and summaries so far; summaries that would take more than half of a request are summarized like messages. */
-  async #material({ replaced, covered, context }: SummaryTask, counter: TokenCounter): Promise<Omit<SummaryRequest, "instructions">> {
+  /**
+   * Entries and summaries so far; summaries that would take more than half of a request are summarized like messages.
+   */
+  async #material(
+    { replaced, covered, context }: SummaryTask,
+    counter: TokenCounter,
+  ): Promise<Omit<SummaryRequest, "instructions">> {
     const { instructions, maxInputTokens } = this.#options;
     const entries = transcriptEntries(covered, this.#options);
     const replacesSoFar = replaced.length > 0;

@@ -13,8 +13,8 @@ export interface SummaryOrigin {
 }
 
 /**
- * The latest summaries by what they were made of: where a reduction has to be made again, because another process changed the view before it was
- * stored, its summary is not paid for again.
+ * The latest summaries by what they were made of: where a reduction has to be made again, because another process
+ * changed the view before it was stored, its summary is not paid for again.
  */
 export class SummaryCache {
   readonly #summaries = new BoundedMap<string, BaseMessage>(capacity);
@@ -33,5 +33,7 @@ export class SummaryCache {
 }
 
 function keyOf({ ids, told }: SummaryOrigin): string {
-  return createHash("sha256").update(JSON.stringify([ids, told])).digest("base64");
+  return createHash("sha256")
+    .update(JSON.stringify([ids, told]))
+    .digest("base64");
 }

@@ -14,10 +14,13 @@ export interface ChunkOptions {
 const joints = { entry: 1, request: 60 };
 
 /**
- * The entries in lists of which each fits into one request; an entry that is too long for one is split. At least half of a request is for entries,
- * however long the fixed text is. Nothing is counted where the whole cannot be too long.
+ * The entries in lists of which each fits into one request; an entry that is too long for one is split. At least half
+ * of a request is for entries, however long the fixed text is. Nothing is counted where the whole cannot be too long.
  */
-export async function chunkEntries(entries: readonly string[], { maxTokens, fixed, counter }: ChunkOptions): Promise<string[][]> {
+export async function chunkEntries(
+  entries: readonly string[],
+  { maxTokens, fixed, counter }: ChunkOptions,
+): Promise<string[][]> {
   const bytes = entries.reduce((total, entry) => total + Buffer.byteLength(entry) + 1, Buffer.byteLength(fixed));
   // No tokenizer makes more tokens of a text than it has bytes.
   if (bytes + joints.request <= maxTokens) {
@@ -45,7 +48,10 @@ interface Piece {
 }
 
 /** The text as it is where it fits, else its halves, each split again until it fits. */
-async function pieces(text: string, options: { readonly room: number; readonly counter: TokenCounter }): Promise<Piece[]> {
+async function pieces(
+  text: string,
+  options: { readonly room: number; readonly counter: TokenCounter },
+): Promise<Piece[]> {
   const tokens = (await options.counter.countText(text)) + joints.entry;
   const middle = graphemeBoundary(text, Math.ceil(text.length / 2));
   if (tokens <= options.room || middle === 0 || middle === text.length) {

@@ -20,7 +20,11 @@ export interface SummaryMeasure {
   /** Undefined where tokens do not matter. */
   readonly tokenCounter: TokenCounter | undefined;
   /** Indexes of what stays beside a new summary; `replaced` are the summaries that it will take the place of. */
-  cut(messages: readonly BaseMessage[], sections: Sections, replaced: readonly BaseMessage[]): Promise<number[] | NoCut>;
+  cut(
+    messages: readonly BaseMessage[],
+    sections: Sections,
+    replaced: readonly BaseMessage[],
+  ): Promise<number[] | NoCut>;
   /** The messages, clipped where the measure asks for it. */
   fit(messages: readonly BaseMessage[]): Promise<BaseMessage[]>;
   overBudgetBy(messages: readonly BaseMessage[]): Promise<number>;
@@ -41,13 +45,17 @@ export function countMeasure(target: CountTarget): SummaryMeasure {
     cut: (messages, sections) => {
       const kept = cutByCount(messages, sections, target);
       // The summary is a message too: what it replaces must be more than that.
-      return Promise.resolve(typeof kept === "string" || kept.length + 1 < messages.length ? kept : "nothing_removable");
+      return Promise.resolve(
+        typeof kept === "string" || kept.length + 1 < messages.length ? kept : "nothing_removable",
+      );
     },
     fit: (messages) => Promise.resolve([...messages]),
     overBudgetBy: () => Promise.resolve(0),
     isTooLong: ({ before, after, summaries, source }) => {
       const characters = summaries.reduce((total, { text }) => total + text.length, 0);
-      return Promise.resolve(after.length >= before.length || characters > Math.max(alwaysAllowedCharacters, source.length));
+      return Promise.resolve(
+        after.length >= before.length || characters > Math.max(alwaysAllowedCharacters, source.length),
+      );
     },
   };
 }
@@ -63,7 +71,11 @@ export function tokenMeasure(budget: TokenBudget): SummaryMeasure {
     cut: async (messages, sections, replaced) => {
       const tokens = await countEach(counter, replaced);
       const expected = tokens.reduce((total, count) => total + count, 0);
-      return cutToBudget(messages, { sections, budget, reserve: Math.max(expected, Math.floor(targetTokens * summaryShare)) });
+      return cutToBudget(messages, {
+        sections,
+        budget,
+        reserve: Math.max(expected, Math.floor(targetTokens * summaryShare)),
+      });
     },
     fit: (messages) => clipToBudget(messages, { budget }),
     overBudgetBy: async (messages) => Math.max(0, (await requestTokens(budget, messages)) - maxTokens),

@@ -19,8 +19,15 @@ export interface SummarySource {
 }
 
 /** A message that holds a summary, marked with what it covers. */
-export function summaryMessage(text: string, { role, source }: { readonly role: SummaryRole; readonly source: SummarySource }): BaseMessage {
-  return new messageTypes[role]({ id: randomUUID(), content: frame + text, additional_kwargs: { [summaryKey]: markOf(source) } });
+export function summaryMessage(
+  text: string,
+  { role, source }: { readonly role: SummaryRole; readonly source: SummarySource },
+): BaseMessage {
+  return new messageTypes[role]({
+    id: randomUUID(),
+    content: frame + text,
+    additional_kwargs: { [summaryKey]: markOf(source) },
+  });
 }
 
 /** The text of a summary, without what stands before it. */

@@ -58,7 +58,9 @@ function entryOf(message: BaseMessage, options: TranscriptOptions): string {
     case "tool":
       return toolEntry(message as ToolMessage, options);
     case "ai":
-      return [spoken(message.name ?? "assistant", message), ...callEntries(message, options)].filter((line) => line !== "").join("\n");
+      return [spoken(message.name ?? "assistant", message), ...callEntries(message, options)]
+        .filter((line) => line !== "")
+        .join("\n");
     case "human":
       return spoken(message.name === undefined ? "user" : `user ${message.name}`, message);
     default:
@@ -90,7 +92,15 @@ function bounded(text: string, { maxToolCharacters }: TranscriptOptions): string
 }
 
 // Reasoning and calls are told elsewhere or not at all.
-const silent = new Set(["reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "input_json_delta", "function_call"]);
+const silent = new Set([
+  "reasoning",
+  "thinking",
+  "redacted_thinking",
+  "tool_use",
+  "tool_call",
+  "input_json_delta",
+  "function_call",
+]);
 
 function saidIn(message: BaseMessage): string {
   return partsInWords(message, silent).join(" ");

@@ -51,9 +51,11 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * Sessions in this process's memory: for tests, demos and programs of one process, and the model that other stores are judged by.
+ * Sessions in this process's memory: for tests, demos and programs of one process, and the model that other stores are
+ * judged by.
  *
- * Keeps the whole contract of {@link contract.SessionStore}, expiry and limits included; what it holds is gone when the process ends.
+ * Keeps the whole contract of {@link contract.SessionStore}, expiry and limits included; what it holds is gone when the
+ * process ends.
  */
 export class InMemorySessionStore implements contract.SessionStore {
   readonly #options: SchemaOutput<typeof optionsSchema>;
@@ -85,18 +87,32 @@ export class InMemorySessionStore implements contract.SessionStore {
       const humans = session.log.flatMap((record, index) => (beginsRound(record) ? [index] : []));
       const first = humans.at(-count) ?? 0;
       const shown = humans.filter((index) => index >= first).length;
-      return { records: session.log.slice(first), from: session.base + first, firstRound: session.rounds - shown + 1, damaged: false };
+      return {
+        records: session.log.slice(first),
+        from: session.base + first,
+        firstRound: session.rounds - shown + 1,
+        damaged: false,
+      };
     };
     return this.#read("readRounds", sessionId, { found, missing: emptyRounds });
   }
 
-  async readLog(sessionId: string, { from, limit }: { readonly from?: number; readonly limit?: number } = {}): Promise<contract.LogPage> {
+  async readLog(
+    sessionId: string,
+    { from, limit }: { readonly from?: number; readonly limit?: number } = {},
+  ): Promise<contract.LogPage> {
     checkPage({ from, limit });
     const found = (session: InMemorySession): contract.LogPage => {
       const { base, log } = session;
       const next = nextPosition(session);
       const first = Math.min(Math.max(from ?? base, base), next);
-      return { records: log.slice(first - base, limit === undefined ? undefined : first - base + limit), from: first, base, next, damaged: false };
+      return {
+        records: log.slice(first - base, limit === undefined ? undefined : first - base + limit),
+        from: first,
+        base,
+        next,
+        damaged: false,
+      };
     };
     return this.#read("readLog", sessionId, { found, missing: emptyPage });
   }
@@ -106,7 +122,9 @@ export class InMemorySessionStore implements contract.SessionStore {
     if (request.start > request.next) {
       throw outOfRange("start");
     }
-    return this.#call("commitReduction", sessionId, () => (commitTo(this.#find(sessionId), request) ? "committed" : "stale"));
+    return this.#call("commitReduction", sessionId, () =>
+      commitTo(this.#find(sessionId), request) ? "committed" : "stale",
+    );
   }
 
   async rewind(sessionId: string, request: contract.RewindRequest): Promise<"rewound" | "stale"> {
@@ -128,11 +146,17 @@ export class InMemorySessionStore implements contract.SessionStore {
   }
 
   async rebuild(sessionId: string, identify: Parameters<contract.SessionStore["rebuild"]>[1]): Promise<void> {
-    return this.#read("rebuild", sessionId, { found: (session) => reidentify(session, identify), missing: () => undefined });
+    return this.#read("rebuild", sessionId, {
+      found: (session) => reidentify(session, identify),
+      missing: () => undefined,
+    });
   }
 
   async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
-    return this.#read("readSide", sessionId, { found: ({ side }) => sideWithPrefix(side, prefix), missing: () => ({}) });
+    return this.#read("readSide", sessionId, {
+      found: ({ side }) => sideWithPrefix(side, prefix),
+      missing: () => ({}),
+    });
   }
 
   async writeSide(sessionId: string, changes: contract.SideWrite): Promise<boolean> {
@@ -179,7 +203,11 @@ export class InMemorySessionStore implements contract.SessionStore {
     this.#leases.clear();
   }
 
-  #read<T>(operation: string, sessionId: string, { found, missing }: { found: (session: InMemorySession) => T; missing: () => T }): T {
+  #read<T>(
+    operation: string,
+    sessionId: string,
+    { found, missing }: { found: (session: InMemorySession) => T; missing: () => T },
+  ): T {
     return this.#call(operation, sessionId, () => {
       const session = this.#find(sessionId);
       return session === undefined ? missing() : found(session);

@@ -3,9 +3,20 @@ import { contentConflict, epochConflict, fenced, outOfRange, positionConflict } 
 import { randomToken } from "../random-token.js";
 import type { AppendPlan } from "../request-checks.js";
 import { applySide } from "../side-fields.js";
-import type { AppendRequest, AppendResult, CommitRequest, RecordIdentity, RewindRequest, SessionView, ViewLimit } from "../session-store.js";
+import type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  RecordIdentity,
+  RewindRequest,
+  SessionView,
+  ViewLimit,
+} from "../session-store.js";
 
-/** All that is kept about a session, as plain data. What the Redis store's scripts do to keys, the functions of this file do to it. */
+/**
+ * All that is kept about a session, as plain data. What the Redis store's scripts do to keys, the functions of this
+ * file do to it.
+ */
 export interface InMemorySession {
   readonly epoch: string;
   rev: string;
@@ -27,7 +38,17 @@ export interface InMemorySession {
 
 /** A session in which nothing has happened. */
 export function newSession(): InMemorySession {
-  const empty = { base: 0, start: 0, head: "", headCount: 0, tokens: undefined, counter: "", rounds: 0, fence: 0, begun: false };
+  const empty = {
+    base: 0,
+    start: 0,
+    head: "",
+    headCount: 0,
+    tokens: undefined,
+    counter: "",
+    rounds: 0,
+    fence: 0,
+    begun: false,
+  };
   const epoch = randomToken();
   return { epoch, rev: epoch, ...empty, expiresAt: undefined, log: [], ids: new Map(), side: new Map() };
 }
@@ -41,7 +62,19 @@ export function nextPosition({ base, log }: InMemorySession): number {
 export function viewOf(session: InMemorySession): SessionView {
   const { epoch, rev, base, start, head, headCount, tokens, counter, log } = session;
   const records = log.slice(start - base);
-  return { epoch, rev, base, start, next: nextPosition(session), head, headCount, tokens, counter, records, damaged: false };
+  return {
+    epoch,
+    rev,
+    base,
+    start,
+    next: nextPosition(session),
+    head,
+    headCount,
+    tokens,
+    counter,
+    records,
+    damaged: false,
+  };
 }
 
 interface Append {
@@ -52,8 +85,14 @@ interface Append {
   readonly session: InMemorySession | undefined;
 }
 
-/** What an append did, and the session it left: the same one changed, a new one, or none where there was nothing to write. */
-export function appendTo(append: Append): { readonly session: InMemorySession | undefined; readonly result: AppendResult } {
+/**
+ * What an append did, and the session it left: the same one changed, a new one, or none where there was nothing to
+ * write.
+ */
+export function appendTo(append: Append): {
+  readonly session: InMemorySession | undefined;
+  readonly result: AppendResult;
+} {
   const { request, plan } = append;
   const found = sortOut(append);
   refuseUnlessExpected(append, found);
@@ -79,7 +118,12 @@ export function appendTo(append: Append): { readonly session: InMemorySession | 
 
 /** Moves the start and replaces the head; false where the session is not as it was read. */
 export function commitTo(session: InMemorySession | undefined, request: CommitRequest): session is InMemorySession {
-  if (session === undefined || request.epoch !== session.epoch || request.rev !== session.rev || request.next > nextPosition(session)) {
+  if (
+    session === undefined ||
+    request.epoch !== session.epoch ||
+    request.rev !== session.rev ||
+    request.next > nextPosition(session)
+  ) {
     return false;
   }
   const { base } = session;
@@ -103,7 +147,12 @@ export function commitTo(session: InMemorySession | undefined, request: CommitRe
 
 /** Removes the records from a position on; `"ended"` where neither record nor head is left. */
 export function rewindTo(session: InMemorySession | undefined, request: RewindRequest): "rewound" | "stale" | "ended" {
-  if (session === undefined || request.epoch !== session.epoch || request.rev !== session.rev || request.next !== nextPosition(session)) {
+  if (
+    session === undefined ||
+    request.epoch !== session.epoch ||
+    request.rev !== session.rev ||
+    request.next !== nextPosition(session)
+  ) {
     return "stale";
   }
   const { to } = request;
@@ -121,8 +170,13 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   return session.log.length === 0 && session.head === "" ? "ended" : "rewound";
 }
 
-/** Replaces what is known of the ids by what `identify` says; a record without identity gets one that no message has. */
-export function reidentify(session: InMemorySession, identify: (record: string, position: number) => RecordIdentity | undefined): void {
+/**
+ * Replaces what is known of the ids by what `identify` says; a record without identity gets one that no message has.
+ */
+export function reidentify(
+  session: InMemorySession,
+  identify: (record: string, position: number) => RecordIdentity | undefined,
+): void {
   const identities = session.log.map((record, index) => identify(record, session.base + index));
   session.ids.clear();
   identities.forEach((identity, index) => {
@@ -137,7 +191,12 @@ function sortOut({ session, plan }: Append) {
   const found = { fresh: [] as AppendPlan["records"][number][], duplicates: 0, conflicts: [] as number[] };
   plan.records.forEach((record, index) => {
     const stored = session?.ids.get(record.id);
-    if (session === undefined || stored === undefined || stored.position < session.base || stored.position >= nextPosition(session)) {
+    if (
+      session === undefined ||
+      stored === undefined ||
+      stored.position < session.base ||
+      stored.position >= nextPosition(session)
+    ) {
       found.fresh.push(record);
     } else if (stored.digest === record.digest) {
       found.duplicates += 1;
@@ -148,13 +207,21 @@ function sortOut({ session, plan }: Append) {
   return found;
 }
 
-function refuseUnlessExpected({ sessionId, session, request, plan }: Append, { fresh, conflicts }: ReturnType<typeof sortOut>): void {
-  // A repetition of an append that has happened is answered, though the session has moved on since, by that very append.
+function refuseUnlessExpected(
+  { sessionId, session, request, plan }: Append,
+  { fresh, conflicts }: ReturnType<typeof sortOut>,
+): void {
+  // A repetition of an append that has happened is answered, though the session has moved on since, by that very
+  // append.
   const refused = request.onConflict !== "keep" && conflicts.length > 0;
   const repeats = plan.records.length > 0 && fresh.length === 0 && !refused;
   const epoch = session?.epoch ?? "";
   const next = session === undefined ? 0 : nextPosition(session);
-  if (request.expectedEpoch !== undefined && request.expectedEpoch !== epoch && !(repeats && request.expectedEpoch === "")) {
+  if (
+    request.expectedEpoch !== undefined &&
+    request.expectedEpoch !== epoch &&
+    !(repeats && request.expectedEpoch === "")
+  ) {
     throw epochConflict(sessionId);
   }
   if (request.fencingToken !== undefined && request.fencingToken < (session?.fence ?? 0)) {
@@ -168,7 +235,10 @@ function refuseUnlessExpected({ sessionId, session, request, plan }: Append, { f
   }
 }
 
-function countTokens(session: InMemorySession, { fresh, counter }: { fresh: AppendPlan["records"]; counter: string | undefined }): void {
+function countTokens(
+  session: InMemorySession,
+  { fresh, counter }: { fresh: AppendPlan["records"]; counter: string | undefined },
+): void {
   if (fresh.length === 0) {
     return;
   }
@@ -178,15 +248,23 @@ function countTokens(session: InMemorySession, { fresh, counter }: { fresh: Appe
   session.counter = session.tokens === undefined ? "" : counter!;
 }
 
-function exceeds(session: InMemorySession, { viewLimit, counter }: { readonly viewLimit?: ViewLimit; readonly counter?: string }): boolean {
+function exceeds(
+  session: InMemorySession,
+  { viewLimit, counter }: { readonly viewLimit?: ViewLimit; readonly counter?: string },
+): boolean {
   const { messages, tokens } = viewLimit ?? {};
   if (messages !== undefined && session.headCount + nextPosition(session) - session.start > messages) {
     return true;
   }
-  return tokens !== undefined && (session.tokens === undefined || session.counter !== counter || session.tokens > tokens);
+  return (
+    tokens !== undefined && (session.tokens === undefined || session.counter !== counter || session.tokens > tokens)
+  );
 }
 
-function tokensAfter(session: InMemorySession, { next, tokens, counter, tokensRead }: CommitRequest): number | undefined {
+function tokensAfter(
+  session: InMemorySession,
+  { next, tokens, counter, tokensRead }: CommitRequest,
+): number | undefined {
   if (tokens === undefined || counter === undefined || nextPosition(session) === next) {
     return counter === undefined ? undefined : tokens;
   }

@@ -48,14 +48,30 @@ export function appendArguments(request: AppendRequest, { records, counter }: Ap
 }
 
 /** The result of the append script, or the error that its reply stands for. */
-export function appendResult(sessionId: string, { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan }): AppendResult {
+export function appendResult(
+  sessionId: string,
+  { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan },
+): AppendResult {
   const [word, ...rest] = reply as [string, ...unknown[]];
   if (word !== "OK") {
     throw refusal(sessionId, { word, detail: Number(rest[0]), request, plan });
   }
-  const [appended, duplicates, found, next, epoch, view] = rest as [unknown, unknown, unknown[], unknown, string, unknown];
+  const [appended, duplicates, found, next, epoch, view] = rest as [
+    unknown,
+    unknown,
+    unknown[],
+    unknown,
+    string,
+    unknown,
+  ];
   const conflicts = [...plan.conflicts, ...found.map((index) => plan.indexes[Number(index)]!)].sort((a, b) => a - b);
-  const result = { appended: Number(appended), duplicates: plan.duplicates + Number(duplicates), conflicts, next: Number(next), epoch };
+  const result = {
+    appended: Number(appended),
+    duplicates: plan.duplicates + Number(duplicates),
+    conflicts,
+    next: Number(next),
+    epoch,
+  };
   const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
   return complete === undefined ? result : { ...result, view: complete };
 }

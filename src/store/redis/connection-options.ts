@@ -9,7 +9,8 @@ export interface ConnectionOptions {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const notTranslated = "cannot be translated exactly for ioredis, which this package uses; leave it out, or pass ioredis options or your own ioredis client";
+const notTranslated =
+  "cannot be translated exactly for ioredis, which this package uses; leave it out, or pass ioredis options or your own ioredis client";
 
 /** Options that only node-redis has: by them its form is recognized. */
 const nodeRedisOnly = [
@@ -29,7 +30,12 @@ const nodeRedisOnly = [
 ];
 
 /** node-redis option → ioredis option, where the meaning is the same. */
-const sameMeaning: Readonly<Record<string, string>> = { username: "username", password: "password", database: "db", name: "connectionName" };
+const sameMeaning: Readonly<Record<string, string>> = {
+  username: "username",
+  password: "password",
+  database: "db",
+  name: "connectionName",
+};
 
 /** The same inside `socket`. */
 const sameSocketMeaning: Readonly<Record<string, string>> = {
@@ -42,7 +48,18 @@ const sameSocketMeaning: Readonly<Record<string, string>> = {
 };
 
 /** What belongs to TLS inside `socket`, in the names of node:tls. */
-const tlsOptions = ["ca", "cert", "key", "passphrase", "rejectUnauthorized", "servername", "checkServerIdentity", "minVersion", "maxVersion", "ciphers"];
+const tlsOptions = [
+  "ca",
+  "cert",
+  "key",
+  "passphrase",
+  "rejectUnauthorized",
+  "servername",
+  "checkServerIdentity",
+  "minVersion",
+  "maxVersion",
+  "ciphers",
+];
 
 /**
  * The options of a connection for ioredis: those of ioredis as they are, those of node-redis translated.
@@ -87,7 +104,10 @@ function socketOptions(socket: unknown): Fields {
   };
 }
 
-function translated(fields: Fields, { names, path }: { readonly names: Readonly<Record<string, string>>; readonly path: string }): Fields {
+function translated(
+  fields: Fields,
+  { names, path }: { readonly names: Readonly<Record<string, string>>; readonly path: string },
+): Fields {
   const pairs = Object.entries(fields).map(([name, value]) => {
     const counterpart = Object.hasOwn(names, name) ? names[name]! : refuse(`${path}.${name}`);
     return [counterpart, value] as const;

@@ -13,7 +13,10 @@ export interface ConnectionSource {
 export interface Connection {
   /** The client, made at the first call where the application brought none. */
   client(): Promise<RedisClient>;
-  /** Ends what was opened here; a client of the application's stays as it is. Waits for answers under way, at most so many milliseconds. */
+  /**
+   * Ends what was opened here; a client of the application's stays as it is. Waits for answers under way, at most so
+   * many milliseconds.
+   */
   close(milliseconds: number): Promise<void>;
 }
 
@@ -28,13 +31,17 @@ interface OwnClient extends RedisClient {
 /**
  * The connection that the options name.
  *
- * @throws ConfigurationError for none or several of them, for a client that is not ioredis's, and for options that cannot be translated.
+ * @throws ConfigurationError for none or several of them, for a client that is not ioredis's, and for options that
+ *   cannot be translated.
  */
 export function openConnection(owner: string, { client, url, config }: ConnectionSource): Connection {
   const named = Object.entries({ client, url, config }).filter(([, value]) => value !== undefined);
   if (named.length !== 1) {
     const got = named.length === 0 ? "none" : named.map(([name]) => name).join(" and ");
-    throw new ConfigurationError("client", `${owner}: exactly one of "client", "url" and "config" is needed; got ${got}.`);
+    throw new ConfigurationError(
+      "client",
+      `${owner}: exactly one of "client", "url" and "config" is needed; got ${got}.`,
+    );
   }
   if (url !== undefined) {
     return ownConnection({ url: checkedUrl(owner, url), options: {} });
@@ -49,10 +56,16 @@ export function openConnection(owner: string, { client, url, config }: Connectio
 function checkedClient(owner: string, client: unknown): RedisClient {
   if (isNodeRedisClient(client)) {
     const advice = "pass an ioredis Redis or Cluster, or the url or config of the connection";
-    throw new ConfigurationError("client", `${owner}: option "client" is a node-redis client, and this package uses ioredis; ${advice}.`);
+    throw new ConfigurationError(
+      "client",
+      `${owner}: option "client" is a node-redis client, and this package uses ioredis; ${advice}.`,
+    );
   }
   if (!isRedisClient(client)) {
-    throw new ConfigurationError("client", `${owner}: option "client" must be an ioredis Redis or Cluster, version 5 or 6.`);
+    throw new ConfigurationError(
+      "client",
+      `${owner}: option "client" must be an ioredis Redis or Cluster, version 5 or 6.`,
+    );
   }
   return client;
 }
@@ -60,14 +73,20 @@ function checkedClient(owner: string, client: unknown): RedisClient {
 function checkedUrl(owner: string, url: unknown): string {
   // The URL itself is never shown: it may hold a password.
   if (typeof url !== "string" || !/^(rediss?|unix):\/\/./.test(url) || !URL.canParse(url)) {
-    throw new ConfigurationError("url", `${owner}: option "url" must be a URL that begins with redis://, rediss:// or unix://.`);
+    throw new ConfigurationError(
+      "url",
+      `${owner}: option "url" must be a URL that begins with redis://, rediss:// or unix://.`,
+    );
   }
   return url;
 }
 
 function checkedConfig(owner: string, config: unknown): Readonly<Record<string, unknown>> {
   if (isRedisClient(config) || isNodeRedisClient(config)) {
-    throw new ConfigurationError("config", `${owner}: option "config" is a client; pass an ioredis client as "client".`);
+    throw new ConfigurationError(
+      "config",
+      `${owner}: option "config" is a client; pass an ioredis client as "client".`,
+    );
   }
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw new ConfigurationError("config", `${owner}: option "config" must be an object of connection options.`);

@@ -1,6 +1,9 @@
 import { shortHash } from "../../short-hash.js";
 
-/** Characters that stand for an id: 84 bits of its SHA-256, enough that ten million messages of one session share none by chance. */
+/**
+ * Characters that stand for an id: 84 bits of its SHA-256, enough that ten million messages of one session share none
+ * by chance.
+ */
 export const idHashLength = 14;
 
 /** Characters of a digest, which begins each value of `ids`. */

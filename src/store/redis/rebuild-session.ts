@@ -30,7 +30,8 @@ interface LogReading {
 }
 
 /**
- * Derives `ids` and `state` anew from the log, page by page, and writes them in one step if the session is still the one that was read.
+ * Derives `ids` and `state` anew from the log, page by page, and writes them in one step if the session is still the
+ * one that was read.
  *
  * @throws ConflictError `stale` where it changed in each of five tries.
  */
@@ -40,7 +41,12 @@ export async function rebuildSession(rebuild: Rebuild): Promise<void> {
     const { identities, ...read } = await readWholeLog(rebuild);
     const request = { ...read, newEpoch: randomToken(), newRev: randomToken() };
     const args = [JSON.stringify(request), identities];
-    const reply = await runner.run(name, { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true });
+    const reply = await runner.run(name, {
+      script: rebuildScript,
+      keys: [keys.log, keys.ids, keys.state],
+      args,
+      writes: true,
+    });
     if (reply === "REBUILT") {
       return;
     }
@@ -65,13 +71,24 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
     }
     if (records.length < pageLength) {
       const [epoch, rev, , , next] = fields;
-      return { length: identities.length, epoch: epoch ?? "", rev: rev ?? "", next: Number(next ?? 0), rounds, identities: identities.join("") };
+      return {
+        length: identities.length,
+        epoch: epoch ?? "",
+        rev: rev ?? "",
+        next: Number(next ?? 0),
+        rounds,
+        identities: identities.join(""),
+      };
     }
   }
 }
 
-// Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one that no message has.
-function packedIdentity(identity: RecordIdentity | undefined, { position, seen }: { readonly position: number; readonly seen: Set<string> }): string {
+// Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one
+// that no message has.
+function packedIdentity(
+  identity: RecordIdentity | undefined,
+  { position, seen }: { readonly position: number; readonly seen: Set<string> },
+): string {
   const hash = identity === undefined ? undefined : idHash(identity.id);
   if (hash === undefined || seen.has(hash)) {
     return idHash(`\u0000unreadable\u0000${position}`) + "-".repeat(digestLength);

@@ -31,5 +31,9 @@ export function isNodeRedisClient(value: unknown): boolean {
 }
 
 function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return typeof value === "object" && value !== null && names.every((name) => typeof (value as Record<string, unknown>)[name] === "function");
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    names.every((name) => typeof (value as Record<string, unknown>)[name] === "function")
+  );
 }

@@ -14,7 +14,8 @@ interface Cause {
   readonly sentence: string;
 }
 
-// Redis 6 puts "ERR Error running script …" before the code of an error inside a script, so the code may stand anywhere.
+// Redis 6 puts "ERR Error running script …" before the code of an error inside a script, so the code may stand
+// anywhere.
 const causes: readonly Cause[] = [
   {
     pattern: /\bOOM\b/,
@@ -26,13 +27,15 @@ const causes: readonly Cause[] = [
     pattern: /\bREADONLY\b/,
     code: "read_only",
     retryable: true,
-    sentence: "this Redis is a read-only replica; nothing was written. Connect to the master, or wait for the failover to end",
+    sentence:
+      "this Redis is a read-only replica; nothing was written. Connect to the master, or wait for the failover to end",
   },
   {
     pattern: /\bWRONGTYPE\b/,
     code: "wrong_type",
     retryable: false,
-    sentence: "a key of the session holds another type of value; nothing was written. Use another keyPrefix, or remove the key",
+    sentence:
+      "a key of the session holds another type of value; nothing was written. Use another keyPrefix, or remove the key",
   },
   {
     pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid username-password|invalid password)\b/i,
@@ -46,7 +49,12 @@ const causes: readonly Cause[] = [
     retryable: true,
     sentence: "Redis could not serve the call now; try again later",
   },
-  { pattern: /^Command timed out$/, code: "timeout", retryable: true, sentence: "the client's own command timeout ran out; the outcome is unknown, and the same call again is safe" },
+  {
+    pattern: /^Command timed out$/,
+    code: "timeout",
+    retryable: true,
+    sentence: "the client's own command timeout ran out; the outcome is unknown, and the same call again is safe",
+  },
 ];
 
 const unreachable: Cause = {
@@ -56,7 +64,12 @@ const unreachable: Cause = {
   sentence: "Redis cannot be reached; the outcome is unknown, and the same call again is safe",
 };
 
-const failed: Cause = { pattern: /./, code: "script_failed", retryable: false, sentence: "Redis answered with an error" };
+const failed: Cause = {
+  pattern: /./,
+  code: "script_failed",
+  retryable: false,
+  sentence: "Redis answered with an error",
+};
 
 /** Codes of errors after which the same command may succeed within milliseconds. */
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
@@ -80,7 +93,10 @@ export function timeoutError({ operation, sessionId }: CallName, milliseconds: n
 }
 
 /** The error for a write that too few replicas have acknowledged. */
-export function replicaError({ operation, sessionId }: CallName, { asked, given }: { readonly asked: number; readonly given: number }): StoreError {
+export function replicaError(
+  { operation, sessionId }: CallName,
+  { asked, given }: { readonly asked: number; readonly given: number },
+): StoreError {
   const message = `${operation} of ${sessionLabel(sessionId)}: written, but acknowledged by ${given} of the ${asked} replicas asked for; the same call again is safe.`;
   return new StoreError(message, { code: "unavailable", operation, sessionId, retryable: true });
 }

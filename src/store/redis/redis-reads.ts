@@ -25,21 +25,38 @@ export async function readTail({ index, ...read }: Read): Promise<ViewReply> {
   return viewReply([fields, records, known, first]);
 }
 
-/** Records from the index on, so many at most (all if left out), the state, and how long the log and its index of ids are, as they were at one moment. */
+/**
+ * Records from the index on, so many at most (all if left out), the state, and how long the log and its index of ids
+ * are, as they were at one moment.
+ */
 export async function readPage({ index, ...read }: Read, limit: number | undefined): Promise<PageReply> {
   const { log, ids } = read.keys;
   const last = limit === undefined ? -1 : index + limit - 1;
-  const commands = [stateOf(read.keys), { verb: "lrange", args: [log, index, last] }, { verb: "llen", args: [log] }, { verb: "hlen", args: [ids] }];
-  const [fields, records, length, known] = await atOnce(read, commands, { script: readPageScript, args: [index, last] });
-  return { fields: fields as (string | null)[], records: records as string[], length: Number(length), ids: Number(known), index };
+  const commands = [
+    stateOf(read.keys),
+    { verb: "lrange", args: [log, index, last] },
+    { verb: "llen", args: [log] },
+    { verb: "hlen", args: [ids] },
+  ];
+  const [fields, records, length, known] = await atOnce(read, commands, {
+    script: readPageScript,
+    args: [index, last],
+  });
+  return {
+    fields: fields as (string | null)[],
+    records: records as string[],
+    length: Number(length),
+    ids: Number(known),
+    index,
+  };
 }
 
 function stateOf(keys: SessionKeys): Command {
   return { verb: "hmget", args: [keys.state, ...viewFields] };
 }
 
-// Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A server that is out of
-// memory queues no commands at all, reads included, but runs a script that only reads.
+// Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A
+// server that is out of memory queues no commands at all, reads included, but runs a script that only reads.
 async function atOnce(
   { runner, name, keys }: Omit<Read, "index">,
   commands: readonly Command[],
@@ -49,7 +66,12 @@ async function atOnce(
     return await runner.transaction(name, commands);
   } catch (error) {
     if (StoreError.isInstance(error) && error.code === "out_of_memory") {
-      return (await runner.run(name, { script, keys: [keys.log, keys.ids, keys.state], args, writes: false })) as unknown[];
+      return (await runner.run(name, {
+        script,
+        keys: [keys.log, keys.ids, keys.state],
+        args,
+        writes: false,
+      })) as unknown[];
     }
     throw error;
   }

@@ -19,8 +19,8 @@ export function viewReply(reply: unknown): ViewReply {
 /**
  * The view; undefined where the records begin too late, because the start has moved back since it was last seen.
  *
- * The first record read has the position base + index. One that lies before the start is surplus. Where `state` is missing, or holds side
- * fields only, the view is all that the log has.
+ * The first record read has the position base + index. One that lies before the start is surplus. Where `state` is
+ * missing, or holds side fields only, the view is all that the log has.
  */
 export function viewFrom({ fields, records, ids, index }: ViewReply): SessionView | undefined {
   const state = stateFrom(fields);
@@ -35,7 +35,19 @@ export function viewFrom({ fields, records, ids, index }: ViewReply): SessionVie
     return undefined;
   }
   const damaged = records.length !== next - first || lacksIds(ids, index + records.length);
-  return { epoch, rev, base, start, next, head, headCount, tokens, counter, records: records.slice(start - first), damaged };
+  return {
+    epoch,
+    rev,
+    base,
+    start,
+    next,
+    head,
+    headCount,
+    tokens,
+    counter,
+    records: records.slice(start - first),
+    damaged,
+  };
 }
 
 /** True where the index of ids holds less than one field for each record of the log and the one that explains them. */
@@ -53,8 +65,14 @@ export interface PageReply {
   readonly index: number;
 }
 
-/** The page; undefined where the log's base has moved since it was last seen, so that the records are not those asked for. */
-export function pageFrom({ fields, records, length, ids, index }: PageReply, from: number | undefined): LogPage | undefined {
+/**
+ * The page; undefined where the log's base has moved since it was last seen, so that the records are not those asked
+ * for.
+ */
+export function pageFrom(
+  { fields, records, length, ids, index }: PageReply,
+  from: number | undefined,
+): LogPage | undefined {
   const state = stateFrom(fields);
   const base = state.begun ? state.base : 0;
   const next = state.begun ? state.next : length;
@@ -76,10 +94,15 @@ export function roundsFrom(reply: unknown): StoredRounds {
 /** The side fields, in byte order of their names, which are given without `side:`. */
 export function sideFrom(reply: unknown): [string, string][] {
   const list = reply as string[];
-  return Array.from({ length: list.length / 2 }, (_, index) => [list[2 * index]!.slice("side:".length), list[2 * index + 1]!]);
+  return Array.from({ length: list.length / 2 }, (_, index) => [
+    list[2 * index]!.slice("side:".length),
+    list[2 * index + 1]!,
+  ]);
 }
 
-function stateFrom([epoch, rev, base, start, next, head, headCount, tokens, counter]: readonly (string | null | undefined)[]) {
+function stateFrom([epoch, rev, base, start, next, head, headCount, tokens, counter]: readonly (
+  string | null | undefined
+)[]) {
   return {
     epoch: epoch ?? "",
     rev: rev ?? "",

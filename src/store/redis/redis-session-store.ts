@@ -51,7 +51,10 @@ export interface RedisSessionStoreOptions {
   readonly maxMessageBytes?: number;
   /** Largest append in bytes of UTF-8, side fields included, at least 1. @default 10_000_000 */
   readonly maxAppendBytes?: number;
-  /** Number of replicas that must acknowledge each write, at least 1; fewer are a StoreError `unavailable`. @default none */
+  /**
+   * Number of replicas that must acknowledge each write, at least 1; fewer are a StoreError `unavailable`.
+   * @default none
+   */
   readonly waitReplicas?: number;
   /** Is told of every round trip. */
   readonly onEvent?: MemoryEventHandler;
@@ -82,8 +85,8 @@ const optionsSchema = lazy(() =>
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
  *
- * Reads of a session of which a part was evicted or deleted give what is left, marked `damaged`; where `state` is gone, that is the whole
- * log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
+ * Reads of a session of which a part was evicted or deleted give what is left, marked `damaged`; where `state` is gone,
+ * that is the whole log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
  */
 export class RedisSessionStore implements contract.SessionStore {
   readonly #options: SchemaOutput<typeof optionsSchema>;
@@ -102,26 +105,42 @@ export class RedisSessionStore implements contract.SessionStore {
   async append(sessionId: string, request: contract.AppendRequest): Promise<contract.AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
     const at = this.#seen.get(sessionId)?.next ?? 0;
-    const reply = await this.#script("append", sessionId, { script: appendScript, args: appendArguments(request, plan, at), writes: true });
+    const reply = await this.#script("append", sessionId, {
+      script: appendScript,
+      args: appendArguments(request, plan, at),
+      writes: true,
+    });
     const result = appendResult(sessionId, { reply, request, plan });
     this.#seen.note(sessionId, result.next, result.view);
     return result;
   }
 
-  async readView(sessionId: string, { neverReduced = false }: contract.ReadViewOptions = {}): Promise<contract.SessionView> {
+  async readView(
+    sessionId: string,
+    { neverReduced = false }: contract.ReadViewOptions = {},
+  ): Promise<contract.SessionView> {
     const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
     const seen = known && viewFrom(await readTail(this.#read("readView", sessionId, known.start - known.base)));
-    const view = seen ?? viewFrom(viewReply(await this.#script("readView", sessionId, { script: readViewScript, args: [], writes: false })))!;
+    const view =
+      seen ??
+      viewFrom(
+        viewReply(await this.#script("readView", sessionId, { script: readViewScript, args: [], writes: false })),
+      )!;
     this.#seen.note(sessionId, view.next, view);
     return view;
   }
 
   async readRounds(sessionId: string, count: number): Promise<contract.StoredRounds> {
     checkInteger("count", count, 1);
-    return roundsFrom(await this.#script("readRounds", sessionId, { script: readRoundsScript, args: [count], writes: false }));
+    return roundsFrom(
+      await this.#script("readRounds", sessionId, { script: readRoundsScript, args: [count], writes: false }),
+    );
   }
 
-  async readLog(sessionId: string, { from, limit }: { readonly from?: number; readonly limit?: number } = {}): Promise<contract.LogPage> {
+  async readLog(
+    sessionId: string,
+    { from, limit }: { readonly from?: number; readonly limit?: number } = {},
+  ): Promise<contract.LogPage> {
     checkSessionId(sessionId);
     checkPage({ from, limit });
     let base = this.#seen.get(sessionId)?.view?.base ?? 0;
@@ -180,7 +199,12 @@ export class RedisSessionStore implements contract.SessionStore {
 
   async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
     const keys = [this.#keys(sessionId).state];
-    const reply = await this.#script("readSide", sessionId, { script: readSideScript, keys, args: [`side:${prefix}`], writes: false });
+    const reply = await this.#script("readSide", sessionId, {
+      script: readSideScript,
+      keys,
+      args: [`side:${prefix}`],
+      writes: false,
+    });
     return sideWithPrefix(sideFrom(reply), "");
   }
 
@@ -188,7 +212,11 @@ export class RedisSessionStore implements contract.SessionStore {
     checkSideWrite(sessionId, changes);
     const { log, ids, state } = this.#keys(sessionId);
     const keys = changes.ttlMs === undefined ? [state] : [state, log, ids];
-    const expected = Object.entries(changes.expected ?? {}).flatMap(([name, value]) => [`side:${name}`, value === undefined ? "0" : "1", value ?? ""]);
+    const expected = Object.entries(changes.expected ?? {}).flatMap(([name, value]) => [
+      `side:${name}`,
+      value === undefined ? "0" : "1",
+      value ?? "",
+    ]);
     const side = sideArguments(changes);
     const request = { ...side.request, epoch: randomToken(), expects: expected.length / 3, ttl: changes.ttlMs };
     const args = [JSON.stringify(request), ...expected, ...side.args];
@@ -226,7 +254,11 @@ export class RedisSessionStore implements contract.SessionStore {
     return reply;
   }
 
-  #script(operation: string, sessionId: string, call: Omit<ScriptCall, "keys"> & { keys?: readonly string[] }): Promise<unknown> {
+  #script(
+    operation: string,
+    sessionId: string,
+    call: Omit<ScriptCall, "keys"> & { keys?: readonly string[] },
+  ): Promise<unknown> {
     const { log, ids, state } = this.#keys(sessionId);
     const { script, args, writes, keys = [log, ids, state] } = call;
     return this.#runner.run({ operation, sessionId }, { script, keys, args, writes });

@@ -2,9 +2,20 @@ import { report, type MemoryEventHandler } from "../../events.js";
 import { pipelinesByItself, type RedisClient } from "./redis-client.js";
 import { closed } from "../refusals.js";
 import type { Script } from "./scripts/script.js";
-import { isPassing, isRedirection, isUnknownScript, replicaError, timeoutError, toStoreError, type CallName } from "./redis-errors.js";
+import {
+  isPassing,
+  isRedirection,
+  isUnknownScript,
+  replicaError,
+  timeoutError,
+  toStoreError,
+  type CallName,
+} from "./redis-errors.js";
 
-/** A command. Its arguments stay one list on their way, because a call with 100,000 arguments of its own overflows the stack. */
+/**
+ * A command. Its arguments stay one list on their way, because a call with 100,000 arguments of its own overflows the
+ * stack.
+ */
 export interface Command {
   readonly verb: string;
   readonly args: (string | Buffer | number)[];
@@ -36,9 +47,9 @@ interface Deadline {
 /**
  * Sends commands and scripts, each call within the command timeout.
  *
- * A script goes as text the first time, so that a server that never saw it costs no second round trip, and by its hash from then on; a server
- * that forgot it gets the text again. What a cluster or a starting server refuses for the moment is
- * tried again until the time is up. Every flight is reported as a `command` event. Errors are {@link StoreError}s.
+ * A script goes as text the first time, so that a server that never saw it costs no second round trip, and by its hash
+ * from then on; a server that forgot it gets the text again. What a cluster or a starting server refuses for the moment
+ * is tried again until the time is up. Every flight is reported as a `command` event. Errors are {@link StoreError}s.
  */
 export class ScriptRunner {
   readonly #options: ScriptRunnerOptions;
@@ -54,7 +65,10 @@ export class ScriptRunner {
     const deadline = this.#deadline(name);
     const { sha, source } = call.script;
     const send = (verb: "eval" | "evalsha", script: string) =>
-      this.#attempt(deadline, this.#sender({ verb, args: [script, call.keys.length, ...call.keys, ...call.args] }, call));
+      this.#attempt(
+        deadline,
+        this.#sender({ verb, args: [script, call.keys.length, ...call.keys, ...call.args] }, call),
+      );
     if (!this.#sent.has(sha)) {
       const reply = await send("eval", source);
       this.#sent.add(sha);
@@ -75,7 +89,10 @@ export class ScriptRunner {
     return this.#attempt(this.#deadline(name), this.#sender(command, { keys, writes: true }));
   }
 
-  /** The replies of commands that see one moment. MULTI, because a cluster client may send a bare pipeline to a replica that lags. */
+  /**
+   * The replies of commands that see one moment. MULTI, because a cluster client may send a bare pipeline to a replica
+   * that lags.
+   */
   async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
     return this.#attempt(this.#deadline(name), async (client) => results(await client.multi(batch(commands)).exec()));
   }
@@ -122,20 +139,31 @@ export class ScriptRunner {
     try {
       return await new Promise<T>((resolve, reject) => {
         timer = setTimeout(() => reject(timeoutError(name, this.#options.commandTimeout)), at - began);
-        this.#options.client().then((client) => send(client, deadline)).then(resolve, reject);
+        this.#options
+          .client()
+          .then((client) => send(client, deadline))
+          .then(resolve, reject);
       });
     } finally {
       clearTimeout(timer);
-      report(this.#options.onEvent, { type: "command", operation: name.operation, sessionId: name.sessionId, milliseconds: performance.now() - began });
+      report(this.#options.onEvent, {
+        type: "command",
+        operation: name.operation,
+        sessionId: name.sessionId,
+        milliseconds: performance.now() - began,
+      });
     }
   }
 }
 
-// Automatic pipelines leave a pipeline of one alone. In a cluster they would send the command along with those for other nodes, and then
-// fail to follow redirections.
+// Automatic pipelines leave a pipeline of one alone. In a cluster they would send the command along with those for
+// other nodes, and then fail to follow redirections.
 function sendAlone(client: RedisClient, command: Command): Promise<unknown> {
   if (pipelinesByItself(client)) {
-    return client.pipeline(batch([command])).exec().then((answers) => results(answers)[0]);
+    return client
+      .pipeline(batch([command]))
+      .exec()
+      .then((answers) => results(answers)[0]);
   }
   return client.call(command.verb, command.args);
 }
@@ -150,11 +178,13 @@ interface WaitingCommand {
 }
 
 async function sendAndWait(client: RedisClient, { command, key, name, asked, at }: WaitingCommand): Promise<unknown> {
-  // At most half of the time that is left, so that a redirection can be followed and the answer is here in time; 0 would mean to wait for ever.
+  // At most half of the time that is left, so that a redirection can be followed and the answer is here in time; 0
+  // would mean to wait for ever.
   const wait = () => ({ verb: "wait", args: [asked, Math.max(1, Math.floor(0.5 * (at - performance.now())))] });
   let [[error, reply], [waitError, given]] = await pair(client, [command, wait()]);
   if (error !== null && isRedirection(error)) {
-    // ioredis does not follow redirections in a pipeline that holds a WAIT. The key sends the second WAIT to the same node.
+    // ioredis does not follow redirections in a pipeline that holds a WAIT. The key sends the second WAIT to the same
+    // node.
     reply = await sendAlone(client, command);
     [[error], [waitError, given]] = await pair(client, [{ verb: "exists", args: [key] }, wait()]);
   }
@@ -168,7 +198,10 @@ async function sendAndWait(client: RedisClient, { command, key, name, asked, at 
   return reply;
 }
 
-async function pair(client: RedisClient, commands: readonly [Command, Command]): Promise<[[Error | null, unknown], [Error | null, unknown]]> {
+async function pair(
+  client: RedisClient,
+  commands: readonly [Command, Command],
+): Promise<[[Error | null, unknown], [Error | null, unknown]]> {
   const [first, second] = (await client.pipeline(batch(commands)).exec()) ?? [];
   return [first!, second!];
 }

@@ -2,7 +2,10 @@ import { BoundedMap } from "../../bounded-map.js";
 
 const capacity = 10_000;
 
-/** Positions of a session as this process saw them last. Others may have moved them since: they only say where to look first. */
+/**
+ * Positions of a session as this process saw them last. Others may have moved them since: they only say where to look
+ * first.
+ */
 export interface SeenSession {
   /** Of the oldest record that is kept, and of the first that is shown; undefined where only the end was seen. */
   readonly view: { readonly base: number; readonly start: number } | undefined;

@@ -3,11 +3,15 @@ import type { StructureProfile } from "./profile.js";
 import type { StructureRule, StructureSeverity } from "../rules/rules.js";
 
 /** The names of the profiles that the package brings. */
-export type BuiltInProfile = "langchain" | "openai" | "anthropic" | "gemini" | "mistral" | "bedrock" | "strict-template";
+export type BuiltInProfile =
+  "langchain" | "openai" | "anthropic" | "gemini" | "mistral" | "bedrock" | "strict-template";
 
 const identifiers = `${alphanumerics}_-`;
 
-/** Refused everywhere: what is said of calls and results, and calls that LangChain's adapters leave out because their arguments are unreadable. */
+/**
+ * Refused everywhere: what is said of calls and results, and calls that LangChain's adapters leave out because their
+ * arguments are unreadable.
+ */
 const everywhere: Partial<Record<StructureRule, StructureSeverity>> = {
   S07: "error", // seen as error text of every provider, for OpenAI: "messages with role 'tool' must be a response to a preceeding message …"
   S08: "error", // OpenAI: "An assistant message with 'tool_calls' must be followed by tool messages …"; Anthropic: "`tool_use` ids were found without …"
@@ -19,7 +23,10 @@ const everywhere: Partial<Record<StructureRule, StructureSeverity>> = {
   S30: "error", // the texts of S08; a rule for what goes to a model
 };
 
-/** LangChain's own rules of a valid chat history, which every provider wants at least. Ids used again by a later message are common and harmless. */
+/**
+ * LangChain's own rules of a valid chat history, which every provider wants at least. Ids used again by a later message
+ * are common and harmless.
+ */
 const langchain: StructureProfile = {
   name: "langchain",
   rules: { ...everywhere, S01: "error", S02: "warning", S03: "error", S05: "error" },
@@ -84,7 +91,12 @@ const anthropic: StructureProfile = {
     system: ["text"],
     assistant: [
       ...["text", "text_delta", "thinking", "redacted_thinking", "reasoning", "server_tool_use"],
-      ...["web_search_tool_result", "web_search_result", "bash_code_execution_tool_result", "text_editor_code_execution_tool_result"],
+      ...[
+        "web_search_tool_result",
+        "web_search_result",
+        "bash_code_execution_tool_result",
+        "text_editor_code_execution_tool_result",
+      ],
       ...["server_tool_call", "server_tool_call_result", "non_standard", "compaction"],
     ],
   },
@@ -118,7 +130,18 @@ const gemini: StructureProfile = {
   blocks: {
     system: ["text"],
     user: ["text", "image_url", "image", "audio", "video", "file", "media", "text-plain"],
-    assistant: ["text", "image_url", "image", "audio", "video", "file", "media", "executableCode", "codeExecutionResult", "reasoning"],
+    assistant: [
+      "text",
+      "image_url",
+      "image",
+      "audio",
+      "video",
+      "file",
+      "media",
+      "executableCode",
+      "codeExecutionResult",
+      "reasoning",
+    ],
   },
   callBlocks: { types: ["functionCall"] },
 };
@@ -177,7 +200,11 @@ const bedrock: StructureProfile = {
   },
   callIds: { characters: identifiers, minLength: 1, maxLength: 64, reuse: "error" },
   names: { characters: identifiers, maxLength: 64 },
-  blocks: { system: ["text"], user: ["text", "image_url", "image", "document", "file", "video"], assistant: ["text", "reasoning_content"] },
+  blocks: {
+    system: ["text"],
+    user: ["text", "image_url", "image", "document", "file", "video"],
+    assistant: ["text", "reasoning_content"],
+  },
 };
 
 /** Chat templates of open models that insist on strict alternation, as vLLM and others apply them. */

@@ -11,7 +11,10 @@ export interface CallIdForm {
   readonly minLength?: number;
   /** Most characters. */
   readonly maxLength?: number;
-  /** What it means that a later message calls an id again, rule S11. Within one message it is what S11 says. @default what S11 says */
+  /**
+   * What it means that a later message calls an id again, rule S11. Within one message it is what S11 says.
+   * @default what S11 says
+   */
   readonly reuse?: StructureSeverity | "accepted";
 }
 
@@ -21,7 +24,10 @@ export interface CallBlockForm {
   readonly types?: readonly string[];
   /** Whether list content must repeat every call. @default false */
   readonly required?: boolean;
-  /** Whether `tool_call` blocks of LangChain's standard content may; `beside-text` where something else must be left. @default "refused" */
+  /**
+   * Whether `tool_call` blocks of LangChain's standard content may; `beside-text` where something else must be left.
+   * @default "refused"
+   */
   readonly standard?: "accepted" | "beside-text" | "refused";
 }
 
@@ -34,8 +40,8 @@ export interface NameForm {
 }
 
 /**
- * What one provider accepts: a plain value, so that one of your own is written down like those of the package. Rules that are not named do
- * not hold.
+ * What one provider accepts: a plain value, so that one of your own is written down like those of the package. Rules
+ * that are not named do not hold.
  */
 export interface StructureProfile {
   readonly name: string;
@@ -44,17 +50,29 @@ export interface StructureProfile {
   readonly callIds?: CallIdForm;
   /** For rule S01: whether system messages alone can be answered. @default "refused" */
   readonly systemOnly?: "accepted" | "refused";
-  /** For rule S02: what the first message may be; `not-a-call` accepts all but a message that calls tools. @default "user" */
+  /**
+   * For rule S02: what the first message may be; `not-a-call` accepts all but a message that calls tools.
+   * @default "user"
+   */
   readonly firstMessage?: "user" | "not-a-call";
-  /** For rule S05: whether a last message of the model passes that is marked by `additional_kwargs.prefix`. @default "refused" */
+  /**
+   * For rule S05: whether a last message of the model passes that is marked by `additional_kwargs.prefix`.
+   * @default "refused"
+   */
   readonly markedPrefix?: "accepted" | "refused";
   /** For rule S09: `calls` where results must come in the order of their calls. @default "any" */
   readonly resultOrder?: "any" | "calls";
-  /** For rule S15: whether blank text passes, so that only content without anything in it does not. @default "refused" */
+  /**
+   * For rule S15: whether blank text passes, so that only content without anything in it does not.
+   * @default "refused"
+   */
   readonly blankText?: "accepted" | "refused";
   /** For rule S21: the values of `response_metadata.model_provider` whose thinking blocks are accepted. @default all */
   readonly thinkingFrom?: readonly string[];
-  /** For rule S24: whether `additional_kwargs.reasoning_content` must or must not be on the model's messages. @default "refused" */
+  /**
+   * For rule S24: whether `additional_kwargs.reasoning_content` must or must not be on the model's messages.
+   * @default "refused"
+   */
   readonly reasoningText?: "required" | "refused";
   /** For rule S26: how names of speakers and tools must look. */
   readonly names?: NameForm;
@@ -62,7 +80,10 @@ export interface StructureProfile {
   readonly blocks?: Readonly<Partial<Record<Speaker, readonly string[]>>>;
   /** For rule S29: how content may repeat calls. @default not at all */
   readonly callBlocks?: CallBlockForm;
-  /** For rule S31: roles of generic messages that are accepted; `function` stands for function messages. @default none */
+  /**
+   * For rule S31: roles of generic messages that are accepted; `function` stands for function messages.
+   * @default none
+   */
   readonly genericRoles?: readonly string[];
 }
 
@@ -70,7 +91,10 @@ export interface StructureProfile {
 export function resolveProfile(profile: BuiltInProfile | StructureProfile = "langchain"): StructureProfile {
   if (typeof profile === "string") {
     if (!Object.hasOwn(builtInProfiles, profile)) {
-      throw new ConfigurationError("profile", `Option "profile" must be a profile or one of ${Object.keys(builtInProfiles).join(", ")}.`);
+      throw new ConfigurationError(
+        "profile",
+        `Option "profile" must be a profile or one of ${Object.keys(builtInProfiles).join(", ")}.`,
+      );
     }
     return builtInProfiles[profile];
   }
@@ -79,7 +103,10 @@ export function resolveProfile(profile: BuiltInProfile | StructureProfile = "lan
   }
   const unknown = Object.keys(profile.rules).find((rule) => !Object.hasOwn(structureRules, rule));
   if (unknown !== undefined) {
-    throw new ConfigurationError("profile", `Option "profile" names rule "${unknown}", which does not exist; the rules are S01 to S31.`);
+    throw new ConfigurationError(
+      "profile",
+      `Option "profile" names rule "${unknown}", which does not exist; the rules are S01 to S31.`,
+    );
   }
   return profile;
 }

@@ -29,8 +29,9 @@ export function fitsForm(id: string, form: CallIdForm = {}): boolean {
 }
 
 /**
- * Gives ids that fit a form. Ids that fit stay as they are; the others get an id made from them alone, so that it is the same in every request,
- * unless another call of the conversation has it already: within a conversation two ids never become one.
+ * Gives ids that fit a form. Ids that fit stay as they are; the others get an id made from them alone, so that it is
+ * the same in every request, unless another call of the conversation has it already: within a conversation two ids
+ * never become one.
  */
 export class CallIdTranslator {
   readonly #form: CallIdForm;
@@ -67,7 +68,10 @@ export class CallIdTranslator {
     let made = this.#hash(source);
     for (let attempt = 1; this.#taken.has(made); attempt += 1) {
       if (attempt > maxAttempts) {
-        throw new ConfigurationError("profile", `Option "profile": "callIds" leaves too few ids for the calls of this conversation.`);
+        throw new ConfigurationError(
+          "profile",
+          `Option "profile": "callIds" leaves too few ids for the calls of this conversation.`,
+        );
       }
       made = this.#hash(`${source}\u0000again\u0000${attempt}`);
     }
@@ -81,7 +85,9 @@ export class CallIdTranslator {
     const preferred = [...alphanumerics].filter((character) => characters.includes(character));
     const alphabet = preferred.length > 0 ? preferred : [...characters];
     const length = Math.min(maxLength, Math.max(minLength, usualLength));
-    const bytes = createHash("shake256", { outputLength: length * 2 }).update(source).digest();
+    const bytes = createHash("shake256", { outputLength: length * 2 })
+      .update(source)
+      .digest();
     return Array.from({ length }, (_, index) => alphabet[bytes.readUInt16BE(index * 2) % alphabet.length]!).join("");
   }
 }

@@ -4,7 +4,10 @@ import { changeMessage, isCallBlock } from "../../messages/change-message.js";
 import { blocksOf, callsOf, speakerOf, without, type Block, type Call } from "../../messages/message-parts.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
 
-/** Tells calls and results as text where no tools are declared (S28): calls in the model's own words, results as messages of the user. */
+/**
+ * Tells calls and results as text where no tools are declared (S28): calls in the model's own words, results as
+ * messages of the user.
+ */
 export function foldTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   if (session.criteria.hasTools !== false || !mustHold(session, "S28")) {
     return entries;
@@ -24,7 +27,10 @@ function foldCalls(message: BaseMessage): BaseMessage {
   const told = callsOf(message).map(tellCall).join("\n");
   const rest = blocksOf(message).filter((block) => !isCallBlock(block));
   return changeMessage(message, {
-    content: typeof message.content === "string" ? [message.content, told].filter(Boolean).join("\n") : [...rest, textBlock(told)],
+    content:
+      typeof message.content === "string"
+        ? [message.content, told].filter(Boolean).join("\n")
+        : [...rest, textBlock(told)],
     tool_calls: [],
     invalid_tool_calls: [],
     ...((message as { tool_call_chunks?: unknown[] }).tool_call_chunks === undefined ? {} : { tool_call_chunks: [] }),

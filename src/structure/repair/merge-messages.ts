@@ -4,8 +4,8 @@ import { changeMessage } from "../../messages/change-message.js";
 import { blocksOf, isStandardContent, speakerOf, without } from "../../messages/message-parts.js";
 
 /**
- * One message that says what several of one speaker say, in their order, texts parted by a blank line. It has the other fields of the first, or,
- * where the model speaks, of the last, whose calls the next messages answer. Linear.
+ * One message that says what several of one speaker say, in their order, texts parted by a blank line. It has the other
+ * fields of the first, or, where the model speaks, of the last, whose calls the next messages answer. Linear.
  */
 export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
   const isModel = speakerOf(messages[0]!) === "assistant";
@@ -14,7 +14,9 @@ export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
   return changeMessage(base, {
     content: mergeContent(messages),
     additional_kwargs: without(base.additional_kwargs, summaryKey),
-    ...(messages.some(isStandardContent) ? { response_metadata: { ...base.response_metadata, output_version: "v1" } } : {}),
+    ...(messages.some(isStandardContent)
+      ? { response_metadata: { ...base.response_metadata, output_version: "v1" } }
+      : {}),
     ...(sameName ? {} : { name: undefined }),
     ...(isModel ? mergeCalls(messages as AIMessage[]) : {}),
   });

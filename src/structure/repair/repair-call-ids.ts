@@ -6,7 +6,9 @@ import { readStructure } from "../rules/context.js";
 import { answeredId, callsOf, showId, speakerOf } from "../../messages/message-parts.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
 
-/** Gives calls ids that the provider accepts (S13) and that no other call has (S11), and their results the same. Linear. */
+/**
+ * Gives calls ids that the provider accepts (S13) and that no other call has (S11), and their results the same. Linear.
+ */
 export function repairCallIds(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
   const newIds = planIds(messages, session);
@@ -54,7 +56,9 @@ function planIds(messages: readonly BaseMessage[], session: RepairSession): Map<
   const translates = mustHold(session, "S13");
   const separates = mustHold(session, "S11");
   const everywhere = separates && (form?.reuse ?? rules.S11) === "error";
-  const ids = messages.flatMap((message) => (speakerOf(message) === "tool" ? [answeredId(message)] : callsOf(message).map(({ id = "" }) => id)));
+  const ids = messages.flatMap((message) =>
+    speakerOf(message) === "tool" ? [answeredId(message)] : callsOf(message).map(({ id = "" }) => id),
+  );
   const translator = new CallIdTranslator(translates ? form : undefined, ids);
   const planned = new Map<string, NewId>();
   let seen = new Map<string, number>();

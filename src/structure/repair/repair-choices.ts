@@ -2,25 +2,37 @@ import { ConfigurationError } from "../../errors.js";
 
 /** What a repair does where there is more than one way. */
 export interface RepairChoices {
-  /** A call without result: `fill` adds a result with status `error` that says so, `drop` removes the call. @default "fill" */
+  /**
+   * A call without result: `fill` adds a result with status `error` that says so, `drop` removes the call.
+   * @default "fill"
+   */
   readonly missingResults: "fill" | "drop";
-  /** The text of a result that is added. @default "No result: the call was interrupted, and whether it had an effect is unknown." */
+  /**
+   * The text of a result that is added.
+   * @default "No result: the call was interrupted, and whether it had an effect is unknown."
+   */
   readonly missingResultText: string;
   /**
-   * A message of the model that says nothing: `drop` removes it, `fill` gives it a text in brackets. The user's messages and tool results are
-   * always filled, empty system messages always removed. @default "drop"
+   * A message of the model that says nothing: `drop` removes it, `fill` gives it a text in brackets. The user's
+   * messages and tool results are always filled, empty system messages always removed. @default "drop"
    */
   readonly emptyMessages: "drop" | "fill";
   /** A system message behind others: `move` puts it at the front, `drop` removes it. @default "move" */
   readonly systemMessages: "move" | "drop";
-  /** Messages before the user's first: `fill` puts a user's message in brackets before them, `drop` removes them. @default "fill" */
+  /**
+   * Messages before the user's first: `fill` puts a user's message in brackets before them, `drop` removes them.
+   * @default "fill"
+   */
   readonly leadingMessages: "fill" | "drop";
   /**
-   * The model's messages at the end where the model is to answer: `keep` leaves them, and rule S05 broken, because only the application
-   * knows what the user would say; `drop` removes them. @default "keep"
+   * The model's messages at the end where the model is to answer: `keep` leaves them, and rule S05 broken, because only
+   * the application knows what the user would say; `drop` removes them. @default "keep"
    */
   readonly trailingMessages: "keep" | "drop";
-  /** A message of a role that the provider does not know: `user` makes it the user's, `drop` removes it. @default "user" */
+  /**
+   * A message of a role that the provider does not know: `user` makes it the user's, `drop` removes it.
+   * @default "user"
+   */
   readonly unknownRoles: "user" | "drop";
 }
 
@@ -41,7 +53,8 @@ export function resolveChoices(choices: Partial<RepairChoices>): RepairChoices {
       throw new ConfigurationError(option, `Option "${option}" must be one of ${values.join(", ")}.`);
     }
   }
-  const { missingResultText = "No result: the call was interrupted, and whether it had an effect is unknown." } = choices;
+  const { missingResultText = "No result: the call was interrupted, and whether it had an effect is unknown." } =
+    choices;
   if (typeof missingResultText !== "string" || missingResultText.trim() === "") {
     throw new ConfigurationError("missingResultText", `Option "missingResultText" must be a text that is not blank.`);
   }

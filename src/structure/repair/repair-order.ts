@@ -27,7 +27,11 @@ function moveSystemMessages(entries: readonly Entry[], session: RepairSession): 
       message: drop ? "Removed a system message behind others." : "Moved a system message to the front.",
     });
   }
-  return [...entries.slice(0, front), ...(drop ? [] : misplaced), ...entries.slice(front).filter((entry) => !isSystem(entry))];
+  return [
+    ...entries.slice(0, front),
+    ...(drop ? [] : misplaced),
+    ...entries.slice(front).filter((entry) => !isSystem(entry)),
+  ];
 }
 
 function mergeSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
@@ -38,11 +42,18 @@ function mergeSystemMessages(entries: readonly Entry[], session: RepairSession):
   for (const { index } of others) {
     session.repairs.push({ rule: "S04", index, action: "merged", message: "Merged a system message into the first." });
   }
-  const merged = { ...first, merged: others.map(({ index }) => index), message: mergeMessages([first, ...others].map(({ message }) => message)) };
+  const merged = {
+    ...first,
+    merged: others.map(({ index }) => index),
+    message: mergeMessages([first, ...others].map(({ message }) => message)),
+  };
   return entries.flatMap((entry) => (entry === first ? [merged] : isSystem(entry) ? [] : [entry]));
 }
 
-/** Makes one message of those that one speaker says in a row (S06), where the profile wants that. Tool results are never touched. */
+/**
+ * Makes one message of those that one speaker says in a row (S06), where the profile wants that. Tool results are never
+ * touched.
+ */
 export function mergeRuns(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   if (!mustHold(session, "S06")) {
     return entries;
@@ -102,13 +113,27 @@ function repairBeginning(entries: readonly Entry[], session: RepairSession): rea
     const found = entries.findIndex((entry, index) => index >= first && !isSystem(entry) && mayBeFirst(place, index));
     const end = found === -1 ? entries.length : found;
     for (const index of entries.slice(first, end).flatMap(indexesOf)) {
-      session.repairs.push({ rule: "S02", index, action: "removed", message: "Removed a message before the user's first." });
+      session.repairs.push({
+        rule: "S02",
+        index,
+        action: "removed",
+        message: "Removed a message before the user's first.",
+      });
     }
     return [...entries.slice(0, first), ...entries.slice(end)];
   }
   const { index } = entries[first]!;
-  session.repairs.push({ rule: "S02", index, action: "added", message: "Put a user's message in brackets before the first message." });
-  const question = new HumanMessage({ content: missingQuestion, id: "synthesized-first", additional_kwargs: { [synthesizedKey]: true } });
+  session.repairs.push({
+    rule: "S02",
+    index,
+    action: "added",
+    message: "Put a user's message in brackets before the first message.",
+  });
+  const question = new HumanMessage({
+    content: missingQuestion,
+    id: "synthesized-first",
+    additional_kwargs: { [synthesizedKey]: true },
+  });
   return [...entries.slice(0, first), { message: question, index }, ...entries.slice(first)];
 }
 
@@ -123,7 +148,12 @@ function addAnswers(entries: readonly Entry[], session: RepairSession): readonly
       const id = `synthesized-answer-${previous.message.id ?? previous.index}`;
       const message = new AIMessage({ content: missingAnswer, id, additional_kwargs: { [synthesizedKey]: true } });
       answered.push({ message, index: entry.index });
-      session.repairs.push({ rule: "S25", index: entry.index, action: "added", message: "Put a message of the model before the user's." });
+      session.repairs.push({
+        rule: "S25",
+        index: entry.index,
+        action: "added",
+        message: "Put a message of the model before the user's.",
+      });
     }
     answered.push(entry);
     previous = isSystem(entry) ? previous : entry;
@@ -136,11 +166,18 @@ function repairEnd(entries: readonly Entry[], session: RepairSession): readonly 
   if (!mustHold(session, "S05") || purpose !== "model-input" || session.choices.trailingMessages === "keep") {
     return entries;
   }
-  const isPrefix = ({ message }: Entry) => profile.markedPrefix === "accepted" && message.additional_kwargs["prefix"] === true;
-  const isTrailing = (entry: Entry) => speakerOf(entry.message) === "assistant" && callsOf(entry.message).length === 0 && !isPrefix(entry);
+  const isPrefix = ({ message }: Entry) =>
+    profile.markedPrefix === "accepted" && message.additional_kwargs["prefix"] === true;
+  const isTrailing = (entry: Entry) =>
+    speakerOf(entry.message) === "assistant" && callsOf(entry.message).length === 0 && !isPrefix(entry);
   const end = entries.findLastIndex((entry) => !isTrailing(entry)) + 1;
   for (const index of entries.slice(end).flatMap(indexesOf)) {
-    session.repairs.push({ rule: "S05", index, action: "removed", message: "Removed a message of the model from the end." });
+    session.repairs.push({
+      rule: "S05",
+      index,
+      action: "removed",
+      message: "Removed a message of the model from the end.",
+    });
   }
   return entries.slice(0, end);
 }

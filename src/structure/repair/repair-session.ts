@@ -6,7 +6,10 @@ import type { StructureRule } from "../rules/rules.js";
 /** What was done to a message, in one word. */
 export type RepairAction = "added" | "changed" | "merged" | "moved" | "removed";
 
-/** One change that a repair made: for which rule, at which message of the input, and what. `message` never shows message text. */
+/**
+ * One change that a repair made: for which rule, at which message of the input, and what. `message` never shows message
+ * text.
+ */
 export interface StructureRepair {
   readonly rule: StructureRule;
   /** Index in the list that was given; of the message that an added one stands at. */

@@ -6,7 +6,10 @@ import { saysNothing, showId } from "../../messages/message-parts.js";
 import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
 import type { StructureRule } from "../rules/rules.js";
 
-/** Gives every call its one result, immediately behind it, and takes away results without a call: rules S07 to S10, S12 and S30. Linear. */
+/**
+ * Gives every call its one result, immediately behind it, and takes away results without a call: rules S07 to S10, S12
+ * and S30. Linear.
+ */
 export function repairTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return new ToolRepair(entries, session).run();
 }
@@ -82,7 +85,15 @@ class ToolRepair {
     }
   }
 
-  #step({ entry, index, calls }: { readonly entry: Entry; readonly index: number; readonly calls: readonly LinkedCall[] }): readonly Entry[] {
+  #step({
+    entry,
+    index,
+    calls,
+  }: {
+    readonly entry: Entry;
+    readonly index: number;
+    readonly calls: readonly LinkedCall[];
+  }): readonly Entry[] {
     const present = calls.flatMap((call) => this.#present(call)).sort((a, b) => a.position - b.position);
     const open = calls.filter(({ results }) => results.length === 0);
     const rule = this.#ruleOfOpenCalls({ index, open: open.length, all: calls.length });
@@ -90,21 +101,36 @@ class ToolRepair {
     if (missing.length > 0 && this.#session.choices.missingResults === "drop") {
       return [...this.#dropCalls({ entry, missing, rule: rule! }), ...this.#inOrder(present)];
     }
-    const added = missing.map((call) => ({ place: call.place, entry: this.#synthesize({ call, rule: rule!, caller: entry }) }));
+    const added = missing.map((call) => ({
+      place: call.place,
+      entry: this.#synthesize({ call, rule: rule!, caller: entry }),
+    }));
     return [entry, ...this.#inOrder([...present, ...added])];
   }
 
   #present(call: LinkedCall): (PlacedResult & { readonly position: number })[] {
     const result = this.#resultOf(call);
-    return result !== undefined && this.#taken.has(result) ? [{ place: call.place, entry: this.#entries[result]!, position: result }] : [];
+    return result !== undefined && this.#taken.has(result)
+      ? [{ place: call.place, entry: this.#entries[result]!, position: result }]
+      : [];
   }
 
-  /** In the order in which they stood, made-up ones last, or of their calls where the provider wants that; those that move are reported. */
+  /**
+   * In the order in which they stood, made-up ones last, or of their calls where the provider wants that; those that
+   * move are reported.
+   */
   #inOrder(results: readonly PlacedResult[]): readonly Entry[] {
     const byCall = mustHold(this.#session, "S09") && this.#session.criteria.profile.resultOrder === "calls";
     const ordered = byCall ? [...results].sort((a, b) => a.place - b.place) : results;
     const moved = this.#movedIndexes(results);
-    moved.forEach((index) => this.#session.repairs.push({ rule: "S09", index, action: "moved", message: "Moved a tool result behind its call." }));
+    moved.forEach((index) =>
+      this.#session.repairs.push({
+        rule: "S09",
+        index,
+        action: "moved",
+        message: "Moved a tool result behind its call.",
+      }),
+    );
     return ordered.map(({ entry }) => entry);
   }
 
@@ -123,14 +149,26 @@ class ToolRepair {
     });
   }
 
-  #ruleOfOpenCalls({ index, open, all }: Readonly<Record<"index" | "open" | "all", number>>): StructureRule | undefined {
+  #ruleOfOpenCalls({
+    index,
+    open,
+    all,
+  }: Readonly<Record<"index" | "open" | "all", number>>): StructureRule | undefined {
     if (index === this.#context.links.frontier) {
       return this.#session.criteria.purpose === "history" ? undefined : "S30";
     }
     return open < all ? "S10" : "S08";
   }
 
-  #dropCalls({ entry, missing, rule }: { readonly entry: Entry; readonly missing: readonly LinkedCall[]; readonly rule: StructureRule }): Entry[] {
+  #dropCalls({
+    entry,
+    missing,
+    rule,
+  }: {
+    readonly entry: Entry;
+    readonly missing: readonly LinkedCall[];
+    readonly rule: StructureRule;
+  }): Entry[] {
     const places = new Set(missing.map(({ place }) => place));
     const message = changeCalls(entry.message, (_, place) => (places.has(place) ? "remove" : undefined));
     const isEmpty = saysNothing(message);
@@ -147,7 +185,15 @@ class ToolRepair {
     return this.#usedIds.has(numbered) ? this.#freeId(id) : numbered;
   }
 
-  #synthesize({ call, rule, caller }: { readonly call: LinkedCall; readonly rule: StructureRule; readonly caller: Entry }): Entry {
+  #synthesize({
+    call,
+    rule,
+    caller,
+  }: {
+    readonly call: LinkedCall;
+    readonly rule: StructureRule;
+    readonly caller: Entry;
+  }): Entry {
     const callId = call.id ?? "";
     const message = new ToolMessage({
       content: this.#session.choices.missingResultText,
@@ -157,7 +203,12 @@ class ToolRepair {
       additional_kwargs: { [synthesizedKey]: true },
       ...(call.name === "" ? {} : { name: call.name }),
     });
-    this.#session.repairs.push({ rule, index: caller.index, action: "added", message: `Added a result for the call ${showId(call.id)}.` });
+    this.#session.repairs.push({
+      rule,
+      index: caller.index,
+      action: "added",
+      message: `Added a result for the call ${showId(call.id)}.`,
+    });
     return { message, index: caller.index };
   }
 }

@@ -25,15 +25,19 @@ export interface RepairedConversation {
 /**
  * The conversation without errors, for a model or a store that wants it so. The given messages stay as they are.
  *
- * Deterministic (the same messages give the same result in every process), idempotent, and minimal: a conversation without errors comes back as
- * the same objects. Warnings are left alone. What remains wrong, because only the application can put it right, is a conversation with nothing
- * to answer (S01), and, unless `trailingMessages` is `drop`, one that ends on the model's own message where the model is to answer (S05). Linear.
+ * Deterministic (the same messages give the same result in every process), idempotent, and minimal: a conversation
+ * without errors comes back as the same objects. Warnings are left alone. What remains wrong, because only the
+ * application can put it right, is a conversation with nothing to answer (S01), and, unless `trailingMessages` is
+ * `drop`, one that ends on the model's own message where the model is to answer (S05). Linear.
  *
  * @throws ConfigurationError for an option that cannot be used.
  * @example
  * const { messages, repairs } = repairConversation(view, { profile: "mistral", purpose: "model-input" });
  */
-export function repairConversation(messages: readonly BaseMessage[], options: RepairOptions = {}): RepairedConversation {
+export function repairConversation(
+  messages: readonly BaseMessage[],
+  options: RepairOptions = {},
+): RepairedConversation {
   const { criteria, choices } = resolveRepairOptions(options);
   const session: RepairSession = { criteria, choices, repairs: [] };
   const issues = findIssues(readStructure(messages, criteria));
@@ -44,7 +48,10 @@ export function repairConversation(messages: readonly BaseMessage[], options: Re
     messages.map((message, index) => ({ message, index })),
     session,
   );
-  return { messages: repaired.map(({ message }) => message), repairs: session.repairs.sort((a, b) => a.index - b.index) };
+  return {
+    messages: repaired.map(({ message }) => message),
+    repairs: session.repairs.sort((a, b) => a.index - b.index),
+  };
 }
 
 /** The options with defaults, checked. @throws ConfigurationError */
@@ -71,7 +78,10 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
   return parts.reduce((given, part) => part(given, session), entries);
 }
 
-/** A message whose calls were dropped may be left with nothing to say, and a result told by the user with what only a result may hold. */
+/**
+ * A message whose calls were dropped may be left with nothing to say, and a result told by the user with what only a
+ * result may hold.
+ */
 function repairMessagesWithoutCalls(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const mayHaveChanged = session.choices.missingResults === "drop" || session.criteria.hasTools === false;
   return mayHaveChanged ? repairMessages(entries, { session, rules: earlyRules }) : entries;
@@ -82,7 +92,10 @@ interface MessageRepairs {
   readonly rules: readonly MessageRule[];
 }
 
-/** Rounds through the rules for one message: what one rule leaves behind may break another; a profile that contradicts itself must end, too. */
+/**
+ * Rounds through the rules for one message: what one rule leaves behind may break another; a profile that contradicts
+ * itself must end, too.
+ */
 const maxRounds = 5;
 
 function repairMessages(entries: readonly Entry[], { session, rules }: MessageRepairs): readonly Entry[] {

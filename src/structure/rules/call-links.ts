@@ -1,7 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { answeredId, callsOf, speakerOf, type Call } from "../../messages/message-parts.js";
 
-/** A call, the message that makes it (its index), and the indexes of its results in order; more than one is one too many. */
+/**
+ * A call, the message that makes it (its index), and the indexes of its results in order; more than one is one too
+ * many.
+ */
 export interface LinkedCall extends Call {
   readonly index: number;
   /** Its place among the calls of its message. */
@@ -29,8 +32,8 @@ interface OpenCalls {
 }
 
 /**
- * The calls of a conversation with their results. A result belongs to the nearest earlier message that called its id; where that
- * message called it more than once, to the first of these calls that is still open. Linear.
+ * The calls of a conversation with their results. A result belongs to the nearest earlier message that called its id;
+ * where that message called it more than once, to the first of these calls that is still open. Linear.
  */
 export function linkCalls(messages: readonly BaseMessage[]): CallLinks {
   const callsAt = new Map<number, readonly LinkedCall[]>();
@@ -45,7 +48,15 @@ export function linkCalls(messages: readonly BaseMessage[]): CallLinks {
       return;
     }
     previous = index;
-    const calls = callsOf(message).map(({ id, name, args, readable }, place) => ({ id, name, args, readable, index, place, results: [] }));
+    const calls = callsOf(message).map(({ id, name, args, readable }, place) => ({
+      id,
+      name,
+      args,
+      readable,
+      index,
+      place,
+      results: [],
+    }));
     if (calls.length > 0) {
       callsAt.set(index, calls);
       calls.forEach((call) => openCall(latest, call));

@@ -1,6 +1,15 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { changeMessage, contentOf, dropKwarg, isCallBlock } from "../../messages/change-message.js";
-import { blocksOf, callsOf, isBlankText, isStandardContent, saysNothing, speakerOf, type Block, type Speaker } from "../../messages/message-parts.js";
+import {
+  blocksOf,
+  callsOf,
+  isBlankText,
+  isStandardContent,
+  saysNothing,
+  speakerOf,
+  type Block,
+  type Speaker,
+} from "../../messages/message-parts.js";
 import type { MessageRule } from "./message-rule.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
@@ -20,7 +29,9 @@ export const orderInMessage: MessageRule = {
     if (speaker === "assistant" && standsBehind(message, { early: isCallBlock, late: isText })) {
       return "Text stands behind a tool call.";
     }
-    return speaker === "user" && standsBehind(message, { early: isNotResult, late: isResult }) ? "Something stands before a tool result." : undefined;
+    return speaker === "user" && standsBehind(message, { early: isNotResult, late: isResult })
+      ? "Something stands before a tool result."
+      : undefined;
   },
   repair(message) {
     const isLast = speakerOf(message) === "assistant" ? isCallBlock : isNotResult;
@@ -34,7 +45,10 @@ const isText = (block: Block) => block.type === "text";
 const isResult = (block: Block) => block.type === "tool_result";
 const isNotResult = (block: Block) => !isResult(block);
 
-function standsBehind(message: BaseMessage, { early, late }: Record<"early" | "late", (block: Block) => boolean>): boolean {
+function standsBehind(
+  message: BaseMessage,
+  { early, late }: Record<"early" | "late", (block: Block) => boolean>,
+): boolean {
   const blocks = blocksOf(message);
   const first = blocks.findIndex(early);
   return first !== -1 && blocks.slice(first).some(late);
@@ -82,7 +96,9 @@ export const noEmptyAnswer: MessageRule = {
     if (saysNothing(message)) {
       return "The model neither says anything nor calls a tool.";
     }
-    return holdsForgottenCalls(message) ? "The message holds a list of raw tool calls, though it calls none." : undefined;
+    return holdsForgottenCalls(message)
+      ? "The message holds a list of raw tool calls, though it calls none."
+      : undefined;
   },
   repair(message, { choices: { emptyMessages } }) {
     if (!saysNothing(message)) {
@@ -97,14 +113,18 @@ export const noEmptyAnswer: MessageRule = {
 };
 
 function holdsForgottenCalls(message: BaseMessage): boolean {
-  return Array.isArray((message.additional_kwargs as Record<string, unknown>)?.["tool_calls"]) && callsOf(message).length === 0;
+  return (
+    Array.isArray((message.additional_kwargs as Record<string, unknown>)?.["tool_calls"]) &&
+    callsOf(message).length === 0
+  );
 }
 
 /** S17: the model's last message does not end in white space. */
 export const noTrailingSpace: MessageRule = {
   rule: "S17",
   find(message, { context, index }) {
-    const isPrefix = index === context.messages.length - 1 && context.purpose === "model-input" && callsOf(message).length === 0;
+    const isPrefix =
+      index === context.messages.length - 1 && context.purpose === "model-input" && callsOf(message).length === 0;
     const last = blocksOf(message).at(-1);
     return isPrefix && speakerOf(message) === "assistant" && last?.type === "text" && /\s$/.test(String(last["text"]))
       ? "The model's last message ends in white space."
@@ -113,7 +133,9 @@ export const noTrailingSpace: MessageRule = {
   repair(message) {
     const { content } = message as { content: string | Block[] };
     const trimmed =
-      typeof content === "string" ? content.trimEnd() : content.map((block, index) => (index === content.length - 1 ? trimEnd(block) : block));
+      typeof content === "string"
+        ? content.trimEnd()
+        : content.map((block, index) => (index === content.length - 1 ? trimEnd(block) : block));
     return { message: changeMessage(message, { content: trimmed }), done: "Removed white space at the end." };
   },
 };
@@ -135,7 +157,17 @@ export const noTextBesideCalls: MessageRule = {
   },
 };
 
-const mediaTypes = new Set(["image", "image_url", "audio", "input_audio", "video", "file", "media", "document", "document_url"]);
+const mediaTypes = new Set([
+  "image",
+  "image_url",
+  "audio",
+  "input_audio",
+  "video",
+  "file",
+  "media",
+  "document",
+  "document_url",
+]);
 
 /** S27: only blocks that the role may hold. */
 export const noForeignBlocks: MessageRule = {
@@ -151,9 +183,14 @@ export const noForeignBlocks: MessageRule = {
       if (!isForeign(block, message, context.profile)) {
         return [block];
       }
-      return mediaTypes.has(block.type) ? [{ type: "text", text: `(${block.type.split("_")[0]} left out)` } as Block] : [];
+      return mediaTypes.has(block.type)
+        ? [{ type: "text", text: `(${block.type.split("_")[0]} left out)` } as Block]
+        : [];
     });
-    return { message: changeMessage(message, { content: contentOf(blocks) }), done: "Left out content that the provider refuses." };
+    return {
+      message: changeMessage(message, { content: contentOf(blocks) }),
+      done: "Left out content that the provider refuses.",
+    };
   },
 };
 
@@ -178,19 +215,27 @@ export const noDoubledCalls: MessageRule = {
     }
     const { types = [], required = false, standard = "refused" } = context.profile.callBlocks ?? {};
     const blocks = blocksOf(message).filter(isCallBlock);
-    const others = blocksOf(message).filter((block) => !isCallBlock(block) && !isForeign(block, message, context.profile)).length;
+    const others = blocksOf(message).filter(
+      (block) => !isCallBlock(block) && !isForeign(block, message, context.profile),
+    ).length;
     if (isStandardContent(message) && standard !== "refused") {
-      return blocks.length > 0 && others === 0 && standard === "beside-text" ? "The content holds nothing but tool calls." : undefined;
+      return blocks.length > 0 && others === 0 && standard === "beside-text"
+        ? "The content holds nothing but tool calls."
+        : undefined;
     }
     if (blocks.some(({ type }) => !types.includes(type))) {
       return "The content repeats a tool call.";
     }
-    return required && !sameIds(blocks, message) ? "The content does not repeat the tool calls of the message." : undefined;
+    return required && !sameIds(blocks, message)
+      ? "The content does not repeat the tool calls of the message."
+      : undefined;
   },
   repair(message, { context }) {
     const rest = blocksOf(message).filter((block) => !isCallBlock(block));
     const required = context.profile.callBlocks?.required === true;
-    const repeated = required ? callsOf(message).map(({ id, name, args }) => ({ type: "tool_use", id, name, input: args }) as Block) : [];
+    const repeated = required
+      ? callsOf(message).map(({ id, name, args }) => ({ type: "tool_use", id, name, input: args }) as Block)
+      : [];
     const content = rest.length === 0 ? "" : [...rest, ...repeated];
     return { message: changeMessage(message, { content }), done: "Gave each tool call once." };
   },

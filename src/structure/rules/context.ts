@@ -39,10 +39,7 @@ export interface MessagePlace {
 export type ReportFinding = (finding: Finding) => void;
 
 /** Reads a conversation for the rules. Linear. */
-export function readStructure(
-  messages: readonly BaseMessage[],
-  criteria: StructureCriteria,
-): StructureContext {
+export function readStructure(messages: readonly BaseMessage[], criteria: StructureCriteria): StructureContext {
   const speakers = messages.map(speakerOf);
   let links: CallLinks | undefined;
   return {

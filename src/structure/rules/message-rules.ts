@@ -1,4 +1,12 @@
-import { noBlankText, noDoubledCalls, noEmptyAnswer, noForeignBlocks, noTextBesideCalls, noTrailingSpace, orderInMessage } from "./content-rules.js";
+import {
+  noBlankText,
+  noDoubledCalls,
+  noEmptyAnswer,
+  noForeignBlocks,
+  noTextBesideCalls,
+  noTrailingSpace,
+  orderInMessage,
+} from "./content-rules.js";
 import type { ReportFinding, StructureContext } from "./context.js";
 import type { MessageRule } from "./message-rule.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
@@ -19,7 +27,13 @@ export const earlyRules: readonly MessageRule[] = [
 ];
 
 /** Rules to put right when every message has its place, those that were added included. */
-export const lateRules: readonly MessageRule[] = [noTextBesideCalls, noTrailingSpace, namedResults, signedCalls, returnedReasoning];
+export const lateRules: readonly MessageRule[] = [
+  noTextBesideCalls,
+  noTrailingSpace,
+  namedResults,
+  signedCalls,
+  returnedReasoning,
+];
 
 /** Finds what is wrong in single messages: rules S14 to S24, S26, S27, S29 and S31. */
 export function checkMessages(context: StructureContext, report: ReportFinding): void {

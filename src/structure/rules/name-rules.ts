@@ -11,10 +11,14 @@ const unnamedTool = "unknown_tool";
 export const readableCalls: MessageRule = {
   rule: "S19",
   find(message) {
-    return callsOf(message).every(({ readable }) => readable) ? undefined : "The arguments of a tool call are not an object.";
+    return callsOf(message).every(({ readable }) => readable)
+      ? undefined
+      : "The arguments of a tool call are not an object.";
   },
   repair(message) {
-    const changed = changeCalls(message, ({ readable, args, name }) => (readable ? undefined : { name: name || unnamedTool, args: objectOf(args) }));
+    const changed = changeCalls(message, ({ readable, args, name }) =>
+      readable ? undefined : { name: name || unnamedTool, args: objectOf(args) },
+    );
     return { message: changed, done: "Wrapped the arguments of a tool call in an object." };
   },
 };
@@ -79,12 +83,19 @@ function renameSpeaker(message: BaseMessage, form: NameForm): BaseMessage {
 }
 
 function fits(name: unknown, { characters, maxLength }: NameForm): boolean {
-  return typeof name === "string" && name.length > 0 && name.length <= maxLength && [...name].every((character) => characters.includes(character));
+  return (
+    typeof name === "string" &&
+    name.length > 0 &&
+    name.length <= maxLength &&
+    [...name].every((character) => characters.includes(character))
+  );
 }
 
 /** The name with an underscore for each character that is refused, cut where it is too long. */
 function fit(name: string, { characters, maxLength }: NameForm): string {
-  return Array.from(name.slice(0, maxLength), (character) => (characters.includes(character) ? character : "_")).join("");
+  return Array.from(name.slice(0, maxLength), (character) => (characters.includes(character) ? character : "_")).join(
+    "",
+  );
 }
 
 /** S31: the provider knows every role. */
@@ -93,7 +104,8 @@ export const knownRoles: MessageRule = {
   find(message, { context }) {
     const type: string = message.getType();
     const role = type === "generic" ? (message as unknown as { role: string }).role : type;
-    const isKnown = ["system", "developer", "human", "ai", "tool"].includes(type) || context.profile.genericRoles?.includes(role);
+    const isKnown =
+      ["system", "developer", "human", "ai", "tool"].includes(type) || context.profile.genericRoles?.includes(role);
     return isKnown ? undefined : "The provider does not know the role of the message.";
   },
   repair(message, { choices: { unknownRoles } }) {

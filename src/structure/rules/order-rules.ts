@@ -17,7 +17,11 @@ function checkSystemMessages({ speakers }: StructureContext, report: ReportFindi
       return;
     }
     if (front !== -1 && index > front) {
-      report({ rule: "S03", index, message: "A system message stands behind other messages; it belongs at the front." });
+      report({
+        rule: "S03",
+        index,
+        message: "A system message stands behind other messages; it belongs at the front.",
+      });
     }
     if (seen) {
       report({ rule: "S04", index, message: "There is a system message before this one; only one is accepted." });
@@ -30,7 +34,11 @@ function checkBeginning({ messages, speakers, purpose, profile }: StructureConte
   const first = speakers.findIndex((speaker) => speaker !== "system");
   if (first !== -1) {
     if (!mayBeFirst({ messages, speakers, profile }, first)) {
-      report({ rule: "S02", index: first, message: "The conversation begins with something other than the user's message." });
+      report({
+        rule: "S02",
+        index: first,
+        message: "The conversation begins with something other than the user's message.",
+      });
     }
     return;
   }
@@ -42,9 +50,15 @@ function checkBeginning({ messages, speakers, purpose, profile }: StructureConte
 }
 
 /** True where the profile lets a conversation begin with the message at `index`. */
-export function mayBeFirst({ messages, speakers, profile }: Pick<StructureContext, "messages" | "speakers" | "profile">, index: number): boolean {
+export function mayBeFirst(
+  { messages, speakers, profile }: Pick<StructureContext, "messages" | "speakers" | "profile">,
+  index: number,
+): boolean {
   const speaker = speakers[index];
-  return speaker === "user" || (profile.firstMessage === "not-a-call" && speaker === "assistant" && callsOf(messages[index]!).length === 0);
+  return (
+    speaker === "user" ||
+    (profile.firstMessage === "not-a-call" && speaker === "assistant" && callsOf(messages[index]!).length === 0)
+  );
 }
 
 function checkNeighbours({ speakers }: StructureContext, report: ReportFinding): void {
@@ -54,7 +68,11 @@ function checkNeighbours({ speakers }: StructureContext, report: ReportFinding):
       return;
     }
     if (speaker === previous && (speaker === "user" || speaker === "assistant")) {
-      report({ rule: "S06", index, message: `Two messages of the ${speaker === "user" ? "user" : "model"} follow each other.` });
+      report({
+        rule: "S06",
+        index,
+        message: `Two messages of the ${speaker === "user" ? "user" : "model"} follow each other.`,
+      });
     }
     if (speaker === "user" && previous === "tool") {
       report({ rule: "S25", index, message: "The user's message follows a tool result without a word of the model." });
@@ -70,6 +88,10 @@ function checkEnd({ messages, speakers, purpose, links, profile }: StructureCont
   }
   const isPrefix = (messages[last]!.additional_kwargs as Record<string, unknown>)?.["prefix"] === true;
   if (!(isPrefix && profile.markedPrefix === "accepted")) {
-    report({ rule: "S05", index: last, message: "The last message is the model's own; the user's message or a tool result must come last." });
+    report({
+      rule: "S05",
+      index: last,
+      message: "The last message is the model's own; the user's message or a tool result must come last.",
+    });
   }
 }

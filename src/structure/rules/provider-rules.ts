@@ -45,12 +45,15 @@ export const followedReasoning: MessageRule = {
     if (speakerOf(message) !== "assistant" || !hasReasoningItem(message, () => true)) {
       return undefined;
     }
-    const follows = callsOf(message).length > 0 || blocksOf(message).some((block) => !isReasoningItem(block) && !isBlankText(block));
+    const follows =
+      callsOf(message).length > 0 || blocksOf(message).some((block) => !isReasoningItem(block) && !isBlankText(block));
     if (!follows) {
       return "Nothing follows a reasoning item.";
     }
     const isLost = (item: Record<string, unknown>) => typeof item["encrypted_content"] !== "string";
-    return !context.storesReasoning && hasReasoningItem(message, isLost) ? "A reasoning item is not stored with the provider." : undefined;
+    return !context.storesReasoning && hasReasoningItem(message, isLost)
+      ? "A reasoning item is not stored with the provider."
+      : undefined;
   },
   repair(message) {
     const blocks = blocksOf(message).filter((block) => !isReasoningItem(block));
@@ -62,7 +65,9 @@ export const followedReasoning: MessageRule = {
 
 function hasReasoningItem(message: BaseMessage, test: (item: Record<string, unknown>) => boolean): boolean {
   const own = (message.additional_kwargs as Record<string, unknown>)?.["reasoning"];
-  return [own, ...blocksOf(message).filter(isReasoningItem)].some((item) => isPlainObject(item) && isReasoningId(item["id"]) && test(item));
+  return [own, ...blocksOf(message).filter(isReasoningItem)].some(
+    (item) => isPlainObject(item) && isReasoningId(item["id"]) && test(item),
+  );
 }
 
 function isReasoningItem(block: Block): boolean {
@@ -81,7 +86,9 @@ export const signedCalls: MessageRule = {
   rule: "S23",
   find(message, { context, index }) {
     const [first] = index > context.lastUser ? callsOf(message) : [];
-    return first === undefined || isSigned(message, first.id ?? "") ? undefined : "The first call of the message has no thought signature.";
+    return first === undefined || isSigned(message, first.id ?? "")
+      ? undefined
+      : "The first call of the message has no thought signature.";
   },
   repair(message) {
     const id = callsOf(message)[0]?.id ?? "";
@@ -95,7 +102,10 @@ export const signedCalls: MessageRule = {
 function isSigned(message: BaseMessage, id: string): boolean {
   const signatures = (message.additional_kwargs as Record<string, unknown>)?.[signaturesKey];
   const signature = isPlainObject(signatures) && Object.hasOwn(signatures, id) ? signatures[id] : undefined;
-  return (typeof signature === "string" && signature !== "") || blocksOf(message).some((block) => typeof block["thoughtSignature"] === "string");
+  return (
+    (typeof signature === "string" && signature !== "") ||
+    blocksOf(message).some((block) => typeof block["thoughtSignature"] === "string")
+  );
 }
 
 const reasoningKey = "reasoning_content";
@@ -119,6 +129,9 @@ export const returnedReasoning: MessageRule = {
       return { message: dropKwarg(message, reasoningKey), done: "Left out the reasoning text." };
     }
     const kwargs = { ...message.additional_kwargs, [reasoningKey]: "(the reasoning was not kept)" };
-    return { message: changeMessage(message as AIMessage, { additional_kwargs: kwargs }), done: "Said that the reasoning was not kept." };
+    return {
+      message: changeMessage(message as AIMessage, { additional_kwargs: kwargs }),
+      done: "Said that the reasoning was not kept.",
+    };
   },
 };

@@ -1,4 +1,7 @@
-/** What each structure rule asks of a conversation, in one sentence. Which of them hold, and how strictly, is a profile's business. */
+/**
+ * What each structure rule asks of a conversation, in one sentence. Which of them hold, and how strictly, is a
+ * profile's business.
+ */
 export const structureRules = {
   S01: "There is something to answer: at least one message that is not a system message.",
   S02: "The first message that is not a system message is the user's.",
@@ -50,5 +53,8 @@ export interface StructureIssue {
   readonly message: string;
 }
 
-/** What the messages are for: to be kept (may end on the model's word or on an open call), or to be answered by a model now. */
+/**
+ * What the messages are for: to be kept (may end on the model's word or on an open call), or to be answered by a model
+ * now.
+ */
 export type StructurePurpose = "history" | "model-input";

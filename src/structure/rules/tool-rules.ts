@@ -34,7 +34,11 @@ function checkResults({ messages, speakers, links, profile }: StructureContext, 
       return;
     }
     if (links.blockOf[index] !== call.index) {
-      report({ rule: "S09", index, message: `The tool result ${id} does not stand immediately behind the message that called for it.` });
+      report({
+        rule: "S09",
+        index,
+        message: `The tool result ${id} does not stand immediately behind the message that called for it.`,
+      });
       return;
     }
     if (block !== call.index) {
@@ -53,7 +57,11 @@ interface CallingMessage {
   readonly calls: readonly LinkedCall[];
 }
 
-function checkOpenCalls({ links, purpose }: StructureContext, { index, calls }: CallingMessage, report: ReportFinding): void {
+function checkOpenCalls(
+  { links, purpose }: StructureContext,
+  { index, calls }: CallingMessage,
+  report: ReportFinding,
+): void {
   const open = calls.filter(({ results }) => results.length === 0);
   const atEnd = links.frontier === index;
   if (open.length === 0 || (atEnd && purpose === "history")) {
@@ -61,9 +69,17 @@ function checkOpenCalls({ links, purpose }: StructureContext, { index, calls }: 
   }
   for (const { id } of open) {
     if (atEnd) {
-      report({ rule: "S30", index, message: `The call ${showId(id)} at the end has no result; answer it before a model is called.` });
+      report({
+        rule: "S30",
+        index,
+        message: `The call ${showId(id)} at the end has no result; answer it before a model is called.`,
+      });
     } else if (open.length < calls.length) {
-      report({ rule: "S10", index, message: `The call ${showId(id)} has no result, while others of the same message have one.` });
+      report({
+        rule: "S10",
+        index,
+        message: `The call ${showId(id)} has no result, while others of the same message have one.`,
+      });
     } else {
       report({ rule: "S08", index, message: `The call ${showId(id)} has no result.` });
     }
@@ -84,7 +100,12 @@ function checkIds(
     if (own.has(id)) {
       report({ rule: "S11", index, message: `Two calls of this message share the id ${showId(id)}.` });
     } else if (seen.has(id) && reuse !== "accepted") {
-      report({ rule: "S11", index, severity: reuse, message: `An earlier message made a call with the id ${showId(id)}.` });
+      report({
+        rule: "S11",
+        index,
+        severity: reuse,
+        message: `An earlier message made a call with the id ${showId(id)}.`,
+      });
     }
     own.add(id);
   }

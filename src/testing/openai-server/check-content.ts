@@ -11,14 +11,23 @@ const partsOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Throws where the content of a message has not the shape that the service asks for. */
-export function checkContent(message: Record<string, unknown>, { role, index }: { readonly role: string; readonly index: number }): void {
+export function checkContent(
+  message: Record<string, unknown>,
+  { role, index }: { readonly role: string; readonly index: number },
+): void {
   const { content } = message;
   const param = `messages[${index}].content`;
   if (content === undefined || content === null) {
-    const isOptional = role === "assistant" && ["tool_calls", "function_call", "refusal", "audio"].some((key) => message[key] !== undefined && message[key] !== null);
+    const isOptional =
+      role === "assistant" &&
+      ["tool_calls", "function_call", "refusal", "audio"].some(
+        (key) => message[key] !== undefined && message[key] !== null,
+      );
     if (!isOptional) {
       // The service writes this one path with a dot.
-      throw new Refused("Invalid value for 'content': expected a string, got null.", { param: `messages.[${index}].content` });
+      throw new Refused("Invalid value for 'content': expected a string, got null.", {
+        param: `messages.[${index}].content`,
+      });
     }
     return;
   }

@@ -1,6 +1,9 @@
 import { Refused } from "./refusal.js";
 
-/** Throws where tool messages and the calls of assistant messages do not match. The messages have passed the checks of their shape. */
+/**
+ * Throws where tool messages and the calls of assistant messages do not match. The messages have passed the checks of
+ * their shape.
+ */
 export function checkToolMessages(messages: readonly Record<string, unknown>[]): void {
   let called: ReadonlySet<string> | undefined;
   let open = new Set<string>();
@@ -26,11 +29,17 @@ function callIds(message: Record<string, unknown>): string[] {
 }
 
 /** `called` holds the ids of the assistant message that the tool messages follow. */
-function checkAnswer({ id, index }: { readonly id: string; readonly index: number }, called: ReadonlySet<string> | undefined): void {
+function checkAnswer(
+  { id, index }: { readonly id: string; readonly index: number },
+  called: ReadonlySet<string> | undefined,
+): void {
   if (called === undefined) {
-    throw new Refused("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", {
-      param: `messages.[${index}].role`,
-    });
+    throw new Refused(
+      "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+      {
+        param: `messages.[${index}].role`,
+      },
+    );
   }
   if (!called.has(id)) {
     throw new Refused(`Invalid parameter: 'tool_call_id' of '${id}' not found in 'tool_calls' of previous message.`, {

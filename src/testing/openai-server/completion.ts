@@ -22,12 +22,19 @@ export interface Completion {
   readonly created: number;
   readonly model: string;
   readonly content: string | null;
-  readonly toolCalls: readonly { readonly id: string; readonly type: "function"; readonly function: { readonly name: string; readonly arguments: string } }[];
+  readonly toolCalls: readonly {
+    readonly id: string;
+    readonly type: "function";
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number };
 }
 
 /** Makes of a scripted reply what the service sends for it. */
-export function complete(reply: ScriptedReply, { body, count }: { readonly body: Record<string, unknown>; readonly count: number }): Completion {
+export function complete(
+  reply: ScriptedReply,
+  { body, count }: { readonly body: Record<string, unknown>; readonly count: number },
+): Completion {
   const toolCalls = (reply.toolCalls ?? []).map(({ id, name, arguments: given = {} }, place) => ({
     id: id ?? `call_${count}_${place}`,
     type: "function" as const,
@@ -47,12 +54,20 @@ export function complete(reply: ScriptedReply, { body, count }: { readonly body:
 
 /** The answer to a request without `stream`. */
 export function wholeAnswer({ id, created, model, content, toolCalls, usage }: Completion): object {
-  const message = { role: "assistant", content, refusal: null, ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}) };
+  const message = {
+    role: "assistant",
+    content,
+    refusal: null,
+    ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+  };
   const choice = { index: 0, message, logprobs: null, finish_reason: toolCalls.length > 0 ? "tool_calls" : "stop" };
   return { id, object: "chat.completion", created, model, choices: [choice], usage, system_fingerprint: null };
 }
 
-/** The chunks of the answer to a request with `stream`, in order; the last one holds the usage where the request asks for it. */
+/**
+ * The chunks of the answer to a request with `stream`, in order; the last one holds the usage where the request asks
+ * for it.
+ */
 export function answerChunks(completion: Completion, { includeUsage }: { readonly includeUsage: boolean }): object[] {
   const { id, created, model, content, toolCalls, usage } = completion;
   const frame = { id, object: "chat.completion.chunk", created, model, system_fingerprint: null };
@@ -80,7 +95,9 @@ function callDeltas({ id, type, function: called }: Completion["toolCalls"][numb
 /** A text in pieces of a few characters, none of which splits a character. */
 function pieces(text: string): string[] {
   const characters = [...text];
-  return Array.from({ length: Math.ceil(characters.length / 8) }, (_, index) => characters.slice(index * 8, index * 8 + 8).join(""));
+  return Array.from({ length: Math.ceil(characters.length / 8) }, (_, index) =>
+    characters.slice(index * 8, index * 8 + 8).join(""),
+  );
 }
 
 function tokensOf(text: string): number {

@@ -10,7 +10,10 @@ export interface ChatCompletionRefusal {
 export class Refused extends Error {
   readonly refusal: ChatCompletionRefusal;
 
-  constructor(message: string, { param = null, code = null }: { readonly param?: string | null; readonly code?: string | null } = {}) {
+  constructor(
+    message: string,
+    { param = null, code = null }: { readonly param?: string | null; readonly code?: string | null } = {},
+  ) {
     super(message);
     this.refusal = { message, type: "invalid_request_error", param, code };
   }
@@ -22,14 +25,23 @@ export function missing(param: string): Refused {
 }
 
 /** A value of the wrong type. `expected` is in the service's words, such as `a string`. */
-export function wrongType(param: string, { expected, got }: { readonly expected: string; readonly got: unknown }): Refused {
+export function wrongType(
+  param: string,
+  { expected, got }: { readonly expected: string; readonly got: unknown },
+): Refused {
   const message = `Invalid type for '${param}': expected ${expected}, but got ${describe(got)} instead.`;
   return new Refused(message, { param, code: "invalid_type" });
 }
 
 /** A value that is not one of those known. */
-export function unknownValue(param: string, { value, supported }: { readonly value: string; readonly supported: readonly string[] }): Refused {
-  return new Refused(`Invalid value: '${value}'. Supported values are: ${enumerate(supported)}.`, { param, code: "invalid_value" });
+export function unknownValue(
+  param: string,
+  { value, supported }: { readonly value: string; readonly supported: readonly string[] },
+): Refused {
+  return new Refused(`Invalid value: '${value}'. Supported values are: ${enumerate(supported)}.`, {
+    param,
+    code: "invalid_value",
+  });
 }
 
 /** An empty list where one element is the least. */
@@ -45,7 +57,10 @@ export function emptyString(param: string): Refused {
 }
 
 /** A text of more characters than are accepted. */
-export function tooLong(param: string, { length, maximum }: { readonly length: number; readonly maximum: number }): Refused {
+export function tooLong(
+  param: string,
+  { length, maximum }: { readonly length: number; readonly maximum: number },
+): Refused {
   const message = `Invalid '${param}': string too long. Expected a string with maximum length ${maximum}, but got a string with length ${length} instead.`;
   return new Refused(message, { param, code: "string_above_max_length" });
 }

@@ -11,7 +11,10 @@ export const appendCases: readonly StoreCase[] = [
       assert.deepEqual([result.appended, result.duplicates, result.conflicts, result.next], [3, 0, [], 3]);
       const view = await context.store.readView(context.session);
       assert.deepEqual(view.records, texts(list));
-      assert.deepEqual([view.base, view.start, view.next, view.head, view.headCount, view.damaged], [0, 0, 3, "", 0, false]);
+      assert.deepEqual(
+        [view.base, view.start, view.next, view.head, view.headCount, view.damaged],
+        [0, 0, 3, "", 0, false],
+      );
       assert.ok(view.epoch !== "" && view.epoch === result.epoch && view.rev !== "");
     },
   },
@@ -27,7 +30,15 @@ export const appendCases: readonly StoreCase[] = [
   {
     title: "records come back byte for byte, whatever they hold",
     async check(context) {
-      const odd = ["[]", "12345678901234567890", "\u0000\u0001\r\n", "👩‍👩‍👧 é \u2028", '{"a":[],"b":{},"c":1e400}', " ", "%s %d \\"];
+      const odd = [
+        "[]",
+        "12345678901234567890",
+        "\u0000\u0001\r\n",
+        "👩‍👩‍👧 é \u2028",
+        '{"a":[],"b":{},"c":1e400}',
+        " ",
+        "%s %d \\",
+      ];
       const list = odd.map((text, index) => ({ ...record(`o${index}`), record: text }));
       assert.deepEqual((await written(context, list)).records, odd);
     },
@@ -35,7 +46,10 @@ export const appendCases: readonly StoreCase[] = [
   {
     title: "an empty record and a record of a megabyte are kept as they are",
     async check(context) {
-      const list = [{ ...record("empty"), record: "" }, { ...record("large"), record: "x".repeat(1_000_000) }];
+      const list = [
+        { ...record("empty"), record: "" },
+        { ...record("large"), record: "x".repeat(1_000_000) },
+      ];
       assert.deepEqual((await written(context, list)).records, texts(list));
     },
   },
@@ -65,7 +79,10 @@ export const appendCases: readonly StoreCase[] = [
       const mixed = [record("n1"), record("a2"), record("n2"), record("a1"), record("n3")];
       const result = await store.append(session, { records: mixed });
       assert.deepEqual([result.appended, result.duplicates, result.next], [3, 2, 5]);
-      assert.deepEqual((await store.readLog(session, { from: 2 })).records, texts([record("n1"), record("n2"), record("n3")]));
+      assert.deepEqual(
+        (await store.readLog(session, { from: 2 })).records,
+        texts([record("n1"), record("n2"), record("n3")]),
+      );
     },
   },
   {
@@ -99,7 +116,10 @@ export const appendCases: readonly StoreCase[] = [
   {
     title: "an id with two contents in one append is refused, and nothing is written",
     async check({ store, session }) {
-      await assert.rejects(store.append(session, { records: [record("a"), record("a", { text: "other" })] }), { code: "content", messageId: "a" });
+      await assert.rejects(store.append(session, { records: [record("a"), record("a", { text: "other" })] }), {
+        code: "content",
+        messageId: "a",
+      });
       assert.equal((await store.readView(session)).epoch, "");
     },
   },
@@ -107,10 +127,19 @@ export const appendCases: readonly StoreCase[] = [
     title: "where the first content is to be kept, the others are left out and named by index",
     async check({ store, session }) {
       await store.append(session, { records: [record("a"), record("b")] });
-      const turn = [record("n1"), record("b", { text: "other" }), record("n2"), record("n1", { text: "other" }), record("a")];
+      const turn = [
+        record("n1"),
+        record("b", { text: "other" }),
+        record("n2"),
+        record("n1", { text: "other" }),
+        record("a"),
+      ];
       const result = await store.append(session, { records: turn, onConflict: "keep" });
       assert.deepEqual([result.appended, result.duplicates, result.conflicts, result.next], [2, 1, [1, 3], 4]);
-      assert.deepEqual((await store.readView(session)).records, texts([record("a"), record("b"), record("n1"), record("n2")]));
+      assert.deepEqual(
+        (await store.readView(session)).records,
+        texts([record("a"), record("b"), record("n1"), record("n2")]),
+      );
     },
   },
   {
@@ -162,7 +191,10 @@ export const appendCases: readonly StoreCase[] = [
     async check({ store, session }) {
       const list = records("a", 11).map((item) => ({ ...item, record: "x".repeat(950_000) }));
       await assert.rejects(store.append(session, { records: list }), code("too_large"));
-      await assert.rejects(store.append(session, { records: list.slice(0, 10), side: { set: { file: "x".repeat(600_000) } } }), code("too_large"));
+      await assert.rejects(
+        store.append(session, { records: list.slice(0, 10), side: { set: { file: "x".repeat(600_000) } } }),
+        code("too_large"),
+      );
       assert.equal((await store.readView(session)).epoch, "");
     },
   },

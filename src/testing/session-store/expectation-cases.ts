@@ -10,7 +10,10 @@ export const expectationCases: readonly StoreCase[] = [
       await store.append(session, { records: records("a", 2), expectedNext: 0 });
       await store.append(session, { records: [record("b")], expectedNext: 2 });
       const before = await everything(context);
-      await assert.rejects(store.append(session, { records: [record("c")], expectedNext: 2 }), { code: "position", sessionId: session });
+      await assert.rejects(store.append(session, { records: [record("c")], expectedNext: 2 }), {
+        code: "position",
+        sessionId: session,
+      });
       await assert.rejects(store.append(session, { records: [record("c")], expectedNext: 4 }), code("position"));
       assert.deepEqual(await everything(context), before);
     },
@@ -28,7 +31,10 @@ export const expectationCases: readonly StoreCase[] = [
     title: "an append that expects a life is refused in every other one",
     async check(context) {
       const { store, session } = context;
-      await assert.rejects(store.append(session, { records: [record("a")], expectedEpoch: "some other" }), code("epoch"));
+      await assert.rejects(
+        store.append(session, { records: [record("a")], expectedEpoch: "some other" }),
+        code("epoch"),
+      );
       const { epoch } = await store.append(session, { records: [record("a")] });
       await store.append(session, { records: [record("b")], expectedEpoch: epoch });
       await store.clear(session);
@@ -54,10 +60,16 @@ export const expectationCases: readonly StoreCase[] = [
       await store.append(session, { records: [record("b")], fencingToken: 7 });
       await store.append(session, { records: [record("c")] });
       const before = await everything(context);
-      await assert.rejects(store.append(session, { records: [record("d")], fencingToken: 6 }), { code: "fenced", sessionId: session });
+      await assert.rejects(store.append(session, { records: [record("d")], fencingToken: 6 }), {
+        code: "fenced",
+        sessionId: session,
+      });
       assert.deepEqual(await everything(context), before);
       await store.append(session, { records: [record("d")], fencingToken: Number.MAX_SAFE_INTEGER });
-      await assert.rejects(store.append(session, { records: [record("e")], fencingToken: Number.MAX_SAFE_INTEGER - 1 }), code("fenced"));
+      await assert.rejects(
+        store.append(session, { records: [record("e")], fencingToken: Number.MAX_SAFE_INTEGER - 1 }),
+        code("fenced"),
+      );
     },
   },
   {
@@ -65,7 +77,12 @@ export const expectationCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session, wait } = context;
       await written(context, [record("a")], { side: { set: { kept: "1" } } });
-      const request = { records: [record("b")], expectedNext: 9, ttlMs: 20, side: { set: { kept: "2" }, remove: ["kept"] } };
+      const request = {
+        records: [record("b")],
+        expectedNext: 9,
+        ttlMs: 20,
+        side: { set: { kept: "2" }, remove: ["kept"] },
+      };
       await assert.rejects(store.append(session, request), code("position"));
       await wait(60);
       assert.deepEqual(await store.readSide(session, ""), { kept: "1" });

@@ -9,7 +9,18 @@ export const inputCases: readonly StoreCase[] = [
   {
     title: "session ids that are empty, too long, ill-formed or no strings are refused by every method",
     async check({ store }) {
-      for (const id of ["", "x".repeat(513), "é".repeat(257), "\ud800", "a\udc00b", 7, null, undefined, {}, ["a"]] as string[]) {
+      for (const id of [
+        "",
+        "x".repeat(513),
+        "é".repeat(257),
+        "\ud800",
+        "a\udc00b",
+        7,
+        null,
+        undefined,
+        {},
+        ["a"],
+      ] as string[]) {
         const calls = [
           store.append(id, { records: [record("a")] }),
           store.readView(id),
@@ -25,7 +36,10 @@ export const inputCases: readonly StoreCase[] = [
           store.releaseLease(id, "token"),
         ];
         for (const outcome of await Promise.allSettled(calls)) {
-          assert.ok(outcome.status === "rejected" && option("sessionId")(outcome.reason), `accepted a bad session id of type ${typeof id}`);
+          assert.ok(
+            outcome.status === "rejected" && option("sessionId")(outcome.reason),
+            `accepted a bad session id of type ${typeof id}`,
+          );
         }
       }
     },
@@ -33,7 +47,25 @@ export const inputCases: readonly StoreCase[] = [
   {
     title: "session ids may hold anything else, and ids that differ never share a session",
     async check({ store }) {
-      const ids = ["a{b}c", "{", "}", "*", "a?[b]", "line\nbreak", "a b", "a%20b", "a%2520b", "é", "e\u0301", "👍", "x".repeat(512), "a:b", "a::b", "..", "\u0000"];
+      const ids = [
+        "a{b}c",
+        "{",
+        "}",
+        "*",
+        "a?[b]",
+        "line\nbreak",
+        "a b",
+        "a%20b",
+        "a%2520b",
+        "é",
+        "e\u0301",
+        "👍",
+        "x".repeat(512),
+        "a:b",
+        "a::b",
+        "..",
+        "\u0000",
+      ];
       for (const id of ids) {
         await store.append(id, { records: [record(id)] });
       }
@@ -60,9 +92,18 @@ export const inputCases: readonly StoreCase[] = [
         await assert.rejects(store.acquireLease(session, bad), option("ttlMs"));
       }
       for (const bad of [-1, Number.NaN, Infinity, "1"] as number[]) {
-        await assert.rejects(store.append(session, { records: [], viewLimit: { messages: bad } }), option("viewLimit.messages"));
-        await assert.rejects(store.append(session, { records: [], viewLimit: { tokens: bad } }), option("viewLimit.tokens"));
-        await assert.rejects(store.append(session, { records: [record("a", { tokens: bad })] }), option("records.0.tokens"));
+        await assert.rejects(
+          store.append(session, { records: [], viewLimit: { messages: bad } }),
+          option("viewLimit.messages"),
+        );
+        await assert.rejects(
+          store.append(session, { records: [], viewLimit: { tokens: bad } }),
+          option("viewLimit.tokens"),
+        );
+        await assert.rejects(
+          store.append(session, { records: [record("a", { tokens: bad })] }),
+          option("records.0.tokens"),
+        );
       }
       assert.equal((await store.readView(session)).epoch, "");
     },

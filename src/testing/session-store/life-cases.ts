@@ -31,7 +31,11 @@ export const lifeCases: readonly StoreCase[] = [
     title: "an expired session shows nothing of its former life",
     async check(context) {
       const { store, session, wait } = context;
-      const first = await written(context, [human("q1"), record("a1")], { ttlMs: 300, side: { set: { field: "1" } }, fencingToken: 9 });
+      const first = await written(context, [human("q1"), record("a1")], {
+        ttlMs: 300,
+        side: { set: { field: "1" } },
+        fencingToken: 9,
+      });
       assert.equal(first.next, 2);
       await wait(400);
       assert.equal((await store.readView(session)).epoch, "");
@@ -39,7 +43,12 @@ export const lifeCases: readonly StoreCase[] = [
       assert.deepEqual(await store.readSide(session, ""), {});
       const next = await written(context, [human("q1")], { fencingToken: 1 });
       assert.ok(next.epoch !== first.epoch);
-      assert.deepEqual(await store.readRounds(session, 9), { records: [human("q1").record], from: 0, firstRound: 1, damaged: false });
+      assert.deepEqual(await store.readRounds(session, 9), {
+        records: [human("q1").record],
+        from: 0,
+        firstRound: 1,
+        damaged: false,
+      });
     },
   },
   {
@@ -156,7 +165,10 @@ export const lifeCases: readonly StoreCase[] = [
       await assert.rejects(store.readView(session), code("closed"));
       await assert.rejects(store.clear(session), code("closed"));
       await assert.rejects(store.writeSide(session, { set: { field: "1" } }), code("closed"));
-      await assert.rejects(store.rebuild(session, () => undefined), code("closed"));
+      await assert.rejects(
+        store.rebuild(session, () => undefined),
+        code("closed"),
+      );
     },
   },
 ];

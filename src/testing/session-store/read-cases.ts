@@ -1,7 +1,16 @@
 import { strict as assert } from "node:assert";
 import { asRead, human, record, records, texts, written, type StoreCase } from "./store-case.js";
 
-const chat = [record("greeting"), human("q1"), record("a1"), human("q2"), record("call"), record("result", { role: "tool" }), record("a2"), human("q3")];
+const chat = [
+  record("greeting"),
+  human("q1"),
+  record("a1"),
+  human("q2"),
+  record("call"),
+  record("result", { role: "tool" }),
+  record("a2"),
+  human("q3"),
+];
 
 /** What reads show, and from which position. */
 export const readCases: readonly StoreCase[] = [
@@ -10,7 +19,16 @@ export const readCases: readonly StoreCase[] = [
     async check({ store, session }) {
       for (let times = 0; times < 2; times += 1) {
         const numbers = { base: 0, start: 0, next: 0, headCount: 0 };
-        const empty = { epoch: "", rev: "", ...numbers, head: "", tokens: undefined, counter: "", records: [], damaged: false };
+        const empty = {
+          epoch: "",
+          rev: "",
+          ...numbers,
+          head: "",
+          tokens: undefined,
+          counter: "",
+          records: [],
+          damaged: false,
+        };
         assert.deepEqual(await store.readView(session), empty);
         assert.deepEqual(await store.readRounds(session, 3), { records: [], from: 0, firstRound: 1, damaged: false });
         assert.deepEqual(await store.readLog(session), { records: [], from: 0, base: 0, next: 0, damaged: false });
@@ -22,34 +40,86 @@ export const readCases: readonly StoreCase[] = [
     title: "the last rounds are whole, and counted over the whole session",
     async check({ store, session }) {
       await store.append(session, { records: chat });
-      assert.deepEqual(await store.readRounds(session, 1), { records: texts(chat.slice(7)), from: 7, firstRound: 3, damaged: false });
-      assert.deepEqual(await store.readRounds(session, 2), { records: texts(chat.slice(3)), from: 3, firstRound: 2, damaged: false });
-      assert.deepEqual(await store.readRounds(session, 3), { records: texts(chat.slice(1)), from: 1, firstRound: 1, damaged: false });
+      assert.deepEqual(await store.readRounds(session, 1), {
+        records: texts(chat.slice(7)),
+        from: 7,
+        firstRound: 3,
+        damaged: false,
+      });
+      assert.deepEqual(await store.readRounds(session, 2), {
+        records: texts(chat.slice(3)),
+        from: 3,
+        firstRound: 2,
+        damaged: false,
+      });
+      assert.deepEqual(await store.readRounds(session, 3), {
+        records: texts(chat.slice(1)),
+        from: 1,
+        firstRound: 1,
+        damaged: false,
+      });
     },
   },
   {
     title: "more rounds than there are give everything, with what came before the first",
     async check({ store, session }) {
       await store.append(session, { records: chat });
-      assert.deepEqual(await store.readRounds(session, 4), { records: texts(chat), from: 0, firstRound: 1, damaged: false });
-      assert.deepEqual(await store.readRounds(session, 1_000_000), { records: texts(chat), from: 0, firstRound: 1, damaged: false });
+      assert.deepEqual(await store.readRounds(session, 4), {
+        records: texts(chat),
+        from: 0,
+        firstRound: 1,
+        damaged: false,
+      });
+      assert.deepEqual(await store.readRounds(session, 1_000_000), {
+        records: texts(chat),
+        from: 0,
+        firstRound: 1,
+        damaged: false,
+      });
     },
   },
   {
     title: "a session without any human message is one piece",
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3) });
-      assert.deepEqual(await store.readRounds(session, 1), { records: texts(records("a", 3)), from: 0, firstRound: 1, damaged: false });
+      assert.deepEqual(await store.readRounds(session, 1), {
+        records: texts(records("a", 3)),
+        from: 0,
+        firstRound: 1,
+        damaged: false,
+      });
     },
   },
   {
     title: "rounds of hundreds of messages are whole too",
     async check({ store, session }) {
-      const long = [human("q1"), ...records("a", 700), human("q2"), ...records("b", 500), human("q3"), ...records("c", 40)];
+      const long = [
+        human("q1"),
+        ...records("a", 700),
+        human("q2"),
+        ...records("b", 500),
+        human("q3"),
+        ...records("c", 40),
+      ];
       await store.append(session, { records: long });
-      assert.deepEqual(await store.readRounds(session, 1), { records: texts(long.slice(1202)), from: 1202, firstRound: 3, damaged: false });
-      assert.deepEqual(await store.readRounds(session, 2), { records: texts(long.slice(701)), from: 701, firstRound: 2, damaged: false });
-      assert.deepEqual(await store.readRounds(session, 3), { records: texts(long), from: 0, firstRound: 1, damaged: false });
+      assert.deepEqual(await store.readRounds(session, 1), {
+        records: texts(long.slice(1202)),
+        from: 1202,
+        firstRound: 3,
+        damaged: false,
+      });
+      assert.deepEqual(await store.readRounds(session, 2), {
+        records: texts(long.slice(701)),
+        from: 701,
+        firstRound: 2,
+        damaged: false,
+      });
+      assert.deepEqual(await store.readRounds(session, 3), {
+        records: texts(long),
+        from: 0,
+        firstRound: 1,
+        damaged: false,
+      });
     },
   },
   {
@@ -69,7 +139,13 @@ export const readCases: readonly StoreCase[] = [
       const list = records("a", 10);
       const view = await written(context, list);
       await store.commitReduction(session, { ...asRead(view), start: 8, head: "h", headCount: 1 });
-      const page = (from: number, count: number, last = from + count) => ({ records: texts(list.slice(from, last)), from, base: 0, next: 10, damaged: false });
+      const page = (from: number, count: number, last = from + count) => ({
+        records: texts(list.slice(from, last)),
+        from,
+        base: 0,
+        next: 10,
+        damaged: false,
+      });
       assert.deepEqual(await store.readLog(session), page(0, 10));
       assert.deepEqual(await store.readLog(session, { limit: 4 }), page(0, 4));
       assert.deepEqual(await store.readLog(session, { from: 4, limit: 4 }), page(4, 4));

@@ -1,5 +1,16 @@
 import { strict as assert } from "node:assert";
-import { asRead, code, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
+import {
+  asRead,
+  code,
+  everything,
+  human,
+  option,
+  record,
+  records,
+  texts,
+  written,
+  type StoreCase,
+} from "./store-case.js";
 
 /** Committing a reduction, by comparison with what was read. */
 export const reductionCases: readonly StoreCase[] = [
@@ -8,10 +19,16 @@ export const reductionCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
-      assert.equal(await store.commitReduction(session, { ...asRead(view), start: 7, head: "a head\n{}", headCount: 2 }), "committed");
+      assert.equal(
+        await store.commitReduction(session, { ...asRead(view), start: 7, head: "a head\n{}", headCount: 2 }),
+        "committed",
+      );
       const reduced = await store.readView(session);
       assert.deepEqual([reduced.epoch, reduced.base, reduced.start, reduced.next], [view.epoch, 0, 7, 10]);
-      assert.deepEqual([reduced.head, reduced.headCount, reduced.records], ["a head\n{}", 2, texts(records("a", 10).slice(7))]);
+      assert.deepEqual(
+        [reduced.head, reduced.headCount, reduced.records],
+        ["a head\n{}", 2, texts(records("a", 10).slice(7))],
+      );
       assert.notEqual(reduced.rev, view.rev);
       assert.deepEqual((await store.readLog(session)).records, texts(records("a", 10)));
     },
@@ -23,7 +40,10 @@ export const reductionCases: readonly StoreCase[] = [
       const view = await written(context, records("a", 10));
       await store.commitReduction(session, { ...asRead(view), start: 5, head: "first", headCount: 1 });
       const before = await everything(context);
-      assert.equal(await store.commitReduction(session, { ...asRead(view), start: 7, head: "second", headCount: 1 }), "stale");
+      assert.equal(
+        await store.commitReduction(session, { ...asRead(view), start: 7, head: "second", headCount: 1 }),
+        "stale",
+      );
       assert.deepEqual(await everything(context), before);
     },
   },
@@ -32,7 +52,9 @@ export const reductionCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
-      const commits = [1, 2, 3, 4].map((start) => store.commitReduction(session, { ...asRead(view), start, head: `${start}`, headCount: 1 }));
+      const commits = [1, 2, 3, 4].map((start) =>
+        store.commitReduction(session, { ...asRead(view), start, head: `${start}`, headCount: 1 }),
+      );
       const outcomes = await Promise.all(commits);
       assert.equal(outcomes.filter((outcome) => outcome === "committed").length, 1);
       assert.equal((await store.readView(session)).start, outcomes.indexOf("committed") + 1);
@@ -44,7 +66,10 @@ export const reductionCases: readonly StoreCase[] = [
       const { store, session } = context;
       const view = await written(context, records("a", 10));
       await store.append(session, { records: records("b", 2) });
-      assert.equal(await store.commitReduction(session, { ...asRead(view), start: 10, head: "all of a", headCount: 1 }), "committed");
+      assert.equal(
+        await store.commitReduction(session, { ...asRead(view), start: 10, head: "all of a", headCount: 1 }),
+        "committed",
+      );
       assert.deepEqual((await store.readView(session)).records, texts(records("b", 2)));
     },
   },
@@ -68,10 +93,22 @@ export const reductionCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 3));
-      await assert.rejects(store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0 }), option("start"));
-      await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard: { forget: ["a1", "a2"] } });
+      await assert.rejects(
+        store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0 }),
+        option("start"),
+      );
+      await store.commitReduction(session, {
+        ...asRead(view),
+        start: 2,
+        head: "",
+        headCount: 0,
+        discard: { forget: ["a1", "a2"] },
+      });
       const later = await store.readView(session);
-      await assert.rejects(store.commitReduction(session, { ...asRead(later), start: 1, head: "", headCount: 0 }), option("start"));
+      await assert.rejects(
+        store.commitReduction(session, { ...asRead(later), start: 1, head: "", headCount: 0 }),
+        option("start"),
+      );
       assert.deepEqual(await store.readView(session), later);
     },
   },
@@ -82,7 +119,10 @@ export const reductionCases: readonly StoreCase[] = [
       const view = await written(context, records("a", 10));
       await store.commitReduction(session, { ...asRead(view), start: 8, head: "h", headCount: 1 });
       const reduced = await store.readView(session);
-      assert.equal(await store.commitReduction(session, { ...asRead(reduced), start: 2, head: "", headCount: 0 }), "committed");
+      assert.equal(
+        await store.commitReduction(session, { ...asRead(reduced), start: 2, head: "", headCount: 0 }),
+        "committed",
+      );
       const wide = await store.readView(session);
       assert.deepEqual([wide.start, wide.head, wide.records], [2, "", texts(records("a", 10).slice(2))]);
     },
@@ -94,11 +134,25 @@ export const reductionCases: readonly StoreCase[] = [
       const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
       const view = await written(context, chat);
       const discard = { forget: ["q1", "a1", "q2", "a2"] };
-      assert.equal(await store.commitReduction(session, { ...asRead(view), start: 4, head: "h", headCount: 1, discard }), "committed");
+      assert.equal(
+        await store.commitReduction(session, { ...asRead(view), start: 4, head: "h", headCount: 1, discard }),
+        "committed",
+      );
       const left = await store.readView(session);
       assert.deepEqual([left.base, left.start, left.next, left.records], [4, 4, 6, texts(chat.slice(4))]);
-      assert.deepEqual(await store.readLog(session, { from: 0, limit: 1 }), { records: [chat[4]!.record], from: 4, base: 4, next: 6, damaged: false });
-      assert.deepEqual(await store.readRounds(session, 9), { records: texts(chat.slice(4)), from: 4, firstRound: 3, damaged: false });
+      assert.deepEqual(await store.readLog(session, { from: 0, limit: 1 }), {
+        records: [chat[4]!.record],
+        from: 4,
+        base: 4,
+        next: 6,
+        damaged: false,
+      });
+      assert.deepEqual(await store.readRounds(session, 9), {
+        records: texts(chat.slice(4)),
+        from: 4,
+        firstRound: 3,
+        damaged: false,
+      });
       assert.equal((await store.append(session, { records: [record("a3"), record("n")] })).duplicates, 1);
       assert.equal((await store.append(session, { records: [record("a1")] })).next, 8);
     },
@@ -108,10 +162,19 @@ export const reductionCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 3), { side: { set: { field: "1" } } });
-      const commit = { ...asRead(view), start: 3, head: "summary", headCount: 1, discard: { forget: ["a1", "a2", "a3"] } };
+      const commit = {
+        ...asRead(view),
+        start: 3,
+        head: "summary",
+        headCount: 1,
+        discard: { forget: ["a1", "a2", "a3"] },
+      };
       assert.equal(await store.commitReduction(session, commit), "committed");
       const left = await store.readView(session);
-      assert.deepEqual([left.epoch, left.base, left.start, left.next, left.head, left.records], [view.epoch, 3, 3, 3, "summary", []]);
+      assert.deepEqual(
+        [left.epoch, left.base, left.start, left.next, left.head, left.records],
+        [view.epoch, 3, 3, 3, "summary", []],
+      );
       assert.deepEqual(await store.readSide(session, ""), { field: "1" });
       assert.deepEqual((await written(context, [record("b")])).records, [record("b").record]);
       assert.equal((await store.readView(session)).next, 4);
@@ -122,7 +185,13 @@ export const reductionCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 4));
-      await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard: { forget: ["a1", "a2", "a3", "unknown"] } });
+      await store.commitReduction(session, {
+        ...asRead(view),
+        start: 2,
+        head: "",
+        headCount: 0,
+        discard: { forget: ["a1", "a2", "a3", "unknown"] },
+      });
       const again = await store.append(session, { records: records("a", 4) });
       assert.deepEqual([again.appended, again.duplicates], [2, 2]);
     },
@@ -134,7 +203,10 @@ export const reductionCases: readonly StoreCase[] = [
       await assert.rejects(store.commitReduction(session, { ...commit, start: -1 }), option("start"));
       await assert.rejects(store.commitReduction(session, { ...commit, headCount: 0.5 }), option("headCount"));
       await assert.rejects(store.commitReduction(session, { ...commit, next: Number.NaN }), option("next"));
-      await assert.rejects(store.commitReduction(session, { ...commit, tokens: -1, counter: "c" }), code("invalid_option"));
+      await assert.rejects(
+        store.commitReduction(session, { ...commit, tokens: -1, counter: "c" }),
+        code("invalid_option"),
+      );
     },
   },
 ];

@@ -1,7 +1,8 @@
 import { strict as assert } from "node:assert";
 import { asRead, everything, human, option, record, records, texts, written, type StoreCase } from "./store-case.js";
 
-const ids = (letter: string, from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `${letter}${from + index}`);
+const ids = (letter: string, from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `${letter}${from + index}`);
 
 /** Going back to before a message. */
 export const rewindCases: readonly StoreCase[] = [
@@ -39,7 +40,10 @@ export const rewindCases: readonly StoreCase[] = [
       const reduced = await store.readView(session);
       assert.equal(await store.rewind(session, { ...asRead(reduced), to: 5, forget: ids("a", 6, 10) }), "rewound");
       const back = await store.readView(session);
-      assert.deepEqual([back.start, back.next, back.head, back.headCount, back.records], [0, 5, "", 0, texts(records("a", 5))]);
+      assert.deepEqual(
+        [back.start, back.next, back.head, back.headCount, back.records],
+        [0, 5, "", 0, texts(records("a", 5))],
+      );
     },
   },
   {
@@ -50,8 +54,14 @@ export const rewindCases: readonly StoreCase[] = [
       await store.append(session, { records: [record("b")] });
       const before = await everything(context);
       assert.equal(await store.rewind(session, { ...asRead(view), to: 3, forget: ids("a", 4, 5) }), "stale");
-      assert.equal(await store.rewind(session, { ...asRead(view), next: 6, rev: "another", to: 3, forget: [] }), "stale");
-      assert.equal(await store.rewind(session, { ...asRead(view), next: 6, epoch: "another", to: 3, forget: [] }), "stale");
+      assert.equal(
+        await store.rewind(session, { ...asRead(view), next: 6, rev: "another", to: 3, forget: [] }),
+        "stale",
+      );
+      assert.equal(
+        await store.rewind(session, { ...asRead(view), next: 6, epoch: "another", to: 3, forget: [] }),
+        "stale",
+      );
       assert.deepEqual(await everything(context), before);
     },
   },
@@ -62,7 +72,10 @@ export const rewindCases: readonly StoreCase[] = [
       const view = await written(context, records("a", 5));
       await store.rewind(session, { ...asRead(view), to: 2, forget: ids("a", 3, 5) });
       await store.append(session, { records: records("b", 3) });
-      assert.equal(await store.commitReduction(session, { ...asRead(view), start: 4, head: "of what is gone", headCount: 1 }), "stale");
+      assert.equal(
+        await store.commitReduction(session, { ...asRead(view), start: 4, head: "of what is gone", headCount: 1 }),
+        "stale",
+      );
       assert.equal((await store.readView(session)).head, "");
     },
   },
@@ -95,7 +108,12 @@ export const rewindCases: readonly StoreCase[] = [
       const view = await written(context, [human("q1"), record("a1"), human("q2"), record("a2"), human("q3")]);
       await store.rewind(session, { ...asRead(view), to: 2, forget: ["q2", "a2", "q3"] });
       await store.append(session, { records: [human("q4"), record("a4")] });
-      assert.deepEqual(await store.readRounds(session, 1), { records: texts([human("q4"), record("a4")]), from: 2, firstRound: 2, damaged: false });
+      assert.deepEqual(await store.readRounds(session, 1), {
+        records: texts([human("q4"), record("a4")]),
+        from: 2,
+        firstRound: 2,
+        damaged: false,
+      });
     },
   },
   {
@@ -125,7 +143,13 @@ export const rewindCases: readonly StoreCase[] = [
       const view = await written(context, records("a", 3));
       await assert.rejects(store.rewind(session, { ...asRead(view), to: 4, forget: [] }), option("to"));
       await assert.rejects(store.rewind(session, { ...asRead(view), to: -1, forget: [] }), option("to"));
-      await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard: { forget: ["a1", "a2"] } });
+      await store.commitReduction(session, {
+        ...asRead(view),
+        start: 2,
+        head: "",
+        headCount: 0,
+        discard: { forget: ["a1", "a2"] },
+      });
       const later = await store.readView(session);
       await assert.rejects(store.rewind(session, { ...asRead(later), to: 1, forget: [] }), option("to"));
     },

@@ -6,7 +6,15 @@ export const sideCases: readonly StoreCase[] = [
   {
     title: "side fields are read by the beginning of their names",
     async check({ store, session }) {
-      const odd = { "tool:1": "a", "tool:2": "", "tools": "c", "upload:1": "é👍\u0000\n", "__proto__x": "e", "epoch": "f", "*": "g" };
+      const odd = {
+        "tool:1": "a",
+        "tool:2": "",
+        tools: "c",
+        "upload:1": "é👍\u0000\n",
+        __proto__x: "e",
+        epoch: "f",
+        "*": "g",
+      };
       assert.equal(await store.writeSide(session, { set: odd }), true);
       assert.deepEqual(await store.readSide(session, ""), odd);
       assert.deepEqual(await store.readSide(session, "tool:"), { "tool:1": "a", "tool:2": "" });
@@ -52,7 +60,10 @@ export const sideCases: readonly StoreCase[] = [
     title: "an append changes side fields in the same step",
     async check({ store, session }) {
       await store.append(session, { records: [record("a")], side: { set: { one: "1", two: "2" } } });
-      await store.append(session, { records: [record("b")], side: { set: { three: "3" }, remove: ["one", "unknown"] } });
+      await store.append(session, {
+        records: [record("b")],
+        side: { set: { three: "3" }, remove: ["one", "unknown"] },
+      });
       assert.deepEqual(await store.readSide(session, ""), { two: "2", three: "3" });
       await store.append(session, { records: [], side: { set: { two: "II" } } });
       assert.deepEqual(await store.readSide(session, ""), { two: "II", three: "3" });
@@ -72,7 +83,10 @@ export const sideCases: readonly StoreCase[] = [
       const set = { "t:1": "", "t:B": "", "t:a": "", "t:é": "", "t:\u{ff5e}": "", "t:👍": "", "u:1": "" };
       await store.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
       assert.deepEqual(Object.keys(await store.readSide(session, "")), ["t:é", "t:\u{ff5e}", "t:👍", "u:1"]);
-      await store.append(session, { records: [record("a")], side: { set: { "t:zz": "" }, bound: { prefix: "t:", keep: 2 } } });
+      await store.append(session, {
+        records: [record("a")],
+        side: { set: { "t:zz": "" }, bound: { prefix: "t:", keep: 2 } },
+      });
       assert.deepEqual(Object.keys(await store.readSide(session, "t:")), ["t:\u{ff5e}", "t:👍"]);
       await store.writeSide(session, { bound: { prefix: "t:", keep: 0 } });
       assert.deepEqual(await store.readSide(session, ""), { "u:1": "" });
@@ -92,17 +106,28 @@ export const sideCases: readonly StoreCase[] = [
       assert.equal(await store.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
       assert.equal((await store.readView(session)).epoch, "");
       assert.equal(await store.writeSide(session, { set: { field: "1" }, expected: { field: undefined } }), true);
-      assert.equal(await store.writeSide(session, { set: { field: "2", other: "x" }, expected: { field: undefined } }), false);
-      assert.equal(await store.writeSide(session, { set: { field: "2" }, remove: ["x"], expected: { field: "1", other: "x" } }), false);
+      assert.equal(
+        await store.writeSide(session, { set: { field: "2", other: "x" }, expected: { field: undefined } }),
+        false,
+      );
+      assert.equal(
+        await store.writeSide(session, { set: { field: "2" }, remove: ["x"], expected: { field: "1", other: "x" } }),
+        false,
+      );
       assert.deepEqual(await store.readSide(session, ""), { field: "1" });
-      assert.equal(await store.writeSide(session, { set: { field: "2" }, expected: { field: "1", other: undefined } }), true);
+      assert.equal(
+        await store.writeSide(session, { set: { field: "2" }, expected: { field: "1", other: undefined } }),
+        true,
+      );
       assert.deepEqual(await store.readSide(session, ""), { field: "2" });
     },
   },
   {
     title: "of several side writes that expect the same value one succeeds",
     async check({ store, session }) {
-      const tries = Array.from({ length: 8 }, (_, index) => store.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }));
+      const tries = Array.from({ length: 8 }, (_, index) =>
+        store.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }),
+      );
       const outcomes = await Promise.all(tries);
       assert.equal(outcomes.filter(Boolean).length, 1);
       assert.deepEqual(await store.readSide(session, ""), { field: String(outcomes.indexOf(true)) });
@@ -135,7 +160,10 @@ export const sideCases: readonly StoreCase[] = [
   {
     title: "a side value that is no string is refused",
     async check({ store, session }) {
-      await assert.rejects(store.writeSide(session, { set: { field: 1 as unknown as string } }), code("invalid_option"));
+      await assert.rejects(
+        store.writeSide(session, { set: { field: 1 as unknown as string } }),
+        code("invalid_option"),
+      );
       assert.equal((await store.readView(session)).epoch, "");
     },
   },

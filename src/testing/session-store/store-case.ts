@@ -25,7 +25,10 @@ export interface StoreCase {
 }
 
 /** A record as a codec might make it: `role` is its type, the id its content too. */
-export function record(id: string, { role = "ai", text = id, tokens }: { role?: string; text?: string; tokens?: number } = {}): NewRecord {
+export function record(
+  id: string,
+  { role = "ai", text = id, tokens }: { role?: string; text?: string; tokens?: number } = {},
+): NewRecord {
   const content = `{"type":"${role}","data":${JSON.stringify({ id, content: text })}}`;
   const digest = createHash("sha256").update(content).digest("base64url").slice(0, 8);
   return { id, digest, record: content, ...(tokens !== undefined && { tokens }) };
@@ -47,7 +50,11 @@ export function texts(list: readonly NewRecord[]): string[] {
 }
 
 /** Appends records and returns the view that is then read. */
-export async function written({ store, session }: StoreContext, list: readonly NewRecord[], rest: Omit<AppendRequest, "records"> = {}): Promise<SessionView> {
+export async function written(
+  { store, session }: StoreContext,
+  list: readonly NewRecord[],
+  rest: Omit<AppendRequest, "records"> = {},
+): Promise<SessionView> {
   await store.append(session, { records: list, ...rest });
   return store.readView(session);
 }

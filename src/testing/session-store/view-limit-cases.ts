@@ -29,9 +29,17 @@ export const viewLimitCases: readonly StoreCase[] = [
   {
     title: "an append that exceeds the named number of tokens brings the view along",
     async check({ store, session }) {
-      const within = await store.append(session, { records: [counted("a", 5), counted("b", 5)], counter: "c1", viewLimit: { tokens: 10 } });
+      const within = await store.append(session, {
+        records: [counted("a", 5), counted("b", 5)],
+        counter: "c1",
+        viewLimit: { tokens: 10 },
+      });
       assert.equal(within.view, undefined);
-      const above = await store.append(session, { records: [counted("c", 0.5)], counter: "c1", viewLimit: { tokens: 10 } });
+      const above = await store.append(session, {
+        records: [counted("c", 0.5)],
+        counter: "c1",
+        viewLimit: { tokens: 10 },
+      });
       assert.deepEqual([above.view?.tokens, above.view?.counter], [10.5, "c1"]);
       assert.deepEqual(above.view, await store.readView(session));
     },
@@ -51,9 +59,17 @@ export const viewLimitCases: readonly StoreCase[] = [
     title: "where a record without count was added, the total is unknown and the view comes along",
     async check({ store, session }) {
       await store.append(session, { records: [counted("a", 1)], counter: "c1" });
-      const result = await store.append(session, { records: [counted("b", 1), record("c")], counter: "c1", viewLimit: { tokens: 1_000 } });
+      const result = await store.append(session, {
+        records: [counted("b", 1), record("c")],
+        counter: "c1",
+        viewLimit: { tokens: 1_000 },
+      });
       assert.deepEqual([result.view?.tokens, result.view?.counter, result.view?.next], [undefined, "", 3]);
-      const later = await store.append(session, { records: [counted("d", 1)], counter: "c1", viewLimit: { tokens: 1_000 } });
+      const later = await store.append(session, {
+        records: [counted("d", 1)],
+        counter: "c1",
+        viewLimit: { tokens: 1_000 },
+      });
       assert.deepEqual([later.view?.tokens, later.view?.records.length], [undefined, 4]);
     },
   },
@@ -63,7 +79,11 @@ export const viewLimitCases: readonly StoreCase[] = [
       await store.append(session, { records: [counted("a", 1)], counter: "c1" });
       const asked = await store.append(session, { records: [], counter: "c2", viewLimit: { tokens: 1_000 } });
       assert.deepEqual([asked.view?.tokens, asked.view?.counter], [1, "c1"]);
-      const added = await store.append(session, { records: [counted("b", 1)], counter: "c2", viewLimit: { tokens: 1_000 } });
+      const added = await store.append(session, {
+        records: [counted("b", 1)],
+        counter: "c2",
+        viewLimit: { tokens: 1_000 },
+      });
       assert.deepEqual([added.view?.tokens, added.view?.counter], [undefined, ""]);
     },
   },

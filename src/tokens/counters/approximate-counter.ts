@@ -18,9 +18,10 @@ const optionsSchema = lazy(() => z.strictObject({ tools: toolListSchema() }));
 /**
  * A counter without an encoding: numbers at once, nothing to load, some five million characters a second.
  *
- * It weighs words by script and length, and knows digits, emoji, JSON, code and base64, because "four characters are a token" is off by a factor
- * of 2 to 4 for half of the world's scripts. Short texts in 17 languages and formats are within a quarter of `o200k_base`, on average within 7 %,
- * and 200,000 tokens of recorded conversations within 3 %. Messages, tools and media count by the same formulas as with `tiktokenCounter`.
+ * It weighs words by script and length, and knows digits, emoji, JSON, code and base64, because "four characters are a
+ * token" is off by a factor of 2 to 4 for half of the world's scripts. Short texts in 17 languages and formats are
+ * within a quarter of `o200k_base`, on average within 7 %, and 200,000 tokens of recorded conversations within 3 %.
+ * Messages, tools and media count by the same formulas as with `tiktokenCounter`.
  *
  * @throws ConfigurationError for a tool that is not an object.
  */

@@ -1,4 +1,13 @@
-import { classAt, digit, lowercase, mark, otherLetter, space, uppercase, widthAt } from "../encoder/character-classes.js";
+import {
+  classAt,
+  digit,
+  lowercase,
+  mark,
+  otherLetter,
+  space,
+  uppercase,
+  widthAt,
+} from "../encoder/character-classes.js";
 import { splitO200k } from "../encoder/split.js";
 
 const letter = uppercase | lowercase | otherLetter;
@@ -9,7 +18,10 @@ const perLatinLetter = 0.25;
 const perCapital = 0.2;
 const perAccent = 0.35;
 
-/** Tokens per letter by script: each row holds from its first code point, a multiple of 16, up to the next row's. Fitted on o200k_base. */
+/**
+ * Tokens per letter by script: each row holds from its first code point, a multiple of 16, up to the next row's. Fitted
+ * on o200k_base.
+ */
 const scriptWeights: readonly (readonly [number, number])[] = [
   [0x0250, 0.8],
   [0x0370, 0.45], // Greek
@@ -36,7 +48,10 @@ const scriptWeights: readonly (readonly [number, number])[] = [
 ];
 const perRareLetter = 2.5;
 const weights = weightTable();
-/** Symbols: some in a row are one token, a row of the same one is one for long, emoji and other signs beyond ASCII are not. */
+/**
+ * Symbols: some in a row are one token, a row of the same one is one for long, emoji and other signs beyond ASCII are
+ * not.
+ */
 const commonSymbols = 3;
 const perSymbol = 0.3;
 const perTypographicSymbol = 0.6;
@@ -48,13 +63,18 @@ const commonRun = 64;
 const denseLength = 16;
 const densePiece = 2.7;
 const perDenseCharacter = 0.7;
-const denseCharacters: readonly boolean[] = Array.from({ length: 128 }, (_, unit) => /[A-Za-z0-9+/=_-]/.test(String.fromCharCode(unit)));
+const denseCharacters: readonly boolean[] = Array.from({ length: 128 }, (_, unit) =>
+  /[A-Za-z0-9+/=_-]/.test(String.fromCharCode(unit)),
+);
 
-/** About how many tokens a text is, in one pass and without an encoding: the pieces of o200k_base, each weighed by its kind and script. */
+/**
+ * About how many tokens a text is, in one pass and without an encoding: the pieces of o200k_base, each weighed by its
+ * kind and script.
+ */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   const run = new Run();
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     const end = splitO200k(text, start);
     const weight = pieceWeight(text, start, end);
     if (isDenseCharacter(text.charCodeAt(end - 1))) {
@@ -70,20 +90,20 @@ export function estimateTokens(text: string): number {
 
 /** Pieces of letters, digits and `+/=_-` that follow each other without a space. */
 class Run {
-  private characters = 0;
-  private pieces = 0;
-  private tokens = 0;
+  #characters = 0;
+  #pieces = 0;
+  #tokens = 0;
 
   add(characters: number, tokens: number): void {
-    this.characters += characters;
-    this.pieces += 1;
-    this.tokens += tokens;
+    this.#characters += characters;
+    this.#pieces += 1;
+    this.#tokens += tokens;
   }
 
   /** The tokens of the run, which ends here. */
   close(): number {
-    const { characters, pieces, tokens } = this;
-    this.characters = this.pieces = this.tokens = 0;
+    const [characters, pieces, tokens] = [this.#characters, this.#pieces, this.#tokens];
+    this.#characters = this.#pieces = this.#tokens = 0;
     const dense = characters >= denseLength && characters < pieces * densePiece;
     return dense ? Math.max(tokens, characters * perDenseCharacter) : tokens;
   }
@@ -114,7 +134,10 @@ function pieceWeight(text: string, start: number, end: number): number {
       weight += scriptWeight(codePoint);
     }
   }
-  const common = latin > 0 ? 1 + Math.max(0, latin - commonWordLength) * perLatinLetter : Math.max(0, symbols - commonSymbols) * perSymbol;
+  const common =
+    latin > 0
+      ? 1 + Math.max(0, latin - commonWordLength) * perLatinLetter
+      : Math.max(0, symbols - commonSymbols) * perSymbol;
   return Math.max(1, common + weight);
 }
 

@@ -15,20 +15,24 @@ export interface CountingModel {
   readonly modelName?: string;
 }
 
-const optionsSchema = lazy(() => z.strictObject({ model: objectWith<CountingModel>(["getNumTokens"], "a model with a getNumTokens method") }));
+const optionsSchema = lazy(() =>
+  z.strictObject({ model: objectWith<CountingModel>(["getNumTokens"], "a model with a getNumTokens method") }),
+);
 
 /**
  * A counter that asks the model (`getNumTokens`), once per message with all its texts in one call, a line each.
  *
- * What the model does for it is the model's business: LangChain's default downloads an encoding from the network at the first call, falls back to
- * four characters a token when it cannot, and takes minutes for a long run of one letter. Prefer `tiktokenCounter` or `approximateCounter` unless the model
- * counts by itself. Tool calls count by their text; overhead and media by OpenAI's formulas, as with `tiktokenCounter`.
+ * What the model does for it is the model's business: LangChain's default downloads an encoding from the network at the
+ * first call, falls back to four characters a token when it cannot, and takes minutes for a long run of one letter.
+ * Prefer `tiktokenCounter` or `approximateCounter` unless the model counts by itself. Tool calls count by their text;
+ * overhead and media by OpenAI's formulas, as with `tiktokenCounter`.
  *
  * @throws ConfigurationError if the model has no `getNumTokens`.
  */
 export function modelCounter(model: CountingModel): TokenCounter {
   parseOptions("modelCounter", optionsSchema(), { model });
-  const count = async ({ texts, tokens }: Cost) => tokens + (texts.length === 0 ? 0 : await model.getNumTokens(texts.join("\n")));
+  const count = async ({ texts, tokens }: Cost) =>
+    tokens + (texts.length === 0 ? 0 : await model.getNumTokens(texts.join("\n")));
   return {
     id: `model:${[model.getName?.(), model.model ?? model.modelName].filter(Boolean).join(":") || "unnamed"}:1`,
     perRequest: replyTokens,

@@ -6,8 +6,9 @@ let spent = 0;
 let queue: Promise<void> = Promise.resolve();
 
 /**
- * Runs steps to their end and gives their result: at once while this turn of the event loop has room for them, else as a promise. Others
- * (timers, sockets) get their turn after each 10 ms of this work, however many calls run at once, because all share one allowance.
+ * Runs steps to their end and gives their result: at once while this turn of the event loop has room for them, else as
+ * a promise. Others (timers, sockets) get their turn after each 10 ms of this work, however many calls run at once,
+ * because all share one allowance.
  *
  * `node:timers` and not the global function, which tests replace by a fake one.
  */

@@ -13,7 +13,8 @@ import { toolListSchema, toolsCost, type ToolDefinitionLike } from "../formulas/
 /** Options of {@link tiktokenCounter}. */
 export interface TiktokenCounterOptions {
   /**
-   * The model's encoding: `o200k_base` for GPT-4o and later, `cl100k_base` for GPT-4 and GPT-3.5. A fair estimate for models of others.
+   * The model's encoding: `o200k_base` for GPT-4o and later, `cl100k_base` for GPT-4 and GPT-3.5. A fair estimate for
+   * models of others.
    *
    * @default "o200k_base"
    */
@@ -24,7 +25,9 @@ export interface TiktokenCounterOptions {
 
 /** What {@link tiktokenCounter} returns. */
 export interface TiktokenCounter extends TokenCounter {
-  /** Loads the encoding now; afterwards `perRequest` is exact and counts of ordinary messages are numbers, not promises. */
+  /**
+   * Loads the encoding now; afterwards `perRequest` is exact and counts of ordinary messages are numbers, not promises.
+   */
   ready(): Promise<void>;
 }
 
@@ -36,12 +39,13 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * A counter with OpenAI's own tokens: text as tiktoken counts it, messages, tool calls, tool definitions and images by OpenAI's formulas.
+ * A counter with OpenAI's own tokens: text as tiktoken counts it, messages, tool calls, tool definitions and images by
+ * OpenAI's formulas.
  *
- * The encoding comes with js-tiktoken and is loaded when first needed, once per process; nothing is fetched. The first count is a promise,
- * later ones are numbers unless there is much to count: no input, however odd, holds the event loop for long, and time grows with the length alone.
- * Special tokens such as `<|endoftext|>` are ordinary text. With `tools`, `perRequest` is an estimate until the encoding is loaded (`ready()`, or
- * any count), and exact from then on.
+ * The encoding comes with js-tiktoken and is loaded when first needed, once per process; nothing is fetched. The first
+ * count is a promise, later ones are numbers unless there is much to count: no input, however odd, holds the event loop
+ * for long, and time grows with the length alone. Special tokens such as `<|endoftext|>` are ordinary text. With
+ * `tools`, `perRequest` is an estimate until the encoding is loaded (`ready()`, or any count), and exact from then on.
  *
  * @throws ConfigurationError for an unknown encoding or a tool that is not an object.
  * @example
@@ -55,40 +59,40 @@ export function tiktokenCounter(options: TiktokenCounterOptions = {}): TiktokenC
 
 class EncodingCounter implements TiktokenCounter {
   readonly id: string;
-  private readonly encoding: EncodingName;
-  private readonly tools: Cost;
-  private toolTokens: number | undefined;
+  readonly #encoding: EncodingName;
+  readonly #tools: Cost;
+  #toolTokens: number | undefined;
 
   constructor(encoding: EncodingName, tools: Cost) {
-    this.encoding = encoding;
-    this.tools = tools;
+    this.#encoding = encoding;
+    this.#tools = tools;
     this.id = `tiktoken:${encoding}:1`;
   }
 
   get perRequest(): number {
-    return replyTokens + (this.toolTokens ?? estimateCost(this.tools));
+    return replyTokens + (this.#toolTokens ?? estimateCost(this.#tools));
   }
 
   async ready(): Promise<void> {
-    await this.load();
+    await this.#load();
   }
 
   countMessage(message: BaseMessage): number | Promise<number> {
-    return this.count(messageCost(message));
+    return this.#count(messageCost(message));
   }
 
   countText(text: string): number | Promise<number> {
-    return this.count({ texts: [text], tokens: 0 });
+    return this.#count({ texts: [text], tokens: 0 });
   }
 
-  private count(cost: Cost): number | Promise<number> {
-    const tally = this.toolTokens === undefined ? undefined : loadedTally(this.encoding);
-    return tally === undefined ? this.load().then((ready) => countCost(ready, cost)) : countCost(tally, cost);
+  #count(cost: Cost): number | Promise<number> {
+    const tally = this.#toolTokens === undefined ? undefined : loadedTally(this.#encoding);
+    return tally === undefined ? this.#load().then((ready) => countCost(ready, cost)) : countCost(tally, cost);
   }
 
-  private async load(): Promise<TokenTally> {
-    const tally = await loadTally(this.encoding);
-    this.toolTokens ??= await countCost(tally, this.tools);
+  async #load(): Promise<TokenTally> {
+    const tally = await loadTally(this.#encoding);
+    this.#toolTokens ??= await countCost(tally, this.#tools);
     return tally;
   }
 }

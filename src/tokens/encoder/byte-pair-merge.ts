@@ -1,41 +1,46 @@
 import type { Vocabulary } from "./vocabulary.js";
 
-// A constant of the module, because a global is looked up slowly where tests run (in a context of node:vm), and this is called per byte.
+// A constant of the module, because a global is looked up slowly where tests run (in a context of node:vm), and this is
+// called per byte.
 const { floor } = Math;
 // Keys order the heap by rank and then by place; both fit a double exactly (18 and 26 bits).
 const placeSpan = 2 ** 26;
 
 /**
- * Byte pair encoding of one block in O(n log n): the pair of lowest rank, leftmost first, is merged until no pair has a rank.
- * (Looking for that pair anew before each merge, as tiktoken's ports do, is quadratic: 23 s for 16,000 times the letter a.)
+ * Byte pair encoding of one block in O(n log n): the pair of lowest rank, leftmost first, is merged until no pair has a
+ * rank. (Looking for that pair anew before each merge, as tiktoken's ports do, is quadratic: 23 s for 16,000 times the
+ * letter a.)
  */
 export class BlockMerge {
-  private readonly vocabulary: Vocabulary;
-  private bytes: Uint8Array = new Uint8Array(0);
-  private from = 0;
-  private length = 0;
-  /** By place of a token's first byte: where the tokens beside it begin, and the rank that it would have merged with the next one. */
-  private next = new Int32Array(0);
-  private previous = new Int32Array(0);
-  private pairRank = new Int32Array(0);
-  private heap = new Float64Array(0);
-  private heapSize = 0;
+  readonly #vocabulary: Vocabulary;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #from = 0;
+  #length = 0;
+  /**
+   * By place of a token's first byte: where the tokens beside it begin, and the rank that it would have merged with the
+   * next one.
+   */
+  #next = new Int32Array(0);
+  #previous = new Int32Array(0);
+  #pairRank = new Int32Array(0);
+  #heap = new Float64Array(0);
+  #heapSize = 0;
 
   constructor(vocabulary: Vocabulary) {
-    this.vocabulary = vocabulary;
+    this.#vocabulary = vocabulary;
   }
 
   /** The number of tokens of the bytes from `from` up to `to`. */
   run(bytes: Uint8Array, from: number, to: number): number {
-    this.start(bytes, from, to);
-    let tokens = this.length;
-    while (this.heapSize > 0) {
-      const key = this.pop();
+    this.#start(bytes, from, to);
+    let tokens = this.#length;
+    while (this.#heapSize > 0) {
+      const key = this.#pop();
       const rank = floor(key / placeSpan);
       const place = key - rank * placeSpan;
       // An entry is out of date once its pair was merged or its left token merged with another.
-      if (this.pairRank[place] === rank) {
-        this.mergeAt(place);
+      if (this.#pairRank[place] === rank) {
+        this.#mergeAt(place);
         tokens -= 1;
       }
     }
@@ -44,62 +49,65 @@ export class BlockMerge {
 
   /** Where the token that begins at `place` (counted from the block's start) ends, after a run. */
   tokenEnd(place: number): number {
-    return this.next[place]!;
+    return this.#next[place]!;
   }
 
-  private start(bytes: Uint8Array, from: number, to: number): void {
-    this.bytes = bytes;
-    this.from = from;
-    this.length = to - from;
-    this.reserve(this.length);
-    this.heapSize = 0;
-    for (let place = 0; place < this.length; place += 1) {
-      this.next[place] = place + 1;
-      this.previous[place] = place - 1;
+  #start(bytes: Uint8Array, from: number, to: number): void {
+    this.#bytes = bytes;
+    this.#from = from;
+    this.#length = to - from;
+    this.#reserve(this.#length);
+    this.#heapSize = 0;
+    for (let place = 0; place < this.#length; place += 1) {
+      this.#next[place] = place + 1;
+      this.#previous[place] = place - 1;
     }
-    for (let place = 0; place < this.length; place += 1) {
-      this.enter(place);
+    for (let place = 0; place < this.#length; place += 1) {
+      this.#enter(place);
     }
   }
 
-  private reserve(length: number): void {
-    if (this.next.length < length) {
-      this.next = new Int32Array(length);
-      this.previous = new Int32Array(length);
-      this.pairRank = new Int32Array(length);
+  #reserve(length: number): void {
+    if (this.#next.length < length) {
+      this.#next = new Int32Array(length);
+      this.#previous = new Int32Array(length);
+      this.#pairRank = new Int32Array(length);
       // One entry per byte, and at most two more per merge.
-      this.heap = new Float64Array(length * 3);
+      this.#heap = new Float64Array(length * 3);
     }
   }
 
-  private mergeAt(place: number): void {
-    const right = this.next[place]!;
-    const after = this.next[right]!;
-    this.next[place] = after;
-    this.pairRank[right] = -1;
-    if (after < this.length) {
-      this.previous[after] = place;
+  #mergeAt(place: number): void {
+    const right = this.#next[place]!;
+    const after = this.#next[right]!;
+    this.#next[place] = after;
+    this.#pairRank[right] = -1;
+    if (after < this.#length) {
+      this.#previous[after] = place;
     }
-    this.enter(place);
-    if (this.previous[place]! >= 0) {
-      this.enter(this.previous[place]!);
+    this.#enter(place);
+    if (this.#previous[place]! >= 0) {
+      this.#enter(this.#previous[place]!);
     }
   }
 
   /** Notes the rank of the token at `place` together with the next one. */
-  private enter(place: number): void {
-    const right = this.next[place]!;
-    const rank = right < this.length ? this.vocabulary.rankOf(this.bytes, this.from + place, this.from + this.next[right]!) : -1;
-    this.pairRank[place] = rank;
+  #enter(place: number): void {
+    const right = this.#next[place]!;
+    const rank =
+      right < this.#length
+        ? this.#vocabulary.rankOf(this.#bytes, this.#from + place, this.#from + this.#next[right]!)
+        : -1;
+    this.#pairRank[place] = rank;
     if (rank >= 0) {
-      this.push(rank * placeSpan + place);
+      this.#push(rank * placeSpan + place);
     }
   }
 
-  private push(key: number): void {
-    const heap = this.heap;
-    let index = this.heapSize;
-    this.heapSize += 1;
+  #push(key: number): void {
+    const heap = this.#heap;
+    let index = this.#heapSize;
+    this.#heapSize += 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;
       if (heap[parent]! <= key) {
@@ -111,11 +119,11 @@ export class BlockMerge {
     heap[index] = key;
   }
 
-  private pop(): number {
-    const heap = this.heap;
+  #pop(): number {
+    const heap = this.#heap;
     const top = heap[0]!;
-    this.heapSize -= 1;
-    const size = this.heapSize;
+    this.#heapSize -= 1;
+    const size = this.#heapSize;
     const key = heap[size]!;
     let index = 0;
     for (let child = 1; child < size; child = 2 * index + 1) {

@@ -1,4 +1,5 @@
-// Bits of classAt(). Each code point is a letter (one of three kinds), a digit, white space, or a symbol, which a lone surrogate is, too.
+// Bits of classAt(). Each code point is a letter (one of three kinds), a digit, white space, or a symbol, which a lone
+// surrogate is, too.
 
 /** Letters with a case: capitals and title-case letters. */
 export const uppercase = 1;

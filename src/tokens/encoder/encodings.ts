@@ -27,7 +27,10 @@ export function loadedTally(name: EncodingName): TokenTally | undefined {
   return loaded.get(name);
 }
 
-/** The tally of an encoding, loaded once per process from the installed js-tiktoken (no network), in some 80 ms with pauses in between. */
+/**
+ * The tally of an encoding, loaded once per process from the installed js-tiktoken (no network), in some 80 ms with
+ * pauses in between.
+ */
 export function loadTally(name: EncodingName): Promise<TokenTally> {
   let promise = loading.get(name);
   if (promise === undefined) {

@@ -1,6 +1,21 @@
-import { classAt, digit, lineBreak, lowercase, mark, otherLetter, runEnd, space, symbol, uppercase, widthAt } from "./character-classes.js";
+import {
+  classAt,
+  digit,
+  lineBreak,
+  lowercase,
+  mark,
+  otherLetter,
+  runEnd,
+  space,
+  symbol,
+  uppercase,
+  widthAt,
+} from "./character-classes.js";
 
-/** Where the piece of the text that begins at `from` ends. Pieces are tokenized one by one; no token crosses from one to the next. */
+/**
+ * Where the piece of the text that begins at `from` ends. Pieces are tokenized one by one; no token crosses from one to
+ * the next.
+ */
 export type Splitter = (text: string, from: number) => number;
 
 const letter = uppercase | lowercase | otherLetter;
@@ -9,8 +24,9 @@ const wordRest = lowercase | otherLetter | mark;
 const contractions = ["s", "t", "re", "ve", "m", "ll", "d"];
 
 /**
- * The pieces of `o200k_base`: what its published pattern matches, found by hand because a regular expression cannot be interrupted and
- * overflows its stack on a run of some million characters. Reads each character a bounded number of times.
+ * The pieces of `o200k_base`: what its published pattern matches, found by hand because a regular expression cannot be
+ * interrupted and overflows its stack on a run of some million characters. Reads each character a bounded number of
+ * times.
  */
 export function splitO200k(text: string, from: number): number {
   const first = classAt(text, from);
@@ -18,7 +34,8 @@ export function splitO200k(text: string, from: number): number {
     return digitsEnd(text, from);
   }
   const start = wordStartAt(text, from, first);
-  const end = casedWordEnd(text, start) || casedWordEnd(text, from) || capitalsEnd(text, start) || capitalsEnd(text, from);
+  const end =
+    casedWordEnd(text, start) || casedWordEnd(text, from) || capitalsEnd(text, start) || capitalsEnd(text, from);
   return end > 0 ? contractionEnd(text, end) : symbolsOrSpaceEnd(text, from, true);
 }
 
@@ -37,7 +54,9 @@ export function splitCl100k(text: string, from: number): number {
   return end > start ? end : symbolsOrSpaceEnd(text, from, false);
 }
 
-/** Where a word would begin: a piece may have one character that is no letter (a space, a bracket) in front of its word. */
+/**
+ * Where a word would begin: a piece may have one character that is no letter (a space, a bracket) in front of its word.
+ */
 function wordStartAt(text: string, from: number, first: number): number {
   return (first & (letter | lineBreak)) === 0 ? from + widthAt(text, from) : from;
 }

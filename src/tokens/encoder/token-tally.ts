@@ -8,18 +8,26 @@ const unitsPerStep = 1_024;
 
 /** Counts the tokens of text in one encoding. */
 export class TokenTally {
-  private readonly vocabulary: Vocabulary;
-  private readonly split: Splitter;
-  private readonly merge: BlockMerge;
-  private readonly blockSize: number;
-  private readonly piece = new Uint8Array(longPiece * 3);
+  readonly #vocabulary: Vocabulary;
+  readonly #split: Splitter;
+  readonly #merge: BlockMerge;
+  readonly #blockSize: number;
+  readonly #piece = new Uint8Array(longPiece * 3);
 
   /** `blockSize`: bytes that a long run is merged by; results do not depend on it. */
-  constructor({ vocabulary, split, blockSize = 8_192 }: { vocabulary: Vocabulary; split: Splitter; blockSize?: number }) {
-    this.vocabulary = vocabulary;
-    this.split = split;
-    this.merge = new BlockMerge(vocabulary);
-    this.blockSize = blockSize;
+  constructor({
+    vocabulary,
+    split,
+    blockSize = 8_192,
+  }: {
+    vocabulary: Vocabulary;
+    split: Splitter;
+    blockSize?: number;
+  }) {
+    this.#vocabulary = vocabulary;
+    this.#split = split;
+    this.#merge = new BlockMerge(vocabulary);
+    this.#blockSize = blockSize;
   }
 
   /** Counts in steps of a few milliseconds at most, and returns the sum. */
@@ -27,10 +35,13 @@ export class TokenTally {
     let tokens = 0;
     let work = 0;
     for (const text of texts) {
-      for (let start = 0; start < text.length; ) {
-        const end = this.split(text, start);
+      for (let start = 0; start < text.length;) {
+        const end = this.#split(text, start);
         work += end - start;
-        tokens += end - start > longPiece ? yield* this.longPieceSteps(text.slice(start, end)) : this.countPiece(text, start, end);
+        tokens +=
+          end - start > longPiece
+            ? yield* this.#longPieceSteps(text.slice(start, end))
+            : this.#countPiece(text, start, end);
         start = end;
         if (work >= unitsPerStep) {
           yield;
@@ -41,32 +52,33 @@ export class TokenTally {
     return tokens;
   }
 
-  private countPiece(text: string, start: number, end: number): number {
-    const length = writeUtf8(text, { start, end, bytes: this.piece });
+  #countPiece(text: string, start: number, end: number): number {
+    const length = writeUtf8(text, { start, end, bytes: this.#piece });
     // As in tiktoken, a piece that is a token is that token, whatever merging would make of it.
-    return this.vocabulary.rankOf(this.piece, 0, length) >= 0 ? 1 : this.merge.run(this.piece, 0, length);
+    return this.#vocabulary.rankOf(this.#piece, 0, length) >= 0 ? 1 : this.#merge.run(this.#piece, 0, length);
   }
 
   /**
-   * The exact count of a long run, with a merge of bounded size at a time. A block is cut at a token's end in its last quarter, and the next
-   * one begins there. The cut is right if the next block's first token is the one that stood there before: a sequence of
-   * tokens is what merging makes of the whole if, and only if, it is so for each two neighbours, since merging never looks further.
-   * If it is another token, all begins again with blocks twice as long; at 8 kB that is not known to happen.
+   * The exact count of a long run, with a merge of bounded size at a time. A block is cut at a token's end in its last
+   * quarter, and the next one begins there. The cut is right if the next block's first token is the one that stood
+   * there before: a sequence of tokens is what merging makes of the whole if, and only if, it is so for each two
+   * neighbours, since merging never looks further. If it is another token, all begins again with blocks twice as long;
+   * at 8 kB that is not known to happen.
    */
-  private *longPieceSteps(piece: string): Generator<undefined, number> {
+  *#longPieceSteps(piece: string): Generator<undefined, number> {
     // Finding the piece and writing it as bytes are one step each.
     yield;
     const bytes = new TextEncoder().encode(piece);
     yield;
     let cut = wholePiece;
-    for (let size = this.blockSize; ; ) {
+    for (let size = this.#blockSize; ;) {
       const to = Math.min(cut.at + size, bytes.length);
-      const tokens = this.merge.run(bytes, cut.at, to);
-      const asExpected = cut.nextEnd === undefined || cut.at + this.merge.tokenEnd(0) === cut.nextEnd;
+      const tokens = this.#merge.run(bytes, cut.at, to);
+      const asExpected = cut.nextEnd === undefined || cut.at + this.#merge.tokenEnd(0) === cut.nextEnd;
       if (asExpected && to === bytes.length) {
         return cut.tokens + tokens;
       }
-      const next = asExpected ? this.cutAfter(cut, to) : undefined;
+      const next = asExpected ? this.#cutAfter(cut, to) : undefined;
       size = next === undefined ? size * 2 : size;
       cut = next ?? wholePiece;
       yield;
@@ -74,15 +86,15 @@ export class TokenTally {
   }
 
   /** The first token's end in the last quarter of the block just merged; undefined where no token follows it. */
-  private cutAfter({ at, tokens }: Cut, to: number): Cut | undefined {
+  #cutAfter({ at, tokens }: Cut, to: number): Cut | undefined {
     const target = at + ((to - at) * 3) / 4;
     let place = at;
     let passed = tokens;
     while (place < target) {
-      place = at + this.merge.tokenEnd(place - at);
+      place = at + this.#merge.tokenEnd(place - at);
       passed += 1;
     }
-    return place < to ? { at: place, tokens: passed, nextEnd: at + this.merge.tokenEnd(place - at) } : undefined;
+    return place < to ? { at: place, tokens: passed, nextEnd: at + this.#merge.tokenEnd(place - at) } : undefined;
   }
 }
 

@@ -15,17 +15,26 @@ const mediaKinds: ReadonlyMap<unknown, Media["kind"]> = new Map<unknown, Media["
   ["media", "file"],
 ]);
 
-const callTypes: ReadonlySet<unknown> = new Set(["tool_use", "tool_call", "invalid_tool_call", "tool_call_chunk", "function_call", "input_json_delta"]);
+const callTypes: ReadonlySet<unknown> = new Set([
+  "tool_use",
+  "tool_call",
+  "invalid_tool_call",
+  "tool_call_chunk",
+  "function_call",
+  "input_json_delta",
+]);
 const noTypes: ReadonlySet<unknown> = new Set();
 
 /**
- * Adds what the content of a message costs, in any of LangChain's forms: text, content blocks, and the blocks of OpenAI, Anthropic and Google.
+ * Adds what the content of a message costs, in any of LangChain's forms: text, content blocks, and the blocks of
+ * OpenAI, Anthropic and Google.
  *
- * Text and reasoning count as their text, media by their own rules, a tool result as its content, and a block of an unknown kind as its JSON. With
- * `callsCounted`, blocks that repeat the message's `tool_calls` add nothing.
+ * Text and reasoning count as their text, media by their own rules, a tool result as its content, and a block of an
+ * unknown kind as its JSON. With `callsCounted`, blocks that repeat the message's `tool_calls` add nothing.
  */
 export function addContent(sum: CostSum, content: unknown, { callsCounted }: { callsCounted: boolean }): void {
-  // A list that grows, and no recursion: how deep content nests is its sender's choice. What holds itself is added once.
+  // A list that grows, and no recursion: how deep content nests is its sender's choice. What holds itself is added
+  // once.
   const inner: unknown[] = [];
   const added = new Set<unknown>([content]);
   addParts({ sum, inner }, content, callsCounted ? callTypes : noTypes);
@@ -97,7 +106,10 @@ function asBlocks(summary: unknown): unknown {
 function addMediaBlock({ sum, inner }: Adding, kind: Media["kind"], block: Fields): void {
   const nested = { ...fieldsOf(block["source"]), ...fieldsOf(block["file"]), ...fieldsOf(block["input_audio"]) };
   const all: Fields = { ...block, ...nested };
-  const text = all["text"] ?? (all["type"] === "text" ? all["data"] : undefined) ?? (Array.isArray(nested["content"]) ? nested["content"] : undefined);
+  const text =
+    all["text"] ??
+    (all["type"] === "text" ? all["data"] : undefined) ??
+    (Array.isArray(nested["content"]) ? nested["content"] : undefined);
   if (text !== undefined) {
     inner.push(text);
     return;
@@ -112,9 +124,18 @@ function mediaOf(all: Fields): Omit<Media, "kind"> {
   const data = typeof given === "string" || ArrayBuffer.isView(given) ? (given as string | Uint8Array) : dataUrl(url);
   const format = stringIn(all["format"]);
   const mimeType =
-    stringIn(all["mimeType"]) ?? stringIn(all["mime_type"]) ?? stringIn(all["media_type"]) ?? (format && `audio/${format}`) ?? typeOfDataUrl(data);
-  const detail = stringIn(fieldsOf(link)["detail"]) ?? stringIn(all["detail"]) ?? stringIn(fieldsOf(all["metadata"])["detail"]);
-  return { ...(data !== undefined && { data }), ...(mimeType !== undefined && { mimeType }), ...(detail !== undefined && { detail }) };
+    stringIn(all["mimeType"]) ??
+    stringIn(all["mime_type"]) ??
+    stringIn(all["media_type"]) ??
+    (format && `audio/${format}`) ??
+    typeOfDataUrl(data);
+  const detail =
+    stringIn(fieldsOf(link)["detail"]) ?? stringIn(all["detail"]) ?? stringIn(fieldsOf(all["metadata"])["detail"]);
+  return {
+    ...(data !== undefined && { data }),
+    ...(mimeType !== undefined && { mimeType }),
+    ...(detail !== undefined && { detail }),
+  };
 }
 
 function dataUrl(url: string): string | undefined {

@@ -41,7 +41,7 @@ function jpegSize(bytes: Uint8Array): ImageSize | undefined {
   if (bytes[0] !== 0xff || bytes[1] !== 0xd8) {
     return undefined;
   }
-  for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
+  for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff;) {
     const marker = bytes[at + 1]!;
     if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc) {
       return { width: big(bytes, at + 7, 2), height: big(bytes, at + 5, 2) };

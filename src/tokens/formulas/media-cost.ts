@@ -25,10 +25,13 @@ const assumedPages = 2;
 /**
  * Adds what a medium costs.
  *
- * - Images: {@link imageTokens}; the size is read from the header, and 1024 × 1024 is assumed for a link or an id (765 tokens).
- * - Audio: 10 tokens a second (OpenAI: one per 100 ms), length from the size at 48 kB/s for WAV, else 16 kB/s; a minute for a link.
+ * - Images: {@link imageTokens}; the size is read from the header, and 1024 × 1024 is assumed for a link or an id (765
+ *   tokens).
+ * - Audio: 10 tokens a second (OpenAI: one per 100 ms), length from the size at 48 kB/s for WAV, else 16 kB/s; a minute
+ *   for a link.
  * - Video: 263 tokens a second (Google's figure), length from the size at 250 kB/s; a minute for a link.
- * - Text files: their text. Other files: 1,500 tokens a page (the lower of Anthropic's figures for PDF), a page per 50 kB; two pages for a link.
+ * - Text files: their text. Other files: 1,500 tokens a page (the lower of Anthropic's figures for PDF), a page per 50
+ *   kB; two pages for a link.
  */
 export function addMedia(sum: CostSum, media: Media): void {
   switch (kindOf(media)) {
@@ -47,8 +50,9 @@ export function addMedia(sum: CostSum, media: Media): void {
 }
 
 /**
- * OpenAI's tiles: detail `low` is 85; else the image is scaled down to fit 2048 × 2048, then until its shorter side is at most 768, and each
- * started tile of 512 × 512 costs 170, plus 85 (OpenAI's guide to images; other models of theirs use other constants).
+ * OpenAI's tiles: detail `low` is 85; else the image is scaled down to fit 2048 × 2048, then until its shorter side is
+ * at most 768, and each started tile of 512 × 512 costs 170, plus 85 (OpenAI's guide to images; other models of theirs
+ * use other constants).
  */
 export function imageTokens({ width, height }: ImageSize, detail?: string): number {
   if (detail === "low") {
@@ -73,11 +77,14 @@ function sizeOf({ data, detail }: Media): ImageSize | undefined {
   if (data === undefined || detail === "low") {
     return undefined;
   }
-  return imageSize(typeof data === "string" ? Buffer.from(base64Of(data).slice(0, imageHeadCharacters), "base64") : data);
+  return imageSize(
+    typeof data === "string" ? Buffer.from(base64Of(data).slice(0, imageHeadCharacters), "base64") : data,
+  );
 }
 
 function secondsTokens({ data, mimeType = "" }: Media, kind: "audio" | "video"): number {
-  const rate = kind === "video" ? bytesPerSecond.video : mimeType.includes("wav") ? bytesPerSecond.wav : bytesPerSecond.otherAudio;
+  const rate =
+    kind === "video" ? bytesPerSecond.video : mimeType.includes("wav") ? bytesPerSecond.wav : bytesPerSecond.otherAudio;
   return Math.ceil((data === undefined ? assumedSeconds : byteLength(data) / rate) * tokensPerSecond[kind]);
 }
 

@@ -22,12 +22,13 @@ interface Call {
 }
 
 /**
- * What a message costs by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): 3, and the tokens of each value that the message
- * carries (role, content, name), and 1 if it has a name.
+ * What a message costs by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): 3, and the tokens of
+ * each value that the message carries (role, content, name), and 1 if it has a name.
  *
- * The formula is published for messages without tool calls. Its rule is kept for them: a call costs 3 (it is shown to the model as a
- * message of its own) and the tokens of its id, its name and its arguments as they go over the wire (compact JSON); a tool result costs
- * those of its `tool_call_id`. OpenAI may not show ids to the model: then the count is above the bill, by some ten tokens a call.
+ * The formula is published for messages without tool calls. Its rule is kept for them: a call costs 3 (it is shown to
+ * the model as a message of its own) and the tokens of its id, its name and its arguments as they go over the wire
+ * (compact JSON); a tool result costs those of its `tool_call_id`. OpenAI may not show ids to the model: then the count
+ * is above the bill, by some ten tokens a call.
  */
 export function messageCost(message: BaseMessage): Cost {
   const sum = new CostSum();
@@ -60,7 +61,9 @@ function wireRole(message: BaseMessage): string {
 /** The calls, those with unreadable arguments and one in OpenAI's old form (`function_call`) included. */
 function callsOf(message: BaseMessage): readonly Call[] {
   const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<AIMessage>;
-  const { function_call: old } = (message.additional_kwargs ?? {}) as { function_call?: { name?: string; arguments?: string } };
+  const { function_call: old } = (message.additional_kwargs ?? {}) as {
+    function_call?: { name?: string; arguments?: string };
+  };
   const all: Call[] = [...recordsIn(calls), ...recordsIn(invalid)];
   return all.length === 0 && old !== undefined ? [{ name: old.name, args: old.arguments } as Call] : all;
 }

@@ -10,16 +10,21 @@ export type ToolDefinitionLike = Parameters<typeof convertToOpenAITool>[0];
 /** A list of tools in options; none by default. */
 export const toolListSchema = lazy(() =>
   z
-    .array(z.custom<ToolDefinitionLike>((tool) => typeof tool === "object" && tool !== null, "must be a tool"), "must be an array of tools")
+    .array(
+      z.custom<ToolDefinitionLike>((tool) => typeof tool === "object" && tool !== null, "must be a tool"),
+      "must be an array of tools",
+    )
     .default([]),
 );
 
 /**
- * What tool definitions cost in a request, by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): per function
- * `perFunction` (7 for models on o200k_base, 10 on cl100k_base), the tokens of `name:description`, and 12; 3 for having parameters; per parameter 3 and
- * the tokens of `name:type:description`; per list of choices −3, and 3 and the tokens of each choice. A final full stop of a description is not counted.
+ * What tool definitions cost in a request, by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook):
+ * per function `perFunction` (7 for models on o200k_base, 10 on cl100k_base), the tokens of `name:description`, and 12;
+ * 3 for having parameters; per parameter 3 and the tokens of `name:type:description`; per list of choices −3, and 3 and
+ * the tokens of each choice. A final full stop of a description is not counted.
  *
- * The formula is published for flat parameters; nested ones count by the same rule. A tool that is no function counts as its JSON.
+ * The formula is published for flat parameters; nested ones count by the same rule. A tool that is no function counts
+ * as its JSON.
  */
 export function toolsCost(tools: readonly ToolDefinitionLike[], perFunction: number): Cost {
   const sum = new CostSum();

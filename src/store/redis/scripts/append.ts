@@ -5,15 +5,15 @@ import { script } from "./script.js";
 /**
  * Appends a turn, all of it or nothing.
  *
- * KEYS: log, ids, state.
- * ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?, expectedEpoch?, fence?, ttl?,
- * bound?, maxMessages?, maxTokens? }; `count` pairs of an id's hash and the digest with the position that the record gets if the log ends
- * before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin one.
- * Replies: OK appended duplicates conflicts next epoch [view] | DAMAGED | EPOCH | FENCED | POSITION next | CONFLICT index.
+ * KEYS: log, ids, state. ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?,
+ * expectedNext?, expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens? }; `count` pairs of an id's hash and
+ * the digest with the position that the record gets if the log ends before `at`; `sets` pairs of field and value;
+ * `removes` fields; `count` records, of which `rounds` begin one. Replies: OK appended duplicates conflicts next epoch
+ * [view] | DAMAGED | EPOCH | FENCED | POSITION next | CONFLICT index.
  *
- * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they are: what Lua does
- * for each record would take most of the time. The first write is an HSET, which a full server refuses: then nothing has changed (an
- * UNLINK first would let all later writes pass).
+ * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
+ * are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
+ * refuses: then nothing has changed (an UNLINK first would let all later writes pass).
  */
 export const appendScript = script(
   [loadSession, view, inChunks, beginsRound, now, changeSide, sortOut, explainIds],

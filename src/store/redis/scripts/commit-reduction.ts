@@ -4,12 +4,12 @@ import { script } from "./script.js";
 /**
  * Moves the start and replaces the head if the session is as it was read.
  *
- * KEYS: log, ids, state.
- * ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?, counter?, tokensRead? }; the head; packed
- * hashes of the ids to forget.
- * Replies: COMMITTED | STALE | DAMAGED | RANGE (the start lies before the base).
+ * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?,
+ * counter?, tokensRead? }; the head; packed hashes of the ids to forget. Replies: COMMITTED | STALE | DAMAGED | RANGE
+ * (the start lies before the base).
  *
- * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first was.
+ * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
+ * was.
  */
 export const commitReductionScript = script(
   [loadSession, inChunks, now, forget],

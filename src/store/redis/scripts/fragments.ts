@@ -6,8 +6,8 @@ export const viewFields = ["epoch", "rev", "base", "start", "next", "head", "hea
 const quotedViewFields = viewFields.map((field) => `'${field}'`).join(", ");
 
 /**
- * Lua, for scripts with KEYS log, ids, state: `loadSession()`, all that scripts decide by. Fails on a key of the wrong type. The head is left
- * out: it may be long, and no write should take longer for that.
+ * Lua, for scripts with KEYS log, ids, state: `loadSession()`, all that scripts decide by. Fails on a key of the wrong
+ * type. The head is left out: it may be long, and no write should take longer for that.
  */
 export const loadSession = `
 local function loadSession()
@@ -22,7 +22,10 @@ local function loadSession()
   return s
 end`;
 
-/** Lua, for scripts with KEYS log, ids, state: `view()`, a reply of fields, records, number of ids, and index of the first record. */
+/**
+ * Lua, for scripts with KEYS log, ids, state: `view()`, a reply of fields, records, number of ids, and index of the
+ * first record.
+ */
 export const view = `
 local function view()
   local field = redis.call('HMGET', KEYS[3], ${quotedViewFields})
@@ -30,7 +33,10 @@ local function view()
   return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEYS[2]), first }
 end`;
 
-/** Lua: `inChunks(command, key, values, from, to)` calls a command with all values, as many at a time as Lua's stack takes. */
+/**
+ * Lua: `inChunks(command, key, values, from, to)` calls a command with all values, as many at a time as Lua's stack
+ * takes.
+ */
 export const inChunks = `
 local function inChunks(command, key, values, from, to)
   local last = to or #values
@@ -40,8 +46,9 @@ local function inChunks(command, key, values, from, to)
 end`;
 
 /**
- * Lua: `explainIds()` writes the field of `ids` that says how to read it, which no id has. It stands there before the first id, and its length
- * makes Redis keep the hash as a table from the start: in the compact form that small hashes have, ten ids among 500 take 50 µs to find.
+ * Lua: `explainIds()` writes the field of `ids` that says how to read it, which no id has. It stands there before the
+ * first id, and its length makes Redis keep the hash as a table from the start: in the compact form that small hashes
+ * have, ten ids among 500 take 50 µs to find.
  */
 export const explainIds = `
 local function explainIds()
@@ -61,7 +68,10 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end`;
 
-/** Lua: `forget(hashes, from, to)` removes those of the hashes, {@link idHashLength} characters each, whose position lies in [from, to), and counts them. Needs {@link inChunks}. */
+/**
+ * Lua: `forget(hashes, from, to)` removes those of the hashes, {@link idHashLength} characters each, whose position
+ * lies in [from, to), and counts them. Needs {@link inChunks}.
+ */
 export const forget = `
 local function forget(hashes, from, to)
   local count, length = 0, ${idHashLength}
@@ -83,8 +93,9 @@ local function forget(hashes, from, to)
 end`;
 
 /**
- * Lua: `changeSide(state, from, to, bound)` removes the side fields that ARGV names from one index to another, and keeps to a bound. Names
- * are compared byte by byte, because Lua's `<` follows the server's locale. Needs {@link inChunks}.
+ * Lua: `changeSide(state, from, to, bound)` removes the side fields that ARGV names from one index to another, and
+ * keeps to a bound. Names are compared byte by byte, because Lua's `<` follows the server's locale. Needs {@link
+ * inChunks}.
  */
 export const changeSide = `
 local function byBytes(a, b)
@@ -113,8 +124,8 @@ local function changeSide(state, from, to, bound)
 end`;
 
 /**
- * Lua: `sortOut(s, count)` finds among the pairs of hash and digest from ARGV[2] on those that are known: the number of repetitions, the
- * conflicts, and both as a set of indexes.
+ * Lua: `sortOut(s, count)` finds among the pairs of hash and digest from ARGV[2] on those that are known: the number of
+ * repetitions, the conflicts, and both as a set of indexes.
  */
 export const sortOut = `
 local function sortOut(s, count)

@@ -4,7 +4,8 @@ import { script } from "./script.js";
 /**
  * A part of the log with the state, for a server that refuses MULTI.
  *
- * KEYS: log, ids, state. ARGV: index of the first and of the last record. Reply: fields, records, length of the log, number of ids.
+ * KEYS: log, ids, state. ARGV: index of the first and of the last record. Reply: fields, records, length of the log,
+ * number of ids.
  */
 export const readPageScript = script(
   [],

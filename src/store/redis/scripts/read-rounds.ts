@@ -4,7 +4,8 @@ import { script } from "./script.js";
 /**
  * The last rounds, found by walking back from the end of the log in chunks.
  *
- * KEYS: log, ids, state. ARGV: how many rounds. Reply: base, rounds of the session, "1" where damaged, index of the first record, records.
+ * KEYS: log, ids, state. ARGV: how many rounds. Reply: base, rounds of the session, "1" where damaged, index of the
+ * first record, records.
  */
 export const readRoundsScript = script(
   [loadSession, beginsRound],

@@ -7,9 +7,8 @@ const identityLength = idHashLength + digestLength;
 /**
  * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read.
  *
- * KEYS: log, ids, state.
- * ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds }; hash and digest of each record of the log, one after the other.
- * Replies: REBUILT | CHANGED.
+ * KEYS: log, ids, state. ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds };
+ * hash and digest of each record of the log, one after the other. Replies: REBUILT | CHANGED.
  *
  * A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
  */

@@ -8,8 +8,8 @@ import { script } from "./script.js";
  * ARGV: the request as JSON { epoch, rev, next, newRev, to }; packed hashes of the ids to forget.
  * Replies: REWOUND | STALE | DAMAGED | RANGE (the position lies before the base).
  *
- * Where the named ids are not all that were removed (a record could not be read), all ids are looked through: one that stayed would
- * make a new message look like a repetition.
+ * Where the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
+ * stayed would make a new message look like a repetition.
  */
 export const rewindScript = script(
   [loadSession, inChunks, beginsRound, now, forget],

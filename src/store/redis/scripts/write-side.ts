@@ -4,10 +4,9 @@ import { script } from "./script.js";
 /**
  * Changes side fields, if all expected values are the stored ones.
  *
- * KEYS: state; with a time to live also log and ids, since all keys expire together.
- * ARGV: the request as JSON { epoch, expects, sets, ttl?, bound? }; `expects` triples of field, "1" or "0" (absent), value;
- * `sets` pairs of field and value; `removes` fields.
- * Replies: OK | CONFLICT.
+ * KEYS: state; with a time to live also log and ids, since all keys expire together. ARGV: the request as JSON { epoch,
+ * expects, sets, ttl?, bound? }; `expects` triples of field, "1" or "0" (absent), value; `sets` pairs of field and
+ * value; `removes` fields. Replies: OK | CONFLICT.
  *
  * A session that begins here has no `next` yet: by that its first append knows that no log is missing.
  */
