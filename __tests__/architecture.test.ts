@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { entries } from "./support/entries.js";
 import { importViolations, ranks, unitOf } from "./support/import-ranks.js";
-import { importsOf, readTree, templateLengths } from "./support/source-tree.js";
+import { exportListsOf, importsOf, readTree, templateLengths } from "./support/source-tree.js";
 
 const root = join(__dirname, "..");
 const sources = readTree(join(root, "src"));
@@ -23,6 +24,15 @@ describe("the source tree", () => {
     const units = readdirSync(join(root, "src")).map((name) => unitOf(name));
     expect(units.filter((unit) => unit !== "index" && ranks[unit] === undefined)).toEqual([]);
     expect(sources.map(({ path }) => path).filter((path) => !path.endsWith(".ts"))).toEqual([]);
+  });
+
+  it("has export lists and index.ts files at its entries only, where each name is listed", () => {
+    expect(entries).toContain("index.ts");
+    const inside = sources.filter(({ path }) => !entries.includes(path));
+    expect(inside.filter(({ path }) => /(^|\/)index\.ts$/.test(path)).map(({ path }) => path)).toEqual([]);
+    expect(inside.filter((file) => exportListsOf(file).length > 0).map(({ path }) => path)).toEqual([]);
+    const lists = sources.flatMap((file) => exportListsOf(file).map((list) => ({ path: file.path, ...list })));
+    expect(lists.filter(({ names }) => names === undefined)).toEqual([]);
   });
 
   it(`keeps files within ${maxFileLines} lines`, () => {
@@ -92,6 +102,7 @@ describe("the check of the source tree itself", () => {
 
   it("finds an import of index.ts, of a folder without rank, of a file outside src, and of a computed name", () => {
     expect(violations("memory/a.ts", `import "../index.js";`)[0]).toContain("index is for users");
+    expect(violations("memory/a.ts", `import "../store/index.js";`)[0]).toContain("index is for users");
     expect(violations("memory/a.ts", `import "../misc/b.js";`)[0]).toContain("not in the rank table");
     expect(violations("misc/a.ts", `import "../errors.js";`)[0]).toContain("rank -1");
     expect(violations("memory/a.ts", `import "../../package.json";`)[0]).toContain("outside src");
@@ -130,6 +141,11 @@ describe("the check of the source tree itself", () => {
     expect(importsOf({ path: "a.ts", text: `// import "../a.js"\nexport const text = 'import "../b.js"';` })).toEqual(
       [],
     );
+  });
+
+  it("finds export lists and what they leave open", () => {
+    const text = ['import { a } from "./a.js";', "export { a };", 'export * from "./b.js";', "export const c = 1;"];
+    expect(exportListsOf({ path: "a.ts", text: text.join("\n") })).toEqual([{ line: 2, names: ["a"] }, { line: 3 }]);
   });
 
   it("counts the lines of each script once, with the fragments in it", () => {

@@ -13,26 +13,20 @@ export type { MemoryEvent, MemoryEventHandler } from "./events.js";
 
 export type { Round } from "./conversation/rounds.js";
 export { summaryMarkOf, type SummaryMark } from "./messages/roles.js";
+export { assertConversation, validateConversation, type StructureOptions } from "./structure/validate.js";
+export { builtInProfiles } from "./structure/profiles/built-in-profiles.js";
+export { repairConversation, type RepairOptions, type RepairedConversation } from "./structure/repair/repair.js";
+export { sanitizeConversation, type SanitizeOptions, type SanitizedConversation } from "./structure/sanitize.js";
 export {
-  assertConversation,
-  builtInProfiles,
-  repairConversation,
-  sanitizeConversation,
   structureRules,
-  validateConversation,
-  type RepairOptions,
-  type RepairedConversation,
-  type SanitizeOptions,
-  type SanitizedConversation,
   type StructureIssue,
-  type StructureOptions,
-  type StructureProfile,
   type StructurePurpose,
-  type StructureRepair,
   type StructureSeverity,
-} from "./structure/index.js";
+} from "./structure/rules/rules.js";
+export type { StructureProfile } from "./structure/profiles/profile.js";
+export type { StructureRepair } from "./structure/repair/repair-session.js";
 
-export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./codec/index.js";
+export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./codec/read-legacy-messages.js";
 
 export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory/in-memory-session-store.js";
 export type { RedisClient } from "./store/redis/redis-client.js";
@@ -67,20 +61,14 @@ export type { TokenCounter } from "./tokens/token-counter.js";
 
 export type { SystemMessages } from "./conversation/sections.js";
 export type { MessagesRunnable, ReducerLike } from "./reducers/as-reducer.js";
-export {
-  ChatHistoryReducer,
-  type ReducerInput,
-  type ReductionOutcome,
-  type ReductionReason,
-  type ViewSize,
-} from "./reducers/chat-history-reducer.js";
+export { ChatHistoryReducer } from "./reducers/chat-history-reducer.js";
+export type { ReducerInput } from "./reducers/reducer-input.js";
+export type { ReductionOutcome, ReductionReason, ViewSize } from "./reducers/reduction-outcome.js";
 export type { SummaryModel } from "./reducers/summary/summarizer.js";
 export type { SummaryRole } from "./reducers/summary/summary-message.js";
 export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
-export {
-  ChatHistorySummarizationReducer,
-  type ChatHistorySummarizationReducerOptions,
-} from "./reducers/summary/summarization-reducer.js";
+export type { ChatHistorySummarizationReducerOptions } from "./reducers/summary/summarization-options.js";
+export { ChatHistorySummarizationReducer } from "./reducers/summary/summarization-reducer.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "./reducers/token-reducer.js";
 export {
   ChatHistoryToolResultReducer,
@@ -94,17 +82,15 @@ export { pipeReducers } from "./reducers/pipe-reducers.js";
 
 export {
   ChatMemoryModule,
-  RedisChatMemory,
-  RedisChatMessageHistory,
-  type AppendOptions,
-  type AppendOutcome,
   type ChatMemoryModuleOptions,
-  type RedisChatMemoryOptions,
-  type RedisChatMessageHistoryOptions,
   type RetrieveOptions,
   type RoundFormat,
   type RoundSource,
-} from "./memory/index.js";
+} from "./memory/recall/chat-memory-module.js";
+export { RedisChatMemory } from "./memory/redis-chat-memory.js";
+export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./memory/redis-chat-message-history.js";
+export type { AppendOptions, AppendOutcome } from "./memory/conversation-session.js";
+export type { RedisChatMemoryOptions } from "./memory/memory-context.js";
 
 export { MessageHistory, type MessageHistoryOptions } from "./openai/message-history.js";
 export type {
@@ -130,7 +116,19 @@ export type {
 } from "./openai/tool-log/tool-invocation.js";
 export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "./openai/tool-log/tool-invocation-history.js";
 
-export * from "./history-manager/index.js";
+export type { RemoveFromText, TextRemoval } from "./history-manager/shown/clean-text.js";
+export { HistoryManager } from "./history-manager/history-manager.js";
+export type {
+  HistoryManagerOptions,
+  ModelCallRequest,
+  UserVisibleOptions,
+} from "./history-manager/history-manager-options.js";
+export { ReferenceManager, type Chunk, type SourceReference } from "./history-manager/stored/reference-manager.js";
+export type { ToolCallResponse } from "./history-manager/turn/tool-results.js";
+export type { FittedWindow } from "./history-manager/window/token-window.js";
+export type { ToolCallRequest } from "./history-manager/turn/turn.js";
+export type { UploadedContent } from "./history-manager/stored/uploads.js";
+export type { DroppedPart, WindowOutcome, WindowSection } from "./history-manager/window/window-outcome.js";
 
 export { withRedisMemory, type WithRedisMemoryOptions } from "./langchain/with-redis-memory.js";
 export type { ChainInput } from "./langchain/chain-messages.js";

@@ -7,7 +7,9 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import { decodeRecord, digestMessage, encodeMessage, identifyRecord, reviveMessage } from "../../src/codec/index.js";
+import { decodeRecord, reviveMessage } from "../../src/codec/decode-record.js";
+import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
+import { identifyRecord } from "../../src/codec/identify-record.js";
 import { RecordError } from "../../src/errors.js";
 import { human } from "../support/messages.js";
 import { publicFields } from "../support/public-fields.js";

@@ -13,7 +13,8 @@ import {
   ToolMessageChunk,
   type StoredMessage,
 } from "@langchain/core/messages";
-import { decodeRecord, digestMessage, encodeMessage } from "../../src/codec/index.js";
+import { decodeRecord } from "../../src/codec/decode-record.js";
+import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
 import { RecordError } from "../../src/errors.js";
 import { aiCalls, human, tool } from "../support/messages.js";
 import { publicFields } from "../support/public-fields.js";

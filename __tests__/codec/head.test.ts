@@ -1,4 +1,6 @@
-import { decodeHead, decodeRecord, encodeHead, encodeMessage } from "../../src/codec/index.js";
+import { decodeHead, encodeHead } from "../../src/codec/head.js";
+import { decodeRecord } from "../../src/codec/decode-record.js";
+import { encodeMessage } from "../../src/codec/encode-message.js";
 import { RecordError } from "../../src/errors.js";
 import { ai, human } from "../support/messages.js";
 

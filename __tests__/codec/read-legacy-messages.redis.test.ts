@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { readLegacyMessages } from "../../src/codec/index.js";
+import { readLegacyMessages } from "../../src/codec/read-legacy-messages.js";
 import { ConfigurationError, RecordError, StoreError } from "../../src/errors.js";
 import type { MemoryEvent } from "../../src/events.js";
 import { human } from "../support/messages.js";

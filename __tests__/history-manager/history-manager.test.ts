@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
-import { validateConversation } from "../../src/structure/index.js";
+import { validateConversation } from "../../src/structure/validate.js";
 import { ConfigurationError, ConflictError, StructureError } from "../../src/errors.js";
-import { HistoryManager } from "../../src/history-manager/index.js";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
 import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
 
 describe("HistoryManager", () => {

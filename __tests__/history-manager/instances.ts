@@ -1,11 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import {
-  HistoryManager,
-  type Chunk,
-  type HistoryManagerOptions,
-  type ModelCallRequest,
-} from "../../src/history-manager/index.js";
-import { RedisChatMessageHistory } from "../../src/memory/index.js";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import type { Chunk } from "../../src/history-manager/stored/reference-manager.js";
+import type { HistoryManagerOptions, ModelCallRequest } from "../../src/history-manager/history-manager-options.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";

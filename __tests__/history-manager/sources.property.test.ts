@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { validateConversation } from "../../src/structure/index.js";
+import { validateConversation } from "../../src/structure/validate.js";
 import { asking, call, chunks, newSession, sourcesIn } from "./instances.js";
 
 interface TurnPlan {

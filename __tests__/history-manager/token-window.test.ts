@@ -2,7 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { tool as createTool } from "@langchain/core/tools";
 import { z } from "zod";
 import { BudgetError } from "../../src/errors.js";
-import type { HistoryManager, WindowOutcome } from "../../src/history-manager/index.js";
+import type { HistoryManager } from "../../src/history-manager/history-manager.js";
+import type { WindowOutcome } from "../../src/history-manager/window/window-outcome.js";
 import { countMessages } from "../../src/tokens/count-messages.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";

@@ -1,8 +1,8 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { validateConversation } from "../../src/structure/index.js";
-import { HistoryManager } from "../../src/history-manager/index.js";
-import { RedisChatMessageHistory } from "../../src/memory/index.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { asking, call, characterCounter, chunks, sourcesIn } from "./instances.js";
 

@@ -4,7 +4,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
-import { RedisChatMemory } from "../../src/memory/index.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { aiCalls, human } from "../support/messages.js";

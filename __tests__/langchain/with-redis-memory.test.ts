@@ -4,7 +4,8 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
-import { RedisChatMemory, type RedisChatMemoryOptions } from "../../src/memory/index.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { MemoryEvent } from "../../src/events.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";

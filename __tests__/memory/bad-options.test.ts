@@ -1,4 +1,5 @@
-import { RedisChatMemory, RedisChatMessageHistory } from "../../src/memory/index.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 

@@ -1,11 +1,11 @@
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/events.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import {
-  RedisChatMemory,
   RedisChatMessageHistory,
   type RedisChatMessageHistoryOptions,
-} from "../../src/memory/index.js";
+} from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -1,4 +1,4 @@
-import { RedisChatMessageHistory } from "../../src/memory/index.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { ai, human } from "../support/messages.js";

@@ -1,4 +1,4 @@
-import { RedisChatMemory } from "../../src/memory/index.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";

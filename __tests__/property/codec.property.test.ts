@@ -1,15 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import {
-  decodeHead,
-  decodeRecord,
-  digestMessage,
-  encodeHead,
-  encodeMessage,
-  identifyRecord,
-  reviveMessage,
-} from "../../src/codec/index.js";
+import { decodeHead, encodeHead } from "../../src/codec/head.js";
+import { decodeRecord, reviveMessage } from "../../src/codec/decode-record.js";
+import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
+import { identifyRecord } from "../../src/codec/identify-record.js";
 import { RecordError } from "../../src/errors.js";
 import { anyChunk, anyContent, anyJson, anyKey, anyMessage, anyText } from "../support/message-arbitraries.js";
 import { publicFields } from "../support/public-fields.js";

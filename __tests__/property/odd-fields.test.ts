@@ -1,11 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import {
-  builtInProfiles,
-  repairConversation,
-  sanitizeConversation,
-  validateConversation,
-  type BuiltInProfile,
-} from "../../src/structure/index.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/structure/repair/repair.js";
+import { sanitizeConversation } from "../../src/structure/sanitize.js";
+import { validateConversation } from "../../src/structure/validate.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { repairConversation, validateConversation } from "../../src/structure/index.js";
+import { repairConversation } from "../../src/structure/repair/repair.js";
+import { validateConversation } from "../../src/structure/validate.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { anyConversation } from "../support/conversations.js";
 import { refusalOf } from "../support/openai-wire.js";

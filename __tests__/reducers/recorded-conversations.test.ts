@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { roleOf } from "../../src/messages/roles.js";
-import { validateConversation } from "../../src/structure/index.js";
+import { validateConversation } from "../../src/structure/validate.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { countEach } from "../../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";

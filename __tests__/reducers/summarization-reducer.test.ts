@@ -11,10 +11,8 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
 import { summaryMarkOf } from "../../src/messages/roles.js";
 import { SummaryError } from "../../src/errors.js";
-import {
-  ChatHistorySummarizationReducer,
-  type ChatHistorySummarizationReducerOptions,
-} from "../../src/reducers/summary/summarization-reducer.js";
+import type { ChatHistorySummarizationReducerOptions } from "../../src/reducers/summary/summarization-options.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";

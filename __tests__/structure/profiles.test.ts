@@ -1,11 +1,8 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import {
-  builtInProfiles,
-  repairConversation,
-  validateConversation,
-  type BuiltInProfile,
-  type StructureProfile,
-} from "../../src/structure/index.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/structure/repair/repair.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import type { StructureProfile } from "../../src/structure/profiles/profile.js";
 import { ai, human, system } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

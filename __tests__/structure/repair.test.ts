@@ -6,12 +6,10 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import {
-  repairConversation,
-  validateConversation,
-  type BuiltInProfile,
-  type StructureProfile,
-} from "../../src/structure/index.js";
+import { repairConversation } from "../../src/structure/repair/repair.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import type { BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../../src/structure/profiles/profile.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

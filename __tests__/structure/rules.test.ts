@@ -7,16 +7,11 @@ import {
   ToolMessage,
   type BaseMessage,
 } from "@langchain/core/messages";
-import {
-  builtInProfiles,
-  repairConversation,
-  structureRules,
-  validateConversation,
-  type BuiltInProfile,
-  type RepairOptions,
-  type StructureProfile,
-  type StructureRule,
-} from "../../src/structure/index.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
+import { repairConversation, type RepairOptions } from "../../src/structure/repair/repair.js";
+import { structureRules, type StructureRule } from "../../src/structure/rules/rules.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import type { StructureProfile } from "../../src/structure/profiles/profile.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

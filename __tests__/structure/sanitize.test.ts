@@ -8,7 +8,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import fc from "fast-check";
-import { sanitizeConversation } from "../../src/structure/index.js";
+import { sanitizeConversation } from "../../src/structure/sanitize.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { sketch } from "../support/sketch-message.js";

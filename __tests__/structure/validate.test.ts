@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { assertConversation, validateConversation, type StructurePurpose } from "../../src/structure/index.js";
+import { assertConversation, validateConversation } from "../../src/structure/validate.js";
+import type { StructurePurpose } from "../../src/structure/rules/rules.js";
 import { ConfigurationError, StructureError } from "../../src/errors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 

@@ -68,11 +68,14 @@ function whyForbiddenFile(path: string, target: string): string | undefined {
   if (target.startsWith("..")) {
     return "it lies outside src";
   }
+  if (posix.basename(target, ".js") === "index") {
+    return "index is for users; import the file itself";
+  }
   if (to === from) {
     return whyWalled(path, target);
   }
-  if (to === "index" || ranks[to] === undefined) {
-    return to === "index" ? "index is for users; import the file itself" : `${to} is not in the rank table`;
+  if (ranks[to] === undefined) {
+    return `${to} is not in the rank table`;
   }
   if (from === "index" || ranks[from]?.also.includes(to)) {
     return undefined;

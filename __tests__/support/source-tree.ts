@@ -47,6 +47,18 @@ export function importsOf({ path, text }: SourceFile): SourceImport[] {
   return imports;
 }
 
+/** The export lists of a file, with or without `from`; `names` is undefined for `export *`. */
+export function exportListsOf({ path, text }: SourceFile): { readonly line: number; readonly names?: string[] }[] {
+  const source = parse({ path, text });
+  return source.statements.filter(ts.isExportDeclaration).map((node) => {
+    const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+    const list = node.exportClause;
+    return list !== undefined && ts.isNamedExports(list)
+      ? { line, names: list.elements.map(({ name }) => name.text) }
+      : { line };
+  });
+}
+
 /**
  * Line counts of the template strings of a file that are not part of another one, blank first and last lines left out.
  */

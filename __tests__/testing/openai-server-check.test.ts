@@ -1,4 +1,4 @@
-import { checkChatCompletionRequest } from "../../src/testing/openai-server.js";
+import { checkChatCompletionRequest } from "../../src/testing/openai-server/check-request.js";
 
 const user = { role: "user", content: "q" };
 const call = (id: unknown, changes: object = {}) => ({

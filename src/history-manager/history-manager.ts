@@ -1,5 +1,5 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { assertConversation } from "../structure/index.js";
+import { assertConversation } from "../structure/validate.js";
 import { BudgetError, ConfigurationError } from "../errors.js";
 import { report } from "../events.js";
 import type { ConversationSession } from "../memory/conversation-session.js";

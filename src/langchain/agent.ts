@@ -1,7 +1,7 @@
 import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
-import { repairConversation } from "../structure/index.js";
+import { repairConversation } from "../structure/repair/repair.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
 import { sessionIdOf, sessionIdSchema, type SessionIdOption } from "./session-id.js";

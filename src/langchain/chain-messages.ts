@@ -5,7 +5,7 @@ import {
   type BaseMessage,
   type BaseMessageLike,
 } from "@langchain/core/messages";
-import { digestMessage } from "../codec/index.js";
+import { digestMessage } from "../codec/encode-message.js";
 import { toMessage } from "../messages/message-like.js";
 import { ConfigurationError } from "../errors.js";
 

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { repairConversation } from "../structure/index.js";
+import { repairConversation } from "../structure/repair/repair.js";
 import { report } from "../events.js";
 import { sessionOf, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 

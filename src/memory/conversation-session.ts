@@ -1,11 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { encodeMessage, identifyRecord, messageIdOf } from "../codec/index.js";
+import { encodeMessage } from "../codec/encode-message.js";
+import { identifyRecord } from "../codec/identify-record.js";
+import { messageIdOf } from "../codec/message-ids.js";
 import { splitRounds, type Round } from "../conversation/rounds.js";
 import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
 import { report } from "../events.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
-import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import type { AppendResult, NewRecord, SideChanges } from "../store/session-store.js";
 import { countOf } from "../tokens/counted-messages.js";
 import { z } from "zod";

@@ -1,5 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { digestMessage, encodeHead, encodeMessage, messageIdOf } from "../codec/index.js";
+import { digestMessage, encodeMessage } from "../codec/encode-message.js";
+import { encodeHead } from "../codec/head.js";
+import { messageIdOf } from "../codec/message-ids.js";
 import { splitsStep } from "../conversation/steps.js";
 import { StructureError } from "../errors.js";
 import { countOf } from "../tokens/counted-messages.js";

@@ -2,7 +2,7 @@ import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../conversation/rounds.js";
-import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { ConversationSession, type AppendOptions, type AppendOutcome } from "./conversation-session.js";
 import {
   createMemoryContext,

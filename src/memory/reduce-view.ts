@@ -1,8 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { identifyRecord } from "../codec/index.js";
+import { identifyRecord } from "../codec/identify-record.js";
 import { ConflictError } from "../errors.js";
 import { report } from "../events.js";
-import type { ReductionOutcome } from "../reducers/chat-history-reducer.js";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import type { SessionView } from "../store/session-store.js";
 import type { MemoryContext } from "./memory-context.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";

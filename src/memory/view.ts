@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { decodeHead, decodeRecord } from "../codec/index.js";
+import { decodeHead } from "../codec/head.js";
+import { decodeRecord } from "../codec/decode-record.js";
 import { answeredCallId } from "../messages/roles.js";
 import { findOrphanResults } from "../conversation/steps.js";
 import { MemoryError } from "../errors.js";

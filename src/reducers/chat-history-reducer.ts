@@ -5,9 +5,6 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import { messagesOf, type ReducerInput } from "./reducer-input.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
-export type { ReducerInput } from "./reducer-input.js";
-export type { ReductionOutcome, ReductionReason, ViewSize } from "./reduction-outcome.js";
-
 /**
  * Makes a list of messages smaller, or leaves it as it is. A Runnable: it stands behind a prompt, before a model, or in
  * a history, which stores what it gives.

@@ -1,15 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { z } from "zod";
-import {
-  repairConversation,
-  resolveRepairOptions,
-  throwOnErrors,
-  validateConversation,
-  type RepairOptions,
-  type StructureIssue,
-  type StructureRepair,
-} from "../structure/index.js";
+import { repairConversation, resolveRepairOptions, type RepairOptions } from "../structure/repair/repair.js";
+import { throwOnErrors, validateConversation } from "../structure/validate.js";
+import type { StructureIssue } from "../structure/rules/rules.js";
+import type { StructureRepair } from "../structure/repair/repair-session.js";
 import { anyFunction, lazy, parseOptions } from "../options.js";
 import { messagesOf, type ReducerInput } from "./reducer-input.js";
 

@@ -1,11 +1,11 @@
-export { sessionStoreContract, type ContractCase, type StoreSetup } from "./session-store-contract.js";
 export {
-  checkChatCompletionRequest,
   startOpenAIServer,
-  type ChatCompletionRefusal,
   type OpenAIServer,
   type OpenAIServerOptions,
   type ReceivedRequest,
-  type ScriptedCall,
-  type ScriptedReply,
 } from "./openai-server.js";
+export { checkChatCompletionRequest } from "./openai-server/check-request.js";
+export type { ScriptedCall, ScriptedReply } from "./openai-server/completion.js";
+export type { ChatCompletionRefusal } from "./openai-server/refusal.js";
+export { sessionStoreContract, type ContractCase } from "./session-store-contract.js";
+export type { StoreSetup } from "./session-store/store-case.js";

@@ -10,10 +10,6 @@ import {
 } from "./openai-server/completion.js";
 import type { ChatCompletionRefusal } from "./openai-server/refusal.js";
 
-export { checkChatCompletionRequest } from "./openai-server/check-request.js";
-export type { ScriptedCall, ScriptedReply } from "./openai-server/completion.js";
-export type { ChatCompletionRefusal } from "./openai-server/refusal.js";
-
 /** A request that the test server received. */
 export interface ReceivedRequest {
   /** The body, parsed; undefined where it was no JSON. */

@@ -9,8 +9,6 @@ import { sideCases } from "./session-store/side-cases.js";
 import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
 import { viewLimitCases } from "./session-store/view-limit-cases.js";
 
-export type { StoreSetup } from "./session-store/store-case.js";
-
 /** One promise of a contract: its title, and a run that rejects where the promise is broken. */
 export interface ContractCase {
   readonly title: string;

@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { roleOf } from "../../messages/roles.js";
 import { splitRounds } from "../../conversation/rounds.js";
-import { repairConversation, type StructureRepair } from "../../structure/index.js";
+import { repairConversation } from "../../structure/repair/repair.js";
+import type { StructureRepair } from "../../structure/repair/repair-session.js";
 import { textOf } from "../../messages/text.js";
 
 /** What is stored of earlier turns, sorted by how it is kept. */

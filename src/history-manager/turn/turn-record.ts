@@ -1,5 +1,5 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { throwOnErrors, validateConversation } from "../../structure/index.js";
+import { throwOnErrors, validateConversation } from "../../structure/validate.js";
 import type { TurnData } from "../stored/session-data.js";
 import { keptSources, resultMessage, storedBody } from "./tool-results.js";
 import type { Turn } from "./turn.js";

@@ -1,4 +1,4 @@
-import type { StructureRepair } from "../../structure/index.js";
+import type { StructureRepair } from "../../structure/repair/repair-session.js";
 
 /**
  * The parts that share a window, in order of precedence: `tools` holds the tool definitions and what each request costs

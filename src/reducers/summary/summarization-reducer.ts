@@ -13,8 +13,6 @@ import {
   type SummarizationSettings,
 } from "./summarization-options.js";
 
-export type { ChatHistorySummarizationReducerOptions } from "./summarization-options.js";
-
 /** Milliseconds beyond its timeout that a reduction may take. */
 const leaseMarginMs = 15_000;
 
