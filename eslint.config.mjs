@@ -39,7 +39,7 @@ export default tseslint.config(
   },
   { files: ["**/*.cjs"], rules: { "@typescript-eslint/no-require-imports": "off" } },
   {
-    files: ["examples/**/*.ts", "scripts/**/*.mjs", "src/cli/**/*.ts", "__tests__/support/**/*.ts"],
+    files: ["examples/**/*.ts", "scripts/**/*.mjs", "__tests__/support/**/*.ts"],
     rules: { "no-console": "off" },
   },
 );
