@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { anchorsOf, documentsIn, linksOf, pathsNamed, readDocument } from "./support/markdown.js";
+
+const root = join(__dirname, "..");
+const documents = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs"]
+  .filter((path) => existsSync(join(root, path)))
+  .flatMap((path) => documentsIn(root, path));
+
+describe("the documents", () => {
+  it.each(documents)("%s links only to files and headings that exist", (path) => {
+    const broken = linksOf(path, readDocument(root, path)).filter(({ file, heading }) => {
+      const exists = existsSync(join(root, file));
+      return !exists || (heading !== undefined && !anchorsOf(readDocument(root, file)).has(heading));
+    });
+    expect(broken.map(({ line, target }) => `${path}:${line} ${target}`)).toEqual([]);
+  });
+
+  it.each(documents)("%s names only files and folders that exist", (path) => {
+    const named = pathsNamed(readDocument(root, path));
+    expect(named.filter((name) => !existsSync(join(root, name)))).toEqual([]);
+  });
+
+  it("list every decision, in order, without a gap in the numbers", () => {
+    const pages = documentsIn(root, "docs/decisions").filter((path) => !path.endsWith("README.md"));
+    const listed = linksOf("docs/decisions/README.md", readDocument(root, "docs/decisions/README.md"));
+    expect(listed.map(({ file }) => file)).toEqual(pages);
+    expect(pages.map((path) => Number(/\/(\d\d)-/.exec(path)?.[1]))).toEqual(pages.map((_, index) => index + 1));
+    const titles = pages.map((path) => readDocument(root, path).split("\n")[0]!.slice(2, 4));
+    expect(titles).toEqual(pages.map((_, index) => String(index + 1).padStart(2, "0")));
+  });
+});
+
+describe("the check of the documents itself", () => {
+  const text = [
+    "# One `two`, three",
+    "see [a](b.md#x), [c](#one)",
+    "```",
+    "[d](e.md)",
+    "```",
+    "`[f](g.md)` [h](https://i)",
+  ];
+
+  it("finds links by line, and none in code", () => {
+    expect(linksOf("docs/page.md", text.join("\n"))).toEqual([
+      { line: 2, target: "b.md#x", file: "docs/b.md", heading: "x" },
+      { line: 2, target: "#one", file: "docs/page.md", heading: "one" },
+    ]);
+  });
+
+  it("knows GitHub's anchors", () => {
+    expect([...anchorsOf("# One `two`, three\n## A\n## A\n```\n# b\n```")]).toEqual(["one-two-three", "a", "a-1"]);
+  });
+
+  it("finds the paths that a document names", () => {
+    expect(pathsNamed("`src/a.ts`, `src/<name>.ts`, `other`, `docs/decisions`")).toEqual([
+      "src/a.ts",
+      "docs/decisions",
+    ]);
+  });
+});
