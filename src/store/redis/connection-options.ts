@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../errors.js";
 import { withoutUndefined } from "../../options.js";
 
-/** Options in the form of ioredis, with a URL where one was named. */
+/** Options in the form of ioredis, with the URL if one was given. */
 export interface ConnectionOptions {
   readonly url: string | undefined;
   readonly options: Readonly<Record<string, unknown>>;
@@ -10,9 +10,10 @@ export interface ConnectionOptions {
 type Fields = Readonly<Record<string, unknown>>;
 
 const notTranslated =
-  "cannot be translated exactly for ioredis, which this package uses; leave it out, or pass ioredis options or your own ioredis client";
+  "has no exact counterpart in ioredis, which this package uses; " +
+  "leave it out, or pass ioredis options or your own ioredis client";
 
-/** Options that only node-redis has: by them its form is recognized. */
+/** Options that only node-redis has; one of them marks a config as one of node-redis. */
 const nodeRedisOnly = [
   "socket",
   "url",
@@ -29,7 +30,7 @@ const nodeRedisOnly = [
   "RESP",
 ];
 
-/** node-redis option → ioredis option, where the meaning is the same. */
+/** Maps options of node-redis to the options of ioredis with the same meaning. */
 const sameMeaning: Readonly<Record<string, string>> = {
   username: "username",
   password: "password",
@@ -37,7 +38,7 @@ const sameMeaning: Readonly<Record<string, string>> = {
   name: "connectionName",
 };
 
-/** The same inside `socket`. */
+/** Maps the options inside `socket`. */
 const sameSocketMeaning: Readonly<Record<string, string>> = {
   host: "host",
   port: "port",
@@ -47,7 +48,7 @@ const sameSocketMeaning: Readonly<Record<string, string>> = {
   noDelay: "noDelay",
 };
 
-/** What belongs to TLS inside `socket`, in the names of node:tls. */
+/** The options inside `socket` that belong to TLS; both clients use the names of node:tls. */
 const tlsOptions = [
   "ca",
   "cert",
@@ -62,9 +63,9 @@ const tlsOptions = [
 ];
 
 /**
- * The options of a connection for ioredis: those of ioredis as they are, those of node-redis translated.
+ * Returns options for ioredis: those of ioredis unchanged, those of node-redis translated.
  *
- * @throws ConfigurationError naming the first option of node-redis that has no exact counterpart.
+ * @throws ConfigurationError that names the first option of node-redis without an exact counterpart.
  */
 export function connectionOptions(config: Fields): ConnectionOptions {
   const given = withoutUndefined(config);

@@ -2,25 +2,25 @@ import { ConfigurationError } from "../../errors.js";
 import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
 import { isNodeRedisClient, isRedisClient, type RedisClient } from "./redis-client.js";
 
-/** Where Redis is: exactly one of the three. */
+/** Where Redis is: exactly one of the three fields is set. */
 export interface ConnectionSource {
   readonly client?: RedisClient;
   readonly url?: string;
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** A way to Redis. */
+/** Provides the client that commands go through. */
 export interface Connection {
-  /** The client, made at the first call where the application brought none. */
+  /** Returns the application's client, or opens one at the first call. */
   client(): Promise<RedisClient>;
   /**
-   * Ends what was opened here; a client of the application's stays as it is. Waits for answers under way, at most so
-   * many milliseconds.
+   * Closes what was opened here; a client of the application stays open. Waits for pending replies, at most
+   * `milliseconds`.
    */
   close(milliseconds: number): Promise<void>;
 }
 
-/** What is used of a client that was opened here. */
+/** The methods used of a client that was opened here. */
 interface OwnClient extends RedisClient {
   readonly status: string;
   on(event: "error", listener: () => void): unknown;
@@ -29,10 +29,10 @@ interface OwnClient extends RedisClient {
 }
 
 /**
- * The connection that the options name.
+ * Returns the connection that the options describe; nothing is opened before the first call.
  *
- * @throws ConfigurationError for none or several of them, for a client that is not ioredis's, and for options that
- *   cannot be translated.
+ * @throws ConfigurationError for none or several of the three, for a client that is not an ioredis client, and for
+ *   options that cannot be translated.
  */
 export function openConnection(owner: string, { client, url, config }: ConnectionSource): Connection {
   const named = Object.entries({ client, url, config }).filter(([, value]) => value !== undefined);
@@ -58,7 +58,7 @@ function checkedClient(owner: string, client: unknown): RedisClient {
     const advice = "pass an ioredis Redis or Cluster, or the url or config of the connection";
     throw new ConfigurationError(
       "client",
-      `${owner}: option "client" is a node-redis client, and this package uses ioredis; ${advice}.`,
+      `${owner}: option "client" is a node-redis client, but this package uses ioredis; ${advice}.`,
     );
   }
   if (!isRedisClient(client)) {
@@ -108,10 +108,10 @@ function ownConnection(options: ConnectionOptions): Connection {
 }
 
 async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> {
-  // ioredis before 5.1 has no export of this name; its class is the module.
+  // ioredis before 5.1 does not export the name Redis; there the module is the class.
   const module: Partial<Pick<typeof import("ioredis"), "Redis">> & { default: unknown } = await import("ioredis");
   const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
-  // A URL wins over options that say otherwise, because ioredis lets its first argument win.
+  // Where URL and options disagree, the URL wins: ioredis prefers its first argument.
   const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
   // Each call reports its own failure; without a listener ioredis would print every failed reconnect.
   client.on("error", () => undefined);

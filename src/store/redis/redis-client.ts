@@ -1,12 +1,12 @@
-/** Something that collects commands and sends them in one flight. */
+/** Commands that are sent together, in one round trip. */
 export interface CommandBatch {
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
 /**
- * What the store needs of a client: an ioredis `Redis` or `Cluster`, version 5 or 6, as it is.
+ * The part of an ioredis `Redis` or `Cluster`, version 5 or 6, that the store uses.
  *
- * The store adds no methods to it, never closes it and leaves its options alone.
+ * The store adds no methods to the client, never closes it and leaves its options unchanged.
  */
 export interface RedisClient {
   readonly options?: unknown;
@@ -15,17 +15,17 @@ export interface RedisClient {
   multi(commands: unknown[][]): CommandBatch;
 }
 
-/** True for an ioredis client; the shape decides, because the application may hold another copy of ioredis. */
+/** True for an ioredis client. Checks the shape, because the application may use another copy of ioredis. */
 export function isRedisClient(value: unknown): value is RedisClient {
   return hasMethods(value, ["call", "pipeline", "multi", "defineCommand"]);
 }
 
-/** True where the client sends commands that were given to it at about the same time in one pipeline. */
+/** True if the client collects commands into pipelines by itself (`enableAutoPipelining`). */
 export function pipelinesByItself({ options }: RedisClient): boolean {
   return (options as { readonly enableAutoPipelining?: unknown } | undefined)?.enableAutoPipelining === true;
 }
 
-/** True for a client of the package `redis` (node-redis), which names its methods in camel case. */
+/** True for a client of the package `redis` (node-redis), recognized by its camel-case methods. */
 export function isNodeRedisClient(value: unknown): boolean {
   return hasMethods(value, ["hSet", "sendCommand"]) && !hasMethods(value, ["defineCommand"]);
 }

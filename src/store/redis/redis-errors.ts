@@ -1,7 +1,7 @@
 import { MemoryError, StoreError, type StoreErrorCode } from "../../errors.js";
 import { sessionLabel } from "../refusals.js";
 
-/** Which call failed. */
+/** Names the call that failed. */
 export interface CallName {
   readonly operation: string;
   readonly sessionId: string;
@@ -14,8 +14,7 @@ interface Cause {
   readonly sentence: string;
 }
 
-// Redis 6 puts "ERR Error running script …" before the code of an error inside a script, so the code may stand
-// anywhere.
+// The code may stand anywhere: Redis 6 puts "ERR Error running script …" before the code of an error inside a script.
 const causes: readonly Cause[] = [
   {
     pattern: /\bOOM\b/,
@@ -28,14 +27,14 @@ const causes: readonly Cause[] = [
     code: "read_only",
     retryable: true,
     sentence:
-      "this Redis is a read-only replica; nothing was written. Connect to the master, or wait for the failover to end",
+      "this server is a read-only replica; nothing was written. Connect to the master, or wait until the failover ends",
   },
   {
     pattern: /\bWRONGTYPE\b/,
     code: "wrong_type",
     retryable: false,
     sentence:
-      "a key of the session holds another type of value; nothing was written. Use another keyPrefix, or remove the key",
+      "a key of the session holds another type of value; nothing was written. Use another keyPrefix, or delete the key",
   },
   {
     pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid username-password|invalid password)\b/i,
@@ -47,13 +46,13 @@ const causes: readonly Cause[] = [
     pattern: /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|BUSY|MISCONF|NOREPLICAS|MOVED|ASK)\b/,
     code: "unavailable",
     retryable: true,
-    sentence: "Redis could not serve the call now; try again later",
+    sentence: "Redis cannot serve the call at the moment; try again later",
   },
   {
     pattern: /^Command timed out$/,
     code: "timeout",
     retryable: true,
-    sentence: "the client's own command timeout ran out; the outcome is unknown, and the same call again is safe",
+    sentence: "the commandTimeout of the client expired; the outcome is unknown, and the same call again is safe",
   },
 ];
 
@@ -71,10 +70,10 @@ const failed: Cause = {
   sentence: "Redis answered with an error",
 };
 
-/** Codes of errors after which the same command may succeed within milliseconds. */
+/** Matches errors after which the same command may succeed within milliseconds. */
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
 
-/** The error of ioredis or Redis as a {@link StoreError}; errors of this package pass unchanged. */
+/** Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. */
 export function toStoreError(error: unknown, { operation, sessionId }: CallName): Error {
   if (MemoryError.isInstance(error)) {
     return error;
@@ -86,32 +85,36 @@ export function toStoreError(error: unknown, { operation, sessionId }: CallName)
   return new StoreError(message, { code, operation, sessionId, retryable, cause: withoutArguments(original) });
 }
 
-/** The error for a call that was not answered in time. */
+/** Makes the error for a call without a reply in time. */
 export function timeoutError({ operation, sessionId }: CallName, milliseconds: number): StoreError {
-  const message = `${operation} of ${sessionLabel(sessionId)}: no answer from Redis within ${milliseconds} ms; the outcome is unknown, and the same call again is safe.`;
+  const message =
+    `${operation} of ${sessionLabel(sessionId)}: no reply from Redis within ${milliseconds} ms; ` +
+    "the outcome is unknown, and the same call again is safe.";
   return new StoreError(message, { code: "timeout", operation, sessionId, retryable: true });
 }
 
-/** The error for a write that too few replicas have acknowledged. */
+/** Makes the error for a write that too few replicas acknowledged. */
 export function replicaError(
   { operation, sessionId }: CallName,
   { asked, given }: { readonly asked: number; readonly given: number },
 ): StoreError {
-  const message = `${operation} of ${sessionLabel(sessionId)}: written, but acknowledged by ${given} of the ${asked} replicas asked for; the same call again is safe.`;
+  const message =
+    `${operation} of ${sessionLabel(sessionId)}: written, but only ${given} of the ${asked} replicas asked for ` +
+    "acknowledged it; the same call again is safe.";
   return new StoreError(message, { code: "unavailable", operation, sessionId, retryable: true });
 }
 
-/** True for a refusal that passes: a slot on its way, a server that loads its data. */
+/** True for a temporary refusal: a slot that migrates, a server that loads its data. */
 export function isPassing(error: unknown): boolean {
   return passing.test(rootOf(error).message);
 }
 
-/** True where the server does not know the script (any more). */
+/** True if the server has not cached the script, or lost it. */
 export function isUnknownScript(error: unknown): boolean {
   return rootOf(error).message.startsWith("NOSCRIPT");
 }
 
-/** True where the slot lies on another node. */
+/** True if another node serves the slot. */
 export function isRedirection(error: unknown): boolean {
   return /^(MOVED|ASK) /.test(rootOf(error).message);
 }
@@ -122,7 +125,7 @@ function rootOf(error: unknown): Error {
   return root instanceof Error ? root : new Error(String(root));
 }
 
-// ioredis attaches the command with all its arguments, which are people's messages.
+// ioredis attaches the command with all its arguments, which hold message text.
 function withoutArguments({ name, message, stack }: Error): Error {
   const bare = new Error(message);
   Object.defineProperty(bare, "name", { value: name, enumerable: false });

@@ -7,27 +7,27 @@ import { readPageScript } from "./scripts/read-page.js";
 import { readViewScript } from "./scripts/read-view.js";
 import type { CallName } from "./redis-errors.js";
 
-/** What to read of the log. */
+/** A read of the log from an index on. */
 export interface Read {
   readonly runner: ScriptRunner;
   readonly name: CallName;
   readonly keys: SessionKeys;
-  /** Index in the log of the first record. */
+  /** Index in the log of the first record to read. */
   readonly index: number;
 }
 
-/** All records from the index on, the state, and how many ids are known, as they were at one moment. */
+/** Reads all records from the index on, the state and the number of ids, all at one moment. */
 export async function readTail({ index, ...read }: Read): Promise<ViewReply> {
   const { log, ids } = read.keys;
   const commands = [stateOf(read.keys), { verb: "lrange", args: [log, index, -1] }, { verb: "hlen", args: [ids] }];
-  // The script says where it began to read.
+  // Only the script replies with the index where it began to read.
   const [fields, records, known, first = index] = await atOnce(read, commands, { script: readViewScript, args: [] });
   return viewReply([fields, records, known, first]);
 }
 
 /**
- * Records from the index on, so many at most (all if left out), the state, and how long the log and its index of ids
- * are, as they were at one moment.
+ * Reads at most `limit` records from the index on (default: all), the state, and the lengths of the log and of its
+ * index of ids, all at one moment.
  */
 export async function readPage({ index, ...read }: Read, limit: number | undefined): Promise<PageReply> {
   const { log, ids } = read.keys;
@@ -56,7 +56,7 @@ function stateOf(keys: SessionKeys): Command {
 }
 
 // Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A
-// server that is out of memory queues no commands at all, reads included, but runs a script that only reads.
+// server that is out of memory refuses to queue any command, even reads, but still runs a read-only script.
 async function atOnce(
   { runner, name, keys }: Omit<Read, "index">,
   commands: readonly Command[],

@@ -2,7 +2,7 @@ import { beginsRound } from "../rounds.js";
 import { emptyView } from "../empty-results.js";
 import type { LogPage, SessionView, StoredRounds } from "../session-store.js";
 
-/** A view as Redis gives it: fields of `state`, records from an index of the log on, and the number of known ids. */
+/** A view as read from Redis: fields of `state`, records of the log from an index on, and the number of ids. */
 export interface ViewReply {
   readonly fields: readonly (string | null)[];
   readonly records: readonly string[];
@@ -10,17 +10,17 @@ export interface ViewReply {
   readonly index: number;
 }
 
-/** The reply of the view script as {@link ViewReply}. */
+/** Converts the reply of the view script. */
 export function viewReply(reply: unknown): ViewReply {
   const [fields, records, ids, index] = reply as [(string | null)[], string[], unknown, unknown];
   return { fields, records, ids: Number(ids), index: Number(index) };
 }
 
 /**
- * The view; undefined where the records begin too late, because the start has moved back since it was last seen.
+ * Returns the view, or undefined if the records begin too late, because the start moved back since it was last seen.
  *
- * The first record read has the position base + index. One that lies before the start is surplus. Where `state` is
- * missing, or holds side fields only, the view is all that the log has.
+ * The first record has the position base + index; records before the start are dropped. If `state` is missing, or holds
+ * side fields only, the view is the whole log.
  */
 export function viewFrom({ fields, records, ids, index }: ViewReply): SessionView | undefined {
   const state = stateFrom(fields);
@@ -50,12 +50,12 @@ export function viewFrom({ fields, records, ids, index }: ViewReply): SessionVie
   };
 }
 
-/** True where the index of ids holds less than one field for each record of the log and the one that explains them. */
+/** True if the index of ids lacks fields: it needs one per record of the log, and one that describes the format. */
 function lacksIds(ids: number, length: number): boolean {
   return length > 0 && ids <= length;
 }
 
-/** What a page of the log was asked from, and what Redis gave. */
+/** A page of the log as read from Redis. */
 export interface PageReply {
   readonly fields: readonly (string | null)[];
   readonly records: readonly string[];
@@ -66,8 +66,7 @@ export interface PageReply {
 }
 
 /**
- * The page; undefined where the log's base has moved since it was last seen, so that the records are not those asked
- * for.
+ * Returns the page, or undefined if the base moved since it was last seen, so that the records are not those asked for.
  */
 export function pageFrom(
   { fields, records, length, ids, index }: PageReply,
@@ -83,7 +82,7 @@ export function pageFrom(
   return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
 }
 
-/** The rounds that the script found. */
+/** Converts the reply of the script that reads rounds. */
 export function roundsFrom(reply: unknown): StoredRounds {
   const [base, rounds, damaged, index, records] = reply as [unknown, unknown, string, unknown, string[]];
   const shown = records.filter(beginsRound).length;
@@ -91,7 +90,7 @@ export function roundsFrom(reply: unknown): StoredRounds {
   return { records, from: Number(base) + Number(index), firstRound, damaged: damaged === "1" };
 }
 
-/** The side fields, in byte order of their names, which are given without `side:`. */
+/** Returns the side fields in byte order of their names, without the prefix `side:`. */
 export function sideFrom(reply: unknown): [string, string][] {
   const list = reply as string[];
   return Array.from({ length: list.length / 2 }, (_, index) => [

@@ -13,7 +13,7 @@ import {
 } from "./redis-errors.js";
 
 /**
- * A command. Its arguments stay one list on their way, because a call with 100,000 arguments of its own overflows the
+ * A command. Its arguments stay one array all the way, because spreading 100,000 arguments into a call overflows the
  * stack.
  */
 export interface Command {
@@ -21,7 +21,7 @@ export interface Command {
   readonly args: (string | Buffer | number)[];
 }
 
-/** A script with what it is called with. */
+/** A script with its keys and arguments. */
 export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
@@ -29,10 +29,10 @@ export interface ScriptCall {
   readonly writes: boolean;
 }
 
-/** Where commands go, and how they are watched. */
+/** Options of {@link ScriptRunner}. */
 export interface ScriptRunnerOptions {
   readonly client: () => Promise<RedisClient>;
-  /** Milliseconds that a call may take, all its tries included. */
+  /** Milliseconds that a call may take, including all retries. */
   readonly commandTimeout: number;
   /** Number of replicas that must acknowledge a write. */
   readonly waitReplicas: number | undefined;
@@ -47,9 +47,10 @@ interface Deadline {
 /**
  * Sends commands and scripts, each call within the command timeout.
  *
- * A script goes as text the first time, so that a server that never saw it costs no second round trip, and by its hash
- * from then on; a server that forgot it gets the text again. What a cluster or a starting server refuses for the moment
- * is tried again until the time is up. Every flight is reported as a `command` event. Errors are {@link StoreError}s.
+ * The first call of a script sends its text, so that a server that has not cached it costs no second round trip; later
+ * calls send its hash, and a server that lost the script gets the text again. Temporary refusals (a slot that migrates,
+ * a server that loads its data) are retried until the time is up. Every round trip is reported as a `command` event.
+ * Errors are {@link StoreError}s.
  */
 export class ScriptRunner {
   readonly #options: ScriptRunnerOptions;
@@ -60,7 +61,7 @@ export class ScriptRunner {
     this.#options = options;
   }
 
-  /** The script's reply. */
+  /** Runs a script and returns its reply. */
   async run(name: CallName, call: ScriptCall): Promise<unknown> {
     const deadline = this.#deadline(name);
     const { sha, source } = call.script;
@@ -84,20 +85,20 @@ export class ScriptRunner {
     }
   }
 
-  /** The command's reply. */
+  /** Sends a command and returns its reply. */
   async command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
     return this.#attempt(this.#deadline(name), this.#sender(command, { keys, writes: true }));
   }
 
   /**
-   * The replies of commands that see one moment. MULTI, because a cluster client may send a bare pipeline to a replica
-   * that lags.
+   * Runs commands in one MULTI and returns their replies, all of one moment. A plain pipeline would not do: a cluster
+   * client may send it to a replica that lags.
    */
   async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
     return this.#attempt(this.#deadline(name), async (client) => results(await client.multi(batch(commands)).exec()));
   }
 
-  /** Refuses all calls from now on. */
+  /** Makes all later calls fail with `closed`. */
   close(): void {
     this.#closed = true;
   }
@@ -121,7 +122,7 @@ export class ScriptRunner {
       } catch (error) {
         const refusesForNow = isPassing(error) && performance.now() + pause < deadline.at;
         if (!refusesForNow) {
-          // The text of a script is sent by the caller.
+          // For an unknown script the caller sends the text.
           throw isUnknownScript(error) ? error : toStoreError(error, deadline.name);
         }
       }
@@ -156,8 +157,8 @@ export class ScriptRunner {
   }
 }
 
-// Automatic pipelines leave a pipeline of one alone. In a cluster they would send the command along with those for
-// other nodes, and then fail to follow redirections.
+// A pipeline of one is exempt from automatic pipelining, which in a cluster mixes commands for several nodes and then
+// fails to follow redirections.
 function sendAlone(client: RedisClient, command: Command): Promise<unknown> {
   if (pipelinesByItself(client)) {
     return client
@@ -173,18 +174,18 @@ interface WaitingCommand {
   readonly key: string;
   readonly name: CallName;
   readonly asked: number;
-  /** When the call's time is up. */
+  /** End of the call's time, as `performance.now()`. */
   readonly at: number;
 }
 
 async function sendAndWait(client: RedisClient, { command, key, name, asked, at }: WaitingCommand): Promise<unknown> {
-  // At most half of the time that is left, so that a redirection can be followed and the answer is here in time; 0
-  // would mean to wait for ever.
+  // At most half of the remaining time, so that a redirection can be followed and the reply arrives in time. Never 0:
+  // WAIT would then block for ever.
   const wait = () => ({ verb: "wait", args: [asked, Math.max(1, Math.floor(0.5 * (at - performance.now())))] });
   let [[error, reply], [waitError, given]] = await pair(client, [command, wait()]);
   if (error !== null && isRedirection(error)) {
-    // ioredis does not follow redirections in a pipeline that holds a WAIT. The key sends the second WAIT to the same
-    // node.
+    // ioredis does not follow redirections in a pipeline that contains WAIT. EXISTS routes the second WAIT to the node
+    // that holds the key.
     reply = await sendAlone(client, command);
     [[error], [waitError, given]] = await pair(client, [{ verb: "exists", args: [key] }, wait()]);
   }
