@@ -116,7 +116,7 @@ export type {
 } from "./openai/tool-log/tool-invocation.js";
 export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "./openai/tool-log/tool-invocation-history.js";
 
-export type { RemoveFromText, TextRemoval } from "./history-manager/shown/clean-text.js";
+export type { RemoveFromText, TextRemoval } from "./history-manager/text-cleaner.js";
 export { HistoryManager } from "./history-manager/history-manager.js";
 export type {
   HistoryManagerOptions,
@@ -125,10 +125,10 @@ export type {
 } from "./history-manager/history-manager-options.js";
 export { ReferenceManager, type Chunk, type SourceReference } from "./history-manager/stored/reference-manager.js";
 export type { ToolCallResponse } from "./history-manager/turn/tool-results.js";
-export type { FittedWindow } from "./history-manager/window/token-window.js";
+export type { FittedWindow } from "./history-manager/token-window/token-window.js";
 export type { ToolCallRequest } from "./history-manager/turn/turn.js";
 export type { UploadedContent } from "./history-manager/stored/uploads.js";
-export type { DroppedPart, WindowOutcome, WindowSection } from "./history-manager/window/window-outcome.js";
+export type { DroppedPart, WindowOutcome, WindowSection } from "./history-manager/token-window/window-outcome.js";
 
 export { withRedisMemory, type WithRedisMemoryOptions } from "./langchain/with-redis-memory.js";
 export type { ChainInput } from "./langchain/chain-messages.js";

@@ -5,7 +5,7 @@ import { HistoryManager } from "../../src/history-manager/history-manager.js";
 import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
 
 describe("HistoryManager", () => {
-  it("gives system prompt, history, rendered user message and the loop, in this order", async () => {
+  it("returns system prompt, history, rendered user message and loop, in this order", async () => {
     const session = newSession();
     await session.history().addMessages([new HumanMessage("earlier"), new AIMessage("before")]);
     const manager = session.instance();
@@ -29,7 +29,7 @@ describe("HistoryManager", () => {
     expect(outcome).toMatchObject({ overBudgetBy: 0, dropped: [] });
   });
 
-  it("shows a failed call by tool and error, content as it is, chunks as JSON, and a sentence where nothing was found", async () => {
+  it("shows failures as tool and error, content as is, chunks as JSON, and a sentence for nothing found", async () => {
     const manager = newSession().instance();
     manager.appendToolCalls([call("failed"), call("content"), call("chunks"), call("nothing"), call("both")]);
     await manager.addToolCallResults([
@@ -52,7 +52,7 @@ describe("HistoryManager", () => {
     expect(manager.references.nextNumber).toBe(2);
   });
 
-  it("puts a reminder behind a blank line", async () => {
+  it("puts a reminder after a blank line", async () => {
     const manager = newSession().instance();
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", content: "text", systemReminder: "Cite." }]);
@@ -60,7 +60,7 @@ describe("HistoryManager", () => {
     expect(resultOf(messages, "c")).toBe("text\n\nCite.");
   });
 
-  it("takes the model's own message with its calls, chunks of a stream included, and leaves it as it is", async () => {
+  it("accepts the model's own message with its calls, also as a stream chunk, and keeps it unchanged", async () => {
     const manager = newSession().instance();
     const message = new AIMessageChunk({ content: "Let me see.", tool_calls: [{ type: "tool_call", ...call("c") }] });
     const before = JSON.stringify(message);
@@ -71,7 +71,7 @@ describe("HistoryManager", () => {
     expect(JSON.stringify(message)).toBe(before);
   });
 
-  it("asks the model to go on where its own message would come last", async () => {
+  it("asks the model to continue if its own message would be last", async () => {
     const manager = newSession().instance();
     manager.addAssistantMessage(new AIMessage("Half an answer"));
     const { messages } = await manager.getHistoryForModelCall(asking("hi"));
@@ -79,7 +79,7 @@ describe("HistoryManager", () => {
     expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
   });
 
-  it("refuses to call a model, and to store the turn, while a call waits for its result", async () => {
+  it("refuses to call a model or store the turn while a call is waiting for its result", async () => {
     const session = newSession();
     const manager = session.instance();
     manager.appendToolCalls([call("c1"), call("c2")]);
@@ -92,7 +92,7 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
-  it("refuses results that no call waits for, calls without an id of their own, and messages of others", async () => {
+  it("refuses results without a waiting call, calls without a unique id, and messages of other roles", async () => {
     const manager = newSession().instance();
     await expect(manager.addToolCallResults([{ id: "x", name: "search", content: "" }])).rejects.toThrow(
       ConfigurationError,
@@ -113,7 +113,7 @@ describe("HistoryManager", () => {
     ).toThrow(ConfigurationError);
   });
 
-  it("takes an id that a model uses again in its next iteration", async () => {
+  it("accepts a call id that the model reuses in its next iteration", async () => {
     const manager = newSession().instance();
     for (const content of ["first", "second"]) {
       manager.appendToolCalls([call("call_0")]);
@@ -123,7 +123,7 @@ describe("HistoryManager", () => {
     expect(messages.slice(-4).map(({ content }) => content)).toEqual(["", "first", "", "second"]);
   });
 
-  it("keeps results behind their calls, in the order of the calls, when they come late", async () => {
+  it("keeps results after their calls, in the order of the calls, even if they arrive late", async () => {
     const manager = newSession().instance();
     manager.appendToolCalls([call("a")]);
     manager.appendToolCalls([call("b")]);
@@ -147,7 +147,7 @@ describe("HistoryManager", () => {
     await Promise.all([first, second]);
   });
 
-  it("stores the whole turn at once: what the user wrote, calls, results and the answer", async () => {
+  it("stores the whole turn in one write: what the user wrote, calls, results and the answer", async () => {
     const session = newSession();
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi", { renderedUserMessage: "Rendered" }));
@@ -167,7 +167,7 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
-  it("needs one read and one write a turn, and one command more where sources are numbered", async () => {
+  it("needs one read and one write per turn, and one more command if sources are numbered", async () => {
     const session = newSession();
     const manager = session.instance();
     const turn = async (withSources: boolean) => {
@@ -188,7 +188,7 @@ describe("HistoryManager", () => {
     expect(await turn(true)).toEqual(["readView", "readSide", "writeSide", "append"]);
   });
 
-  it("does not store the user's message twice where the application has stored it already, and renders it in its place", async () => {
+  it("renders a user message that the application has stored, and does not store it again", async () => {
     const session = newSession();
     const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
     await session
@@ -204,7 +204,7 @@ describe("HistoryManager", () => {
     expect(stored).toHaveLength(2);
   });
 
-  it("stores a turn once, however often its commit is repeated, and tells when another one has its id", async () => {
+  it("stores a turn once, however often commit is repeated, and rejects another turn with its id", async () => {
     const session = newSession();
     const run = async (answer: string) => {
       const manager = session.instance();
@@ -241,7 +241,7 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
-  it("stores a result that no store would take as far as it can, and says how much that is", async () => {
+  it("cuts a result that is too large for any store, and says how much of it is stored", async () => {
     const session = newSession();
     const manager = session.instance();
     manager.appendToolCalls([call("c")]);
@@ -252,7 +252,7 @@ describe("HistoryManager", () => {
     );
   });
 
-  it("goes on after Redis was away: results that came meanwhile are numbered by the next call", async () => {
+  it("continues after Redis was unavailable: the next call numbers the results added meanwhile", async () => {
     const session = newSession();
     const manager = session.instance();
     const { readSide, writeSide } = session.store;
@@ -266,7 +266,7 @@ describe("HistoryManager", () => {
     expect(sourcesIn((await manager.getHistoryForModelCall(asking("hi"))).messages, "c")).toEqual([1, 2]);
   });
 
-  it("gives up with a typed error where other processes take every source number first", async () => {
+  it("throws a typed error if other processes take every source number first", async () => {
     const session = newSession();
     session.store.writeSide = async () => false;
     const manager = session.instance();
@@ -276,7 +276,7 @@ describe("HistoryManager", () => {
     );
   });
 
-  it("reads a session whose side data somebody else has spoilt", async () => {
+  it("reads a session whose side data is damaged", async () => {
     const session = newSession();
     const manager = session.instance();
     await manager.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "upload" }]);
@@ -296,7 +296,7 @@ describe("HistoryManager", () => {
     }
   });
 
-  it("lets go of a turn that is not to be stored", async () => {
+  it("discards a turn that should not be stored", async () => {
     const session = newSession();
     const manager = session.instance();
     manager.appendToolCalls([call("c")]);
@@ -308,7 +308,7 @@ describe("HistoryManager", () => {
     expect((await manager.getHistoryForModelCall(asking("hi"))).messages).toHaveLength(2);
   });
 
-  it("refuses to mix two turns: nothing is added while one is being stored", async () => {
+  it("refuses to add to a turn while it is being stored", async () => {
     const manager = newSession().instance();
     manager.addAssistantMessage(new AIMessage("done"));
     const storing = manager.commit();
@@ -331,7 +331,7 @@ describe("HistoryManager", () => {
     expect(messages.map(({ content }) => content)).toEqual(["Be kind.", "Be brief.", "one", "two", "hi"]);
   });
 
-  it("puts stored messages right that a model would refuse, says so, and leaves them stored as they are", async () => {
+  it("repairs stored messages that a model would refuse, reports it, and changes nothing stored", async () => {
     const session = newSession();
     await session
       .history()
@@ -360,7 +360,7 @@ describe("HistoryManager", () => {
     expect(await session.history().getTranscript()).toHaveLength(4);
   });
 
-  it("shows the user what was said, without calls, results and instructions, cleaned if asked", async () => {
+  it("shows the user what was said, without calls, results and instructions, and cleaned if asked", async () => {
     const session = newSession();
     const manager = session.instance();
     for (const text of ["one", "two"]) {
@@ -394,7 +394,7 @@ describe("HistoryManager", () => {
     [{ tokenCounter: null as never }, "tokenCounter"],
     [{ maxHistoryTokens: 1 } as never, "maxHistoryTokens"],
     [{ onOverBudget: "ignore" as never }, "onOverBudget"],
-  ])("names the option that cannot be used: %j", (options, option) => {
+  ])("names the invalid option: %j", (options, option) => {
     const make = () => new HistoryManager({ history: newSession().history(), maxInputTokens: 1000, ...options });
     expect(make).toThrow(expect.objectContaining({ option }) as Error);
   });

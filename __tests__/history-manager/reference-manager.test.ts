@@ -3,7 +3,7 @@ import { ReferenceManager } from "../../src/history-manager/stored/reference-man
 import { chunks } from "./instances.js";
 
 describe("ReferenceManager", () => {
-  it("numbers sources from 1 on, over all tool calls, and never gives a number twice", () => {
+  it("numbers sources from 1 across all tool calls and never assigns a number twice", () => {
     const references = new ReferenceManager();
     expect(references.addChunks("a", chunks(2))).toEqual([1, 2]);
     expect(references.addChunks("b", chunks(1, { id: "other" }))).toEqual([3]);
@@ -26,7 +26,7 @@ describe("ReferenceManager", () => {
     expect(references.lookup("doc_c9")).toEqual([]);
   });
 
-  it("reads citations in any case, each number once, in order of mention", () => {
+  it("finds citations in any letter case, each number once, in order of mention", () => {
     const references = new ReferenceManager();
     expect(
       references.cited("As [source12] and [SOURCE2] say, and [Source12] again; [source] and source3 do not count."),
@@ -35,7 +35,7 @@ describe("ReferenceManager", () => {
     expect(references.cited("")).toEqual([]);
   });
 
-  it("takes in what was numbered elsewhere and goes on behind it", () => {
+  it("restores references that were numbered elsewhere and continues after them", () => {
     const references = new ReferenceManager();
     references.restore([{ sourceNumber: 9, toolCallId: "x", chunk: chunks(1)[0]! }]);
     expect(references.nextNumber).toBe(10);

@@ -19,10 +19,10 @@ const turnPlan: fc.Arbitrary<TurnPlan> = fc.record({
   commits: fc.boolean(),
 });
 
-describe("sources, over turns on several instances", () => {
+describe("sources, across turns on several instances", () => {
   jest.setTimeout(60_000);
 
-  it("have one number each, are stored if they were cited, and are the same on every instance", async () => {
+  it("have one number each, are stored if cited, and are the same on every instance", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(turnPlan, { minLength: 1, maxLength: 6 }), async (turns) => {
         const session = newSession();

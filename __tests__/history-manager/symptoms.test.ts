@@ -3,7 +3,7 @@ import { countMessages } from "../../src/tokens/count-messages.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
 
 /** What went wrong in the system that this one is modelled on, by what its users saw. */
-describe("a defect of the past", () => {
+describe("HistoryManager, where an earlier implementation failed", () => {
   const search = async (manager: ReturnType<ReturnType<typeof newSession>["instance"]>, id: string, count: number) => {
     manager.appendToolCalls([call(id)]);
     await manager.addToolCallResults([
@@ -11,7 +11,7 @@ describe("a defect of the past", () => {
     ]);
   };
 
-  it("a little more overshoot left more sources in: 7 of 10 at 1.33, 8 at 1.34", async () => {
+  it("never keeps more sources in a smaller window (it kept 7 of 10 at 1.33 times the limit, 8 at 1.34)", async () => {
     const kept: number[] = [];
     for (let window = 1600; window >= 150; window -= 10) {
       const manager = newSession(window).instance();
@@ -22,7 +22,7 @@ describe("a defect of the past", () => {
     expect([kept[0], kept.at(-1)]).toEqual([10, 0]);
   });
 
-  it("a result of 1,001 to 1,048 characters grew when it was cut", async () => {
+  it("never makes a result longer by cutting it (1,001 to 1,048 characters grew)", async () => {
     for (const length of [1001, 1020, 1048, 1100]) {
       for (let window = length + 70; window > 100; window -= 97) {
         const manager = newSession(window).instance();
@@ -34,7 +34,7 @@ describe("a defect of the past", () => {
     }
   });
 
-  it("source numbers shifted when a result was reduced, and in the next turn", async () => {
+  it("keeps source numbers when a result is reduced, and in the next turn", async () => {
     const session = newSession(1100);
     const manager = session.instance();
     await search(manager, "a", 4);
@@ -53,7 +53,7 @@ describe("a defect of the past", () => {
     expect(manager.references.chunkOf(6)).toEqual(chunks(4, { id: "b", length: 100 })[1]);
   });
 
-  it("the reminder of a tool was lost when its result was reduced", async () => {
+  it("keeps a tool's reminder when its result is reduced", async () => {
     for (let window = 2000; window > 200; window -= 50) {
       const manager = newSession(window).instance();
       await search(manager, "a", 10);
@@ -62,7 +62,7 @@ describe("a defect of the past", () => {
     }
   });
 
-  it("images of tools were gone in the second iteration, and those of failed calls never came", async () => {
+  it("shows images from tools in every iteration, also from failed calls", async () => {
     const manager = newSession().instance();
     manager.appendToolCalls([call("plot"), call("broken")]);
     await manager.addToolCallResults([
@@ -89,7 +89,7 @@ describe("a defect of the past", () => {
     expect((await shown())?.length).toBe(2);
   });
 
-  it("images that do not fit were sent nevertheless", async () => {
+  it("drops images that do not fit", async () => {
     const manager = newSession(800).instance();
     manager.appendToolCalls([call("old"), call("new")]);
     await manager.addToolCallResults(
@@ -104,7 +104,7 @@ describe("a defect of the past", () => {
     const parts = messages[1]?.content as { type: string; text?: string }[];
     expect(parts.map(({ type, text }) => text ?? type)).toEqual([
       "hi",
-      "[Image from tool call old (search) is left out: it does not fit into the window.]",
+      "[Image from tool call old (search) omitted: it does not fit the context window.]",
       "Image from tool call new (search):",
       "image_url",
     ]);
@@ -112,7 +112,7 @@ describe("a defect of the past", () => {
     expect(outcome.dropped).toEqual([{ section: "loop", kind: "image", toolCallId: "old", index: 0 }]);
   });
 
-  it("more than the window was sent without a word", async () => {
+  it("reports a request that exceeds the window", async () => {
     const manager = newSession(100).instance();
     await search(manager, "c", 3);
     const { messages, outcome } = await manager.getHistoryForModelCall(
@@ -122,7 +122,7 @@ describe("a defect of the past", () => {
     expect(outcome.overBudgetBy).toBeGreaterThan(0);
   });
 
-  it("short results of many calls could not be reduced, and old rounds stayed while the loop overflowed", async () => {
+  it("reduces short results of many calls, and drops old rounds before the loop overflows", async () => {
     const session = newSession(2000);
     await session.history().addMessages([new HumanMessage("x".repeat(300)), new AIMessage("y".repeat(300))]);
     const manager = session.instance();
@@ -135,14 +135,14 @@ describe("a defect of the past", () => {
     expect(outcome.sections.history.given).toBe(0);
   });
 
-  it("a long user message emptied the history, though there was room", async () => {
+  it("keeps the history beside a long user message if there is room", async () => {
     const session = newSession(2000);
     await session.history().addMessages([new HumanMessage("before"), new AIMessage("answer")]);
     const { messages } = await session.instance().getHistoryForModelCall(asking("x".repeat(1500)));
     expect(messages).toHaveLength(4);
   });
 
-  it("text that is not Latin counted as its ASCII escapes", async () => {
+  it("counts non-Latin text as it is, not as ASCII escapes", async () => {
     const manager = newSession().instance();
     manager.appendToolCalls([call("c", {})]);
     await manager.addToolCallResults([
@@ -152,7 +152,7 @@ describe("a defect of the past", () => {
     expect(outcome.sections.loop.given).toBeLessThan(300);
   });
 
-  it("the prompt template went to every place where the user's words occurred", async () => {
+  it("renders only the current user message, not earlier messages with the same text", async () => {
     const session = newSession();
     await session.history().addMessages([new HumanMessage("a"), new AIMessage("a and a")]);
     const manager = session.instance();
@@ -169,7 +169,7 @@ describe("a defect of the past", () => {
     ]);
   });
 
-  it("messages with parts were never cleaned, and what the tools said could be", async () => {
+  it("cleans messages with content parts, and never cleans tool results", async () => {
     const session = newSession();
     const junk = " <stock ticker>";
     const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
@@ -196,7 +196,7 @@ describe("a defect of the past", () => {
     expect((await session.history().getTranscript())[1]?.content).toBe(`Searching${junk}`);
   });
 
-  it("two managers shared one loop, because their lists belonged to the class", async () => {
+  it("gives each manager its own loop", async () => {
     const [one, two] = [newSession().instance(), newSession().instance()];
     await search(one, "c", 1);
     const { messages } = await two.getHistoryForModelCall(asking("hi"));
@@ -204,7 +204,7 @@ describe("a defect of the past", () => {
     expect(two.references.toList()).toEqual([]);
   });
 
-  it("one search that nobody cited pushed the whole history out of the next turn", async () => {
+  it("does not store sources that nobody cited, so that they take no space in the next turn", async () => {
     const session = newSession();
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi"));
@@ -218,7 +218,7 @@ describe("a defect of the past", () => {
     expect(manager.references.toList().map(({ sourceNumber }) => sourceNumber)).toEqual([52]);
   });
 
-  it("what was cited was stored as it had been cut", async () => {
+  it("stores cited sources in full, even if the model saw them cut", async () => {
     const session = newSession(600);
     const manager = session.instance();
     manager.appendToolCalls([call("a")]);
@@ -230,7 +230,7 @@ describe("a defect of the past", () => {
     expect(resultOf(await session.history().getTranscript(), "a")).toContain(chunks(1, { length: 2000 })[0]!.text);
   });
 
-  it("a turn without an answer lost its sources", async () => {
+  it("keeps the sources of a turn without an answer", async () => {
     const session = newSession();
     const manager = session.instance();
     await search(manager, "a", 2);
@@ -239,7 +239,7 @@ describe("a defect of the past", () => {
     expect(manager.references.toList()).toHaveLength(2);
   });
 
-  it("tool calls and results were gone after the turn", async () => {
+  it("keeps tool calls and results after the turn", async () => {
     const session = newSession();
     const manager = session.instance();
     await manager.getHistoryForModelCall(asking("hi"));
@@ -263,7 +263,7 @@ describe("a defect of the past", () => {
     expect((messages[2] as AIMessage).tool_calls).toHaveLength(2);
   });
 
-  it("an upload after the last message was dropped, and one without its message went to another", async () => {
+  it("keeps an upload after the last message, and one whose message is not shown", async () => {
     const session = newSession();
     await session.history().addMessages([new HumanMessage({ content: "first", id: "q1" }), new AIMessage("answer")]);
     const manager = session.instance();
@@ -277,7 +277,7 @@ describe("a defect of the past", () => {
     expect([where("EARLY"), where("LATE")]).toEqual([1, 3]);
   });
 
-  it("the share for uploads was declared and read nowhere", async () => {
+  it("applies the share for uploads", async () => {
     const given = async (percentForUploadedContent: number) => {
       const manager = newSession(2000).instance({ percentForUploadedContent });
       await manager.addUploadedContent([{ id: "u", name: "u", mimeType: "text/plain", text: "x".repeat(5000) }]);

@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { validateConversation } from "../../src/structure/validate.js";
-import type { FittedWindow } from "../../src/history-manager/window/token-window.js";
+import type { FittedWindow } from "../../src/history-manager/token-window/token-window.js";
 import type { ToolCallResponse } from "../../src/history-manager/turn/tool-results.js";
 import type { UploadedContent } from "../../src/history-manager/stored/uploads.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
@@ -85,10 +85,10 @@ async function play(
   return manager.getHistoryForModelCall(asking(question));
 }
 
-describe("the token window, whatever goes in", () => {
+describe("the token window, for any input", () => {
   jest.setTimeout(60_000);
 
-  it("fits or says by how much it does not, adds up, and is a valid conversation", async () => {
+  it("fits or says by how much it does not, has consistent totals, and is a valid conversation", async () => {
     await fc.assert(
       fc.asyncProperty(scene, fc.integer({ min: 1, max: 6000 }), fc.boolean(), async (content, window, exact) => {
         const counter = exact ? characterCounter() : approximateCounter();
@@ -113,7 +113,7 @@ describe("the token window, whatever goes in", () => {
     );
   });
 
-  it("gives no section more in a smaller window", async () => {
+  it("gives no section more tokens in a smaller window", async () => {
     await fc.assert(
       fc.asyncProperty(
         scene,
@@ -134,7 +134,7 @@ describe("the token window, whatever goes in", () => {
     );
   });
 
-  it("grows no result, loses no reminder, numbers no source anew, and keeps cited ones longest", async () => {
+  it("grows no result, loses no reminder, renumbers no source, and keeps cited ones longest", async () => {
     await fc.assert(
       fc.asyncProperty(scene, fc.integer({ min: 1, max: 4000 }), async (content, window) => {
         const whole = (await play(content, 1_000_000, characterCounter())).messages;

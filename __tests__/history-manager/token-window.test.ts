@@ -3,7 +3,7 @@ import { tool as createTool } from "@langchain/core/tools";
 import { z } from "zod";
 import { BudgetError } from "../../src/errors.js";
 import type { HistoryManager } from "../../src/history-manager/history-manager.js";
-import type { WindowOutcome } from "../../src/history-manager/window/window-outcome.js";
+import type { WindowOutcome } from "../../src/history-manager/token-window/window-outcome.js";
 import { countMessages } from "../../src/tokens/count-messages.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";
@@ -34,7 +34,7 @@ const texts = (messages: readonly BaseMessage[]) =>
   messages.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
 
 describe("the token window", () => {
-  it("counts what is sent, and says what every section asked for and was given", async () => {
+  it("counts what is sent and says what every section asked for and was given", async () => {
     const session = newSession();
     await storeRounds(session, 2);
     const counter = tiktokenCounter();
@@ -60,7 +60,7 @@ describe("the token window", () => {
     expect(await limitOf(0, 1000)).toBe(1000);
   });
 
-  it("drops whole rounds, the oldest first, and takes no smaller, older one in the place of one that does not fit", async () => {
+  it("drops whole rounds, the oldest first, and leaves no gap for a smaller, older round", async () => {
     const session = newSession();
     await session.history().addMessages([new HumanMessage("small"), new AIMessage("x")]);
     await session
@@ -76,7 +76,7 @@ describe("the token window", () => {
     ]);
   });
 
-  it("gives the loop room before older rounds", async () => {
+  it("gives the loop precedence over older rounds", async () => {
     const session = newSession();
     await storeRounds(session, 3);
     const whole = session.instance();
@@ -90,7 +90,7 @@ describe("the token window", () => {
     expect(outcome.dropped.map(({ kind }) => kind)).toEqual(["round", "round"]);
   });
 
-  it("makes older iterations smaller first, from the least relevant source on, and keeps reminders and numbers", async () => {
+  it("shrinks older iterations first, from the least relevant source on; keeps reminders and numbers", async () => {
     const manager = newSession(1500).instance();
     await loopOf(manager, [6, 6]);
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
@@ -105,7 +105,7 @@ describe("the token window", () => {
     ]);
   });
 
-  it("makes results of one iteration smaller together", async () => {
+  it("shrinks the results of one iteration together", async () => {
     const manager = newSession(1300).instance();
     manager.appendToolCalls([call("a"), call("b")]);
     await manager.addToolCallResults(
@@ -129,7 +129,7 @@ describe("the token window", () => {
     expect(sourcesIn(messages, "more")).toEqual([6, 7, 8]);
   });
 
-  it("shortens long texts, then leaves results out with a statement; a failure stays readable", async () => {
+  it("shortens long texts, then replaces results with a note; a failure stays readable", async () => {
     const manager = newSession(700).instance();
     manager.appendToolCalls([call("a"), call("b"), call("c")]);
     await manager.addToolCallResults([
@@ -139,14 +139,14 @@ describe("the token window", () => {
     ]);
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
     expect(outcome.overBudgetBy).toBe(0);
-    expect(resultOf(messages, "a")).toBe("[This result is left out: it does not fit into the window.]\n\nCite.");
+    expect(resultOf(messages, "a")).toBe("[Result omitted: it does not fit the context window.]\n\nCite.");
     expect(resultOf(messages, "b")).toMatch(
       /^Tool call search failed with error: E+\n\[Cut: the first \d+ of 1036 characters are shown\.\]$/,
     );
     expect(outcome.dropped).toContainEqual({ section: "loop", kind: "text", toolCallId: "a", shown: 0, of: 5000 });
   });
 
-  it("never cuts a letter in two", async () => {
+  it("never splits a grapheme", async () => {
     const manager = newSession(1500).instance();
     manager.appendToolCalls([call("a")]);
     await manager.addToolCallResults([{ id: "a", name: "search", content: "👨‍👩‍👧‍👦".repeat(300) }]);
@@ -156,7 +156,7 @@ describe("the token window", () => {
     expect(shown).toBe("👨‍👩‍👧‍👦".repeat(shown.length / "👨‍👩‍👧‍👦".length));
   });
 
-  it("says by how much it is over, and throws if asked to", async () => {
+  it("says by how much it exceeds the window, and throws if asked to", async () => {
     const request = asking("a question that is far too long for so small a window".repeat(10));
     const { outcome } = await newSession(100).instance().getHistoryForModelCall(request);
     expect(outcome.overBudgetBy).toBe(outcome.tokens - 100);
@@ -166,7 +166,7 @@ describe("the token window", () => {
     );
   });
 
-  it("counts the definitions of tools and the arguments of calls", async () => {
+  it("counts tool definitions and arguments of calls", async () => {
     const lookup = createTool(() => "", {
       name: "lookup",
       description: "Finds what was said about a topic.",
@@ -182,7 +182,7 @@ describe("the token window", () => {
     expect((await manager.getHistoryForModelCall(asking("hi"))).outcome.sections.loop.given).toBeGreaterThan(1000);
   });
 
-  it("counts each message once in a turn, however many iterations it has", async () => {
+  it("counts each message once per turn, however many iterations there are", async () => {
     const counted = new Map<string, number>();
     const session = newSession();
     await storeRounds(session, 3);

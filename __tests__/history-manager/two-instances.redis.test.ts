@@ -6,7 +6,7 @@ import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-his
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { asking, call, characterCounter, chunks, sourcesIn } from "./instances.js";
 
-describe("a session that several instances serve", () => {
+describe("a session that is served by several instances", () => {
   const clients: Redis[] = [];
   const commands: string[] = [];
 
@@ -40,7 +40,7 @@ describe("a session that several instances serve", () => {
     await manager.commit();
   }
 
-  it("gives each source one number, and finds it again on the other instance", async () => {
+  it("gives each source one number and finds it on the other instance", async () => {
     const prefix = uniquePrefix();
     const [one, two] = [instance(prefix), instance(prefix)];
     await turn(one, "a", "See [source2].");
@@ -65,7 +65,7 @@ describe("a session that several instances serve", () => {
     }
   });
 
-  it("gives no number twice to turns that run at the same time", async () => {
+  it("never gives a number to two concurrent turns", async () => {
     const prefix = uniquePrefix();
     const managers = Array.from({ length: 4 }, () => instance(prefix));
     await Promise.all(managers.map((manager, index) => turn(manager, `t${index}`, "[source1] to [source12]")));
@@ -86,7 +86,7 @@ describe("a session that several instances serve", () => {
     ]);
   });
 
-  it("needs four round trips for a turn with sources, two of them at once", async () => {
+  it("needs four commands for a turn with sources, two of them sent together", async () => {
     const manager = instance(uniquePrefix());
     for (const answer of ["[source1]", "[source4]"]) {
       await turn(manager, answer, answer);
@@ -100,7 +100,7 @@ describe("a session that several instances serve", () => {
     }
   });
 
-  it("keeps uploads, references and messages together, and lets them expire at the same moment", async () => {
+  it("stores uploads, references and messages together and expires them at the same moment", async () => {
     const prefix = uniquePrefix();
     const manager = instance(prefix, 60);
     await manager.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "upload" }]);
@@ -117,7 +117,7 @@ describe("a session that several instances serve", () => {
     expect(after.messages).toHaveLength(2);
   });
 
-  it("keeps the newest cited sources only, as many as asked for", async () => {
+  it("keeps only the newest cited sources, as many as configured", async () => {
     const prefix = uniquePrefix();
     const client = new Redis(sharedRedisUrl());
     clients.push(client);

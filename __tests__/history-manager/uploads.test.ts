@@ -10,7 +10,7 @@ const note = { id: "note", name: "note.txt", mimeType: "text/plain", text: "the 
 const photo = { id: "photo", name: "photo.png", mimeType: "image/png", data: new Uint8Array([1, 2, 3]) };
 
 describe("uploaded content", () => {
-  it("comes with the message that brought it, in this turn and, on another instance, in the next", async () => {
+  it("stays with the message it belongs to, in this turn and in the next on another instance", async () => {
     const session = newSession();
     const first = session.instance();
     await first.addUploadedContent([note, photo]);
@@ -44,7 +44,7 @@ describe("uploaded content", () => {
     expect(session.commands).toEqual(["readView", "readSide", "append"]);
   });
 
-  it("comes with the current message where the one that brought it is not shown any more", async () => {
+  it("moves to the current message if its own message is no longer shown", async () => {
     const session = newSession();
     await session
       .history()
@@ -56,7 +56,7 @@ describe("uploaded content", () => {
     expect(outcome.dropped).toHaveLength(1);
   });
 
-  it("has its share of the window and no more; what does not fit is cut with a statement, the oldest first", async () => {
+  it("gets no more than its share of the window; what does not fit is cut with a note, the oldest first", async () => {
     const manager = newSession(2000).instance({ percentForUploadedContent: 0.5 });
     await manager.addUploadedContent([
       { ...note, id: "a", text: "a".repeat(3000) },
@@ -87,12 +87,12 @@ describe("uploaded content", () => {
     expect(await given(0.9)).toBeGreaterThan(700);
   });
 
-  it("says what it is where an image does not fit, and hides what is not wanted at all", async () => {
+  it("replaces an image that does not fit with a note, and hides it if uploads get no share", async () => {
     const manager = newSession(400).instance();
     await manager.addUploadedContent([photo]);
     const { messages, outcome } = await manager.getHistoryForModelCall(asking("hi"));
     expect(textOf(messages.at(-1))).toBe(
-      'hi|[Uploaded file "photo.png" (image/png) is left out: it does not fit into the window.]',
+      'hi|[Uploaded file "photo.png" (image/png) omitted: it does not fit the context window.]',
     );
     expect(outcome.dropped).toEqual([{ section: "uploads", kind: "upload", id: "photo", shown: 0, of: 0 }]);
     const none = newSession().instance({ percentForUploadedContent: 0 });
@@ -102,7 +102,7 @@ describe("uploaded content", () => {
     expect(hidden.outcome.dropped).toHaveLength(2);
   });
 
-  it("reads files of text from their bytes, and names files that it cannot show", async () => {
+  it("decodes text files from their bytes and names files that it cannot show", async () => {
     const manager = newSession().instance();
     await manager.addUploadedContent([
       { id: "1", name: "a.json", mimeType: "application/json", data: Buffer.from('{"ü":1}').toString("base64") },
@@ -113,12 +113,12 @@ describe("uploaded content", () => {
     expect(textOf(messages.at(-1)).split("|")).toEqual([
       "hi",
       'Uploaded file "a.json" (application/json):\n{"ü":1}',
-      '[Uploaded file "b.pdf" (application/pdf); its content is not shown.]',
-      '[Uploaded file "c.pdf" (application/pdf) at https://example.com/c.pdf; its content is not shown.]',
+      '[Uploaded file "b.pdf" (application/pdf): content not shown.]',
+      '[Uploaded file "c.pdf" (application/pdf) at https://example.com/c.pdf: content not shown.]',
     ]);
   });
 
-  it("takes the place of an upload of the same id, and can be taken away", async () => {
+  it("replaces an upload with the same id, and can be removed", async () => {
     const session = newSession();
     const turn = async (text: string) => {
       const manager = session.instance();
@@ -137,7 +137,7 @@ describe("uploaded content", () => {
     expect((await turn("three")).shown).toBe("hi");
   });
 
-  it("has bounded sizes, each with an error that says what to do", async () => {
+  it("has size limits, each with an error that says what to do", async () => {
     const session = newSession();
     const manager = session.instance({ maxUploadBytes: 1000, maxUploadsBytes: 1500 });
     await expect(manager.addUploadedContent([{ ...note, text: "x".repeat(1000) }])).rejects.toThrow(
@@ -158,7 +158,7 @@ describe("uploaded content", () => {
     '{"id":"note","name":"note.txt","sequence":1}',
     '{"id":"note","name":"note.txt","mimeType":"text/plain","sequence":1,"text":7}',
     '{"id":"note","name":"note.txt","mimeType":"image/png","sequence":1,"url":{}}',
-  ])("is left out where its stored form is damaged: %s", async (stored) => {
+  ])("is left out if its stored form is damaged: %s", async (stored) => {
     const session = newSession();
     await session.store.writeSide("s", { set: { "history:upload:note": stored } });
     expect((await session.instance().getHistoryForModelCall(asking("hi"))).messages.map(textOf)).toEqual([
@@ -172,11 +172,11 @@ describe("uploaded content", () => {
     [{ id: "a", name: "a", mimeType: "text/plain", text: "x", url: "y" }],
     [{ id: "", name: "a", mimeType: "text/plain", text: "x" }],
     [{ id: "a", name: "a", mimeType: "text/plain", text: "x", size: 3 } as never],
-  ])("refuses a content that cannot be meant: %j", async (content) => {
+  ])("refuses invalid content: %j", async (content) => {
     await expect(newSession().instance().addUploadedContent([content])).rejects.toThrow(ConfigurationError);
   });
 
-  it("is not stored by a turn that is let go", async () => {
+  it("is not stored by a turn that is discarded", async () => {
     const session = newSession();
     const manager = session.instance();
     await manager.addUploadedContent([note]);

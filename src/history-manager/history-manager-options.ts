@@ -3,68 +3,68 @@ import { anyText, fraction, lazy, nonEmptyText, objectWith, positiveInteger } fr
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { toolListSchema, type ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
-import { removeFromTextSchema, type RemoveFromText } from "./shown/clean-text.js";
+import { removeFromTextSchema, type RemoveFromText } from "./text-cleaner.js";
 import { ReferenceManager } from "./stored/reference-manager.js";
 
 /** Options of {@link HistoryManager}. */
 export interface HistoryManagerOptions {
-  /** The session's history. */
+  /** The history of the session. */
   readonly history: RedisChatMessageHistory;
-  /** Tokens that the model takes in one request. At least 1. */
+  /** The model's input limit for one request, in tokens. At least 1. */
   readonly maxInputTokens: number;
-  /** Counts tokens. @default the history's counter, else `tiktokenCounter()` */
+  /** Counts tokens. @default the history's counter, or `tiktokenCounter()` if it has none */
   readonly tokenCounter?: TokenCounter;
-  /** Share of what system prompt, user message and tools leave that uploads may have; from 0 to 1. @default 0.6 */
+  /** Share of the space left after system prompt, user message and tools for uploads; from 0 to 1. @default 0.6 */
   readonly percentForUploadedContent?: number;
-  /** Share of `maxInputTokens` that is left free, because counts are estimates; from 0 to below 1. @default 0.1 */
+  /** Share of `maxInputTokens` to leave free, because counts are estimates; from 0 to below 1. @default 0.1 */
   readonly safetyMargin?: number;
   /**
-   * The tools that go with each request, as given to `bindTools`. Leave them out where the counter was made with them.
+   * The tools sent with each request, as passed to `bindTools`. Omit them if the counter was created with them.
    * @default none
    */
   readonly tools?: readonly ToolDefinitionLike[];
-  /** Where sources get their numbers. @default a manager of its own */
+  /** Numbers the sources. @default a new `ReferenceManager` */
   readonly references?: ReferenceManager;
   /**
-   * What to do where even the smallest form does not fit: say so in the outcome, or throw a `BudgetError`.
+   * What to do if even the smallest request exceeds the window: report it in the outcome, or throw a `BudgetError`.
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";
-  /** Largest upload, in bytes of UTF-8 as stored. At least 1. @default 1_000_000 */
+  /** Maximum size of one upload, in bytes as stored. At least 1. @default 1_000_000 */
   readonly maxUploadBytes?: number;
-  /** All uploads of the session together, in bytes. At least 1. @default 5_000_000 */
+  /** Maximum size of all uploads of the session together, in bytes as stored. At least 1. @default 5_000_000 */
   readonly maxUploadsBytes?: number;
   /**
-   * Cited sources of earlier turns that the session keeps for lookups; the oldest go first. They are read with every
-   * turn. At least 1.
+   * How many cited sources of earlier turns the session keeps for lookups; the oldest are dropped first. Every turn
+   * reads them. At least 1.
    * @default 200
    */
   readonly maxSources?: number;
 }
 
-/** What a model call is made of besides the history. */
+/** The inputs of a model call besides the history. */
 export interface ModelCallRequest {
-  /** What the user wrote: this is what is stored. */
+  /** What the user wrote. This is stored. */
   readonly originalUserMessage: string;
-  /** What the model reads in its place. */
+  /** What the model reads instead. */
   readonly renderedUserMessage: string;
   /** The system prompt; the empty string for none. */
   readonly renderedSystemMessage: string;
-  /** Takes out of earlier human and AI texts what the model did not write. @default nothing is removed */
+  /** Removes text from earlier human and AI messages before the model reads them. @default nothing is removed */
   readonly removeFromText?: RemoveFromText;
 }
 
-/** How to show a conversation to its user. */
+/** Options of `getUserVisibleHistory`. */
 export interface UserVisibleOptions {
-  /** Takes out of human and AI texts what the user should not see. @default nothing is removed */
+  /** Removes text that the user should not see from human and AI messages. @default nothing is removed */
   readonly removeFromText?: RemoveFromText;
-  /** How many stored rounds, the newest, are read. At least 1. @default 50 */
+  /** How many of the newest stored rounds to read. At least 1. @default 50 */
   readonly rounds?: number;
 }
 
 const historyMethods = ["getMessages", "append", "getRounds"];
 
-/** The form of {@link HistoryManagerOptions}. */
+/** Schema of {@link HistoryManagerOptions}. */
 export const managerSchema = lazy(() =>
   z.strictObject({
     history: objectWith<RedisChatMessageHistory>(historyMethods, "a RedisChatMessageHistory"),
@@ -83,7 +83,7 @@ export const managerSchema = lazy(() =>
   }),
 );
 
-/** The form of {@link ModelCallRequest}. */
+/** Schema of {@link ModelCallRequest}. */
 export const modelCallSchema = lazy(() =>
   z.strictObject({
     originalUserMessage: anyText(),
@@ -93,12 +93,12 @@ export const modelCallSchema = lazy(() =>
   }),
 );
 
-/** The form of {@link UserVisibleOptions}. */
+/** Schema of {@link UserVisibleOptions}. */
 export const userVisibleSchema = lazy(() =>
   z.strictObject({ removeFromText: removeFromTextSchema().optional(), rounds: positiveInteger.default(50) }),
 );
 
-/** The form of what `commit` takes. */
+/** Schema of the options of `commit`. */
 export const commitSchema = lazy(() =>
   z.strictObject({
     turnId: nonEmptyText().optional(),

@@ -1,62 +1,56 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { assertConversation } from "../structure/validate.js";
 import { BudgetError, ConfigurationError } from "../errors.js";
-import { report } from "../events.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../options.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
-import { TextCleaner } from "./shown/clean-text.js";
+import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
-import { PromptMessages } from "./window/prompt-messages.js";
+import { PromptMessages } from "./token-window/prompt-messages.js";
 import type { ReferenceManager } from "./stored/reference-manager.js";
-import { SessionData, type Snapshot } from "./stored/session-data.js";
+import { SessionData } from "./stored/session-data.js";
+import { SessionReader } from "./stored/session-reader.js";
 import { SourceNumbering } from "./turn/source-numbering.js";
-import { readStoredHistory, type StoredHistory } from "./stored/stored-history.js";
-import { TokenMeter } from "./window/token-meter.js";
-import { TokenWindow, type FittedWindow } from "./window/token-window.js";
+import { readStoredHistory } from "./stored/stored-history.js";
+import { TokenMeter } from "./token-window/token-meter.js";
+import { TokenWindow, type FittedWindow } from "./token-window/token-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
 import { recordTurn } from "./turn/turn-record.js";
 import { toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
-import { userVisible } from "./shown/user-visible.js";
+import { userVisible } from "./user-visible.js";
 
 /**
- * The history of an agent in its loop: puts stored rounds, uploads, tool calls and results into the model's window,
- * says what became of each, and stores the whole turn at its end in one write.
+ * Manages the history of an agent's loop: fits stored rounds, uploads, tool calls and results into the model's context
+ * window, reports what was left out, and stores the whole turn in one write when it ends.
  *
  * A turn begins with the first call after a commit (or after construction) and reads the session once: its view and its
- * side data. Make one manager per session and process, or one per request; several instances may serve a session in
- * turns. What the model gets is always a valid conversation.
+ * side data. Create one manager per session and process, or one per request; several instances may take turns serving a
+ * session. The model always gets a valid conversation.
  *
  * @example
  * const manager = new HistoryManager({ history, maxInputTokens: 128_000, tools });
- * const { messages, outcome } = await manager.getHistoryForModelCall({ originalUserMessage, renderedUserMessage, renderedSystemMessage });
+ * const request = { originalUserMessage, renderedUserMessage, renderedSystemMessage };
+ * const { messages, outcome } = await manager.getHistoryForModelCall(request);
  * const answer = await model.invoke(messages);
  * manager.addAssistantMessage(answer);
  * await manager.addToolCallResults(await runTools(answer.tool_calls));
- * // … until the model answers without a call
+ * // … until the model answers without a tool call
  * await manager.commit();
  */
 export class HistoryManager {
-  /** The sources of the session by number; complete from the turn's first read on. */
+  /** The sources of the session by number; complete once the turn has read the session. */
   readonly references: ReferenceManager;
   readonly #options: SchemaOutput<typeof forms.managerSchema>;
   readonly #session: ConversationSession;
   readonly #data: SessionData;
+  readonly #reader: SessionReader;
   readonly #numbering: SourceNumbering;
   readonly #window: TokenWindow;
   readonly #cleaner = new TextCleaner();
   readonly #prompt = new PromptMessages();
   #turn = new Turn();
-  #snapshot: Promise<Snapshot> | undefined;
-  #stored:
-    | {
-        readonly view: readonly BaseMessage[];
-        readonly originalUserMessage: string | undefined;
-        readonly history: StoredHistory;
-      }
-    | undefined;
   #committing: Promise<void> | undefined;
 
   constructor(options: forms.HistoryManagerOptions) {
@@ -66,30 +60,31 @@ export class HistoryManager {
     this.references = references;
     this.#session = sessionOf(history);
     this.#data = new SessionData(this.#session, maxSources);
+    this.#reader = new SessionReader(this.#session, this.#data, references);
     this.#numbering = new SourceNumbering(references, this.#data);
     const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
-    // Rounded, because 110 less a tenth is 98.99999999999999 in binary.
+    // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
     const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
     this.#window = new TokenWindow(new TokenMeter(counter, tools), { limit, uploadShare: percentForUploadedContent });
   }
 
-  /** Adds an AI message without text that makes these calls. Results are expected by their ids. */
+  /** Adds an AI message without text that makes these calls. Their results are matched by call id. */
   appendToolCalls(toolCalls: readonly ToolCallRequest[]): void {
     parseOptions("appendToolCalls", toolCallRequestsSchema(), toolCalls);
     this.#openTurn().addCalls(toolCalls);
   }
 
-  /** Adds a message of the model, with the calls that it makes. */
+  /** Adds a message from the model, including its tool calls. */
   addAssistantMessage(message: BaseMessage): void {
     this.#openTurn().addMessage(message);
   }
 
   /**
-   * Adds results of calls, in any order, and numbers their sources. A failed call becomes a result that names the tool
-   * and the error. One round trip where there are sources, so that no other turn of the session gets their numbers.
+   * Adds tool results, in any order, and numbers their sources. A failed call becomes a result that names the tool and
+   * the error. One round trip if there are sources, to reserve their numbers in the session.
    *
-   * @throws ConfigurationError for a result that no call of the turn waits for. After a StoreError the results are
-   *   there; the next call goes on from there.
+   * @throws ConfigurationError if no call of the turn is waiting for a result. After a StoreError the results are kept;
+   *   the next call numbers their sources.
    */
   async addToolCallResults(responses: readonly ToolCallResponse[]): Promise<void> {
     this.#openTurn().addResults(parseOptions("addToolCallResults", toolCallResponsesSchema(), responses));
@@ -97,30 +92,30 @@ export class HistoryManager {
   }
 
   /**
-   * Adds files that the user brought; stored with the turn, and from then on shown with the message that brought them,
-   * on every instance.
+   * Adds files that the user uploaded. They are stored with the turn; later turns show them with the message they came
+   * with, on every instance.
    *
-   * @throws BudgetError (in bytes) where an upload or all of the session's uploads together would be too large.
+   * @throws BudgetError (in bytes) if one upload, or all uploads of the session together, would be too large.
    */
   async addUploadedContent(contents: readonly UploadedContent[]): Promise<void> {
     parseOptions("addUploadedContent", uploadedContentsSchema(), contents);
     const turn = this.#openTurn();
-    turn.addUploads(contents, { stored: (await this.#read()).uploads, limits: this.#options });
+    turn.addUploads(contents, { stored: (await this.#reader.read()).uploads, limits: this.#options });
   }
 
-  /** Takes uploads away, by id; stored with the turn. */
+  /** Removes uploads by id. The removal is stored with the turn. */
   removeUploadedContent(ids: readonly string[]): void {
     this.#openTurn().removeUploads(ids);
   }
 
   /**
-   * The messages for the next model call, and what became of everything that was to go in: within the window, or
-   * `outcome.overBudgetBy` says by how much not.
+   * Returns the messages for the next model call, and an outcome that says what was left out or shortened. The messages
+   * fit the window, or `outcome.overBudgetBy` says by how much they exceed it.
    *
-   * Tool results of earlier loop iterations and images of tools are there in every call of the turn. Where the model's
-   * own message would come last, "Please continue." follows it. No round trip but the turn's first read.
+   * Every call of the turn includes the tool results and tool images of earlier loop iterations. If the model's own
+   * message would be last, "Please continue." follows it. No round trip except for the turn's first read.
    *
-   * @throws StructureError while a call waits for its result; BudgetError with `onOverBudget: "throw"`.
+   * @throws StructureError while a call is waiting for its result; BudgetError with `onOverBudget: "throw"`.
    */
   async getHistoryForModelCall(request: forms.ModelCallRequest): Promise<FittedWindow> {
     const { originalUserMessage, renderedUserMessage, renderedSystemMessage, removeFromText } = parseOptions(
@@ -130,9 +125,9 @@ export class HistoryManager {
     );
     const turn = this.#openTurn();
     turn.originalUserMessage = originalUserMessage;
-    const snapshot = await this.#read();
+    const snapshot = await this.#reader.read();
     await this.#number();
-    const stored = this.#storedHistory(snapshot.view, originalUserMessage);
+    const stored = this.#reader.sort(snapshot.view, originalUserMessage);
     const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, removeFromText)));
     const window = await this.#window.fit({
       system: this.#prompt.system(renderedSystemMessage),
@@ -145,23 +140,24 @@ export class HistoryManager {
     assertConversation(window.messages, { purpose: "model-input" });
     const { overBudgetBy, tokens, limit } = window.outcome;
     if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
-      throw new BudgetError(`What must be sent takes ${tokens} tokens; the window holds ${limit}.`, {
-        needed: tokens,
-        allowed: limit,
-      });
+      throw new BudgetError(
+        `getHistoryForModelCall: the smallest possible request takes ${tokens} tokens, ` +
+          `but the window allows ${limit}; shorten the prompt or raise "maxInputTokens".`,
+        { needed: tokens, allowed: limit },
+      );
     }
     return window;
   }
 
   /**
-   * Stores the whole turn in one write, one round trip, and ends it: the original user message, all calls and results,
+   * Stores the whole turn in one write (one round trip) and ends it: the original user message, all calls and results,
    * the answer, uploads and references. Sources that the turn's texts do not cite are left out of the stored results.
-   * Images of tools are not stored. Nothing to store: nothing is written.
+   * Images from tools are not stored. An empty turn writes nothing.
    *
-   * Call it again after an error: what is stored already is not stored twice. A job that is run anew by another process
-   * needs a `turnId` for that.
+   * Call it again after an error: nothing is stored twice. A job that another process may run again needs a `turnId`
+   * for that.
    *
-   * @throws StructureError while a call waits for its result; ConflictError where a turn of this id is stored with
+   * @throws StructureError while a call is waiting for its result; ConflictError if a turn with this id is stored with
    *   other content; StoreError.
    */
   async commit(options: { readonly turnId?: string } = {}): Promise<void> {
@@ -172,14 +168,14 @@ export class HistoryManager {
     return this.#committing;
   }
 
-  /** Forgets what was added since the last commit; nothing of it was stored. */
+  /** Discards everything added since the last commit; none of it was stored. */
   discardTurn(): void {
     const turn = this.#openTurn();
     this.#endTurn(turn.results().flatMap(({ sources }) => sources.map(({ sourceNumber }) => sourceNumber)));
   }
 
   /**
-   * What a user may see: what either side said in the last stored rounds, whether the model still sees them or not, and
+   * Returns what the user may see: what both sides said in the newest stored rounds (also those that left the view) and
    * in the current turn. One round trip.
    */
   async getUserVisibleHistory(options: forms.UserVisibleOptions = {}): Promise<BaseMessage[]> {
@@ -199,13 +195,13 @@ export class HistoryManager {
     if (turn.isEmpty) {
       return;
     }
-    const { view } = await this.#read();
+    const { view } = await this.#reader.read();
     await this.#number();
     const { originalUserMessage } = turn;
     const text = turn.assistantText();
     const { messages, data, uncited } = recordTurn(turn, {
       turnId,
-      stored: this.#storedHistory(view, originalUserMessage).current,
+      stored: this.#reader.sort(view, originalUserMessage).current,
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
     });
     await this.#session.append(messages, { turnId, side: this.#data.changes(data) });
@@ -215,53 +211,25 @@ export class HistoryManager {
   #endTurn(uncited: readonly number[]): void {
     this.references.forget(uncited);
     const known = this.references.toList();
-    // As another instance would find them.
+    // Keeps as many as the store does, so that this instance knows the same references as any other.
     this.references.forget(
       known.slice(0, Math.max(0, known.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber),
     );
     this.#turn = new Turn();
-    this.#snapshot = undefined;
+    this.#reader.forget();
   }
 
   #openTurn(): Turn {
     if (this.#committing !== undefined) {
       throw new ConfigurationError(
         "commit",
-        "The turn is being stored; wait for commit() before the next turn begins.",
+        "HistoryManager: the turn is being stored; await commit() before you begin the next turn.",
       );
     }
     return this.#turn;
   }
 
-  /** What the session held when the turn began; read again after a failure. */
-  #read(): Promise<Snapshot> {
-    this.#snapshot ??= this.#data.read().then(
-      (snapshot) => {
-        this.references.restore(snapshot.references);
-        return snapshot;
-      },
-      (error: unknown) => {
-        this.#snapshot = undefined;
-        throw error;
-      },
-    );
-    return this.#snapshot;
-  }
-
-  /** The view, sorted once a turn: what is made anew of it would have to be counted anew. */
-  #storedHistory(view: readonly BaseMessage[], originalUserMessage: string | undefined): StoredHistory {
-    if (this.#stored?.view !== view || this.#stored.originalUserMessage !== originalUserMessage) {
-      const history = readStoredHistory(view, originalUserMessage);
-      this.#stored = { view, originalUserMessage, history };
-      const rules = [...new Set(history.repairs.map(({ rule }) => rule))];
-      if (rules.length > 0) {
-        report(this.#session.context.onEvent, { type: "repaired", sessionId: this.#session.sessionId, rules });
-      }
-    }
-    return this.#stored.history;
-  }
-
   #number(): Promise<void> {
-    return this.#numbering.number(this.#turn, () => this.#read());
+    return this.#numbering.number(this.#turn, () => this.#reader.read());
   }
 }

@@ -1,28 +1,28 @@
 import { ConfigurationError } from "../../errors.js";
 
-/** A piece of a document that a tool found. `id` names the document, `chunkId` the piece of it. */
+/** A piece of a document that a tool found. `id` names the document, `chunkId` the piece. */
 export interface Chunk {
   readonly id: string;
   readonly chunkId: string;
   readonly text: string;
 }
 
-/** A chunk under the number by which the model cites it, and the tool call that found it. */
+/** A chunk with the number by which the model cites it, and the tool call that found it. */
 export interface SourceReference {
   readonly sourceNumber: number;
   readonly toolCallId: string;
   readonly chunk: Chunk;
 }
 
-/** At most nine digits: a longer number is no citation. */
+/** At most nine digits: a longer number is not a citation. */
 const citation = /\[source ?(\d{1,9})\]/gi;
 
 /**
- * The sources of a conversation by number. A number is given once and never changes: neither a reduction nor a later
- * turn renumbers a source.
+ * Holds the sources of a conversation by number. A number is assigned once and never changes: neither a reduction nor a
+ * later turn renumbers a source.
  *
- * Standalone it holds what it was given. The one of a `HistoryManager` also holds the cited sources of earlier turns,
- * on whichever instance they were found, from the turn's first read on.
+ * On its own, it holds the chunks that you add. The one of a `HistoryManager` also holds the cited sources of earlier
+ * turns, whichever instance found them, once the turn has read the session.
  */
 export class ReferenceManager {
   readonly #references = new Map<number, SourceReference>();
@@ -30,8 +30,8 @@ export class ReferenceManager {
   #next = 1;
 
   /**
-   * Numbers the chunks of a tool call and returns their numbers, in order. A chunk that comes again gets a number of
-   * its own: its text may differ.
+   * Numbers the chunks of a tool call and returns their numbers, in order. A chunk that is found again gets a new
+   * number, because its text may differ.
    */
   addChunks(toolCallId: string, chunks: readonly Chunk[]): number[] {
     return chunks.map((chunk) => {
@@ -42,45 +42,46 @@ export class ReferenceManager {
   }
 
   /**
-   * The chunk of a source number; undefined for a number that was never given, or whose chunk nobody cited in its turn.
+   * Returns the chunk with a source number; undefined if the number was never assigned, or its chunk was not cited in
+   * its turn.
    */
   chunkOf(sourceNumber: number): Chunk | undefined {
     return this.#references.get(sourceNumber)?.chunk;
   }
 
-  /** The references to a chunk, by ascending number; `key` is `<id>_<chunkId>`. Empty for a chunk that is not known. */
+  /** Returns the references to a chunk, by ascending number; empty if there are none. `key` is `<id>_<chunkId>`. */
   lookup(key: string): SourceReference[] {
     const numbers = [...(this.#numbersByChunk.get(key) ?? [])].sort((a, b) => a - b);
     return numbers.map((number) => this.#references.get(number)!);
   }
 
   /**
-   * The source numbers that a text cites as `[sourceN]`, upper case or lower, each once, in order of first mention.
+   * Returns the source numbers that a text cites as `[sourceN]` (in any case), each once, in order of first mention.
    * Linear.
    */
   cited(text: string): number[] {
     return [...new Set([...text.matchAll(citation)].map(([, digits]) => Number(digits)))];
   }
 
-  /** All references, by ascending number. */
+  /** Returns all references, by ascending number. */
   toList(): SourceReference[] {
     return [...this.#references.values()].sort((a, b) => a.sourceNumber - b.sourceNumber);
   }
 
-  /** The number that the next chunk gets. */
+  /** The number that the next chunk will get. */
   get nextNumber(): number {
     return this.#next;
   }
 
-  /** Makes the next chunk get this number, or a higher one where it is taken. */
+  /** Gives the next chunk this number, or a higher one if it is taken. */
   continueFrom(sourceNumber: number): void {
     if (!Number.isSafeInteger(sourceNumber) || sourceNumber < 1) {
-      throw new ConfigurationError("sourceNumber", '"sourceNumber" must be a positive integer.');
+      throw new ConfigurationError("sourceNumber", 'continueFrom: "sourceNumber" must be a positive integer.');
     }
     this.#next = Math.max(this.#next, sourceNumber);
   }
 
-  /** Takes in references that were numbered elsewhere; one of a known number takes its place. */
+  /** Adds references that were numbered elsewhere; one with a known number replaces the known one. */
   restore(references: readonly SourceReference[]): void {
     for (const reference of references) {
       this.forget([reference.sourceNumber]);
@@ -91,7 +92,7 @@ export class ReferenceManager {
     }
   }
 
-  /** Forgets the chunks of these numbers; the numbers are not given again. */
+  /** Forgets the chunks with these numbers; the numbers are not assigned again. */
   forget(sourceNumbers: Iterable<number>): void {
     for (const number of sourceNumbers) {
       const reference = this.#references.get(number);

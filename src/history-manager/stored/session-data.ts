@@ -5,18 +5,18 @@ import type { SideChanges } from "../../store/session-store.js";
 import type { SourceReference } from "./reference-manager.js";
 import { readUpload, writeUpload, type Upload } from "./uploads.js";
 
-/** What a turn knows of the session: read once, when it begins. */
+/** The session as it was when the turn began. */
 export interface Snapshot {
   readonly view: readonly BaseMessage[];
-  /** In the order in which they came. */
+  /** In the order in which they were added. */
   readonly uploads: readonly Upload[];
   readonly references: readonly SourceReference[];
 }
 
-/** What a turn leaves beside its messages. */
+/** What a turn stores besides its messages. */
 export interface TurnData {
   readonly uploads: readonly Upload[];
-  /** Ids of uploads that were taken away. */
+  /** Ids of uploads to remove. */
   readonly removedUploads: readonly string[];
   readonly references: readonly SourceReference[];
 }
@@ -27,7 +27,7 @@ const uploadPrefix = `${prefix}upload:`;
 const sourcePrefix = `${prefix}source:`;
 const attempts = 16;
 
-/** The side data of a session that its HistoryManagers share: uploads, cited sources, and the next source number. */
+/** The side data that a session's HistoryManagers share: uploads, cited sources, and the next source number. */
 export class SessionData {
   readonly #session: ConversationSession;
   readonly #maxSources: number;
@@ -38,7 +38,7 @@ export class SessionData {
     this.#maxSources = maxSources;
   }
 
-  /** View and side data. Two commands, sent at once: the time of one round trip. */
+  /** Reads view and side data. Two commands sent at the same time, so it takes as long as one round trip. */
   async read(): Promise<Snapshot> {
     const [view, side] = await Promise.all([this.#session.readView(), this.#readSide(prefix)]);
     this.#nextStored = side[nextField];
@@ -53,8 +53,8 @@ export class SessionData {
   }
 
   /**
-   * The first of `count` source numbers, none below `least`, that no other turn of the session gets, at the same time
-   * or later. One round trip, unless another process takes numbers in the same moment.
+   * Reserves `count` source numbers, none below `least`, and returns the first. No other turn of the session gets them,
+   * now or later. One round trip, unless another process reserves numbers at the same moment.
    */
   async reserveSources(count: number, least: number): Promise<number> {
     const { store, ttlMs } = this.#session.context;
@@ -72,13 +72,13 @@ export class SessionData {
       }
       this.#nextStored = (await this.#readSide(nextField))[nextField];
     }
-    throw new ConflictError("Other processes kept taking source numbers of this session; try again.", {
-      code: "stale",
-      sessionId: this.#session.sessionId,
-    });
+    throw new ConflictError(
+      `Other processes reserved source numbers of this session during all ${attempts} attempts; try again.`,
+      { code: "stale", sessionId: this.#session.sessionId },
+    );
   }
 
-  /** The changes of side data that store what a turn leaves, and keep the newest references only. */
+  /** Returns the changes of side data that store a turn's data and keep only the newest references. */
   changes({ uploads, removedUploads, references }: TurnData): SideChanges {
     const set = Object.fromEntries([
       ...uploads.map((upload) => [uploadPrefix + upload.id, writeUpload(upload)]),
@@ -96,7 +96,7 @@ export class SessionData {
   }
 }
 
-/** Padded, so that the order of names is the order of numbers. */
+/** Padded, so that names sort in the order of the numbers. */
 function fieldOf({ sourceNumber }: SourceReference): string {
   return sourcePrefix + String(sourceNumber).padStart(12, "0");
 }

@@ -5,23 +5,21 @@ import { repairConversation } from "../../structure/repair/repair.js";
 import type { StructureRepair } from "../../structure/repair/repair-session.js";
 import { textOf } from "../../messages/text.js";
 
-/** What is stored of earlier turns, sorted by how it is kept. */
+/** The stored messages of earlier turns, by how a window treats them. */
 export interface StoredHistory {
-  /** System messages and summaries that the view holds: above all rounds. */
+  /** The view's system messages and summaries; they come before all rounds. */
   readonly pinned: readonly BaseMessage[];
-  /** Oldest first. Each can be sent as it is. */
+  /** Oldest first. Each is valid model input. */
   readonly rounds: readonly (readonly BaseMessage[])[];
-  /** The current turn's user message, where the application has stored it already. */
+  /** The current turn's user message, if the application has stored it already. */
   readonly current: BaseMessage | undefined;
-  /**
-   * What was changed for the model, because it would have been refused: calls without results and the like. It stays
-   * stored as it is.
-   */
+  /** Repairs of messages that a model would refuse, such as calls without results. The stored messages stay as is. */
   readonly repairs: readonly StructureRepair[];
 }
 
 /**
- * Sorts a view. The last message is the current turn's if it is human and says exactly `originalUserMessage`. Linear.
+ * Sorts a view. The last message belongs to the current turn if it is human and its text equals `originalUserMessage`.
+ * Linear.
  */
 export function readStoredHistory(
   view: readonly BaseMessage[],
@@ -35,9 +33,9 @@ export function readStoredHistory(
     textOf(last) === originalUserMessage;
   const earlier = isCurrent ? view.slice(0, -1) : view;
   const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
-  // Stable, and by type: a provider sees a summary as what its type says, and system messages belong at the front.
+  // System messages must come first. By type, because a provider sees a summary as whatever its type says.
   const pinned = earlier.filter(isPinned).sort((a, b) => placeOf(a) - placeOf(b));
-  // As the input of a model, because the user's message follows: then calls at the end are open for good.
+  // As model input, because the user's message follows: calls at the end will never get a result.
   const { messages, repairs } = repairConversation(
     earlier.filter((message) => !isPinned(message)),
     { purpose: "model-input" },

@@ -3,41 +3,41 @@ import { z } from "zod";
 import { BudgetError, ConfigurationError } from "../../errors.js";
 import { anyText, lazy, nonEmptyText } from "../../options.js";
 
-/** A file that a user brought: its text, a link to it, or its bytes. */
+/** A file that a user uploaded: its text, a link to it, or its bytes. */
 export interface UploadedContent {
-  /** Names the file in the session; a second one of the same id takes the first one's place. */
+  /** Identifies the file in the session; a second file with the same id replaces the first. */
   readonly id: string;
   readonly name: string;
   readonly mimeType: string;
-  /** What the model reads of it. */
+  /** The text that the model reads. */
   readonly text?: string;
-  /** A link or data URL; images are shown by it. */
+  /** A link or data URL. Images are shown through it. */
   readonly url?: string;
   /**
-   * Bytes, or base64 of them. Files of text are read as UTF-8; of other files than images and text the model is told
-   * the name only: give their `text`.
+   * The bytes, or their base64. Text files are read as UTF-8. Of files that are neither text nor images the model sees
+   * only the name; provide `text` for them.
    */
   readonly data?: string | Uint8Array;
-  /** The message that brought it. @default the current turn's user message */
+  /** The id of the message it belongs to. @default the current turn's user message */
   readonly messageId?: string;
 }
 
 /**
- * An upload as it is kept; `messageId` is undefined for one of the current turn's user message, which has no id until
- * it is stored.
+ * An upload as it is stored. `messageId` is undefined if it belongs to the current turn's user message, which has no id
+ * until it is stored.
  */
 export interface Upload extends Omit<UploadedContent, "data"> {
-  /** Uploads of a session are numbered in the order in which they came. */
+  /** Numbers the uploads of a session in the order in which they were added. */
   readonly sequence: number;
 }
 
-/** Sizes in bytes of UTF-8, as stored: images as base64. */
+/** Size limits, in bytes as stored: UTF-8, with images as base64. */
 export interface UploadLimits {
   readonly maxUploadBytes: number;
   readonly maxUploadsBytes: number;
 }
 
-/** The form of a list of {@link UploadedContent}. */
+/** Schema of a list of {@link UploadedContent}. */
 export const uploadedContentsSchema = lazy(() =>
   z.array(
     z.strictObject({
@@ -59,14 +59,17 @@ export const uploadedContentsSchema = lazy(() =>
 );
 
 /**
- * The content as it is kept.
+ * Converts a content to its stored form.
  *
- * @throws ConfigurationError unless it has one of text, url and data.
+ * @throws ConfigurationError unless it has exactly one of text, url and data.
  */
 export function toUpload({ data, ...content }: UploadedContent, sequence: number): Upload {
   const given = [content.text, content.url, data].filter((value) => value !== undefined).length;
   if (given !== 1) {
-    throw new ConfigurationError("text", 'addUploadedContent: give each content one of "text", "url" and "data".');
+    throw new ConfigurationError(
+      "text",
+      'addUploadedContent: each content must have exactly one of "text", "url" and "data".',
+    );
   }
   return { ...content, ...(data !== undefined && fromData(content.mimeType, data)), sequence };
 }
@@ -76,12 +79,12 @@ export function isImage({ mimeType, url }: Upload): boolean {
   return mimeType.startsWith("image/") && url !== undefined;
 }
 
-/** The stored form of an upload. */
+/** Serializes an upload for the store. */
 export function writeUpload(upload: Upload): string {
   return JSON.stringify(upload);
 }
 
-/** The upload that a stored form holds; undefined for a damaged one. */
+/** Parses a stored upload; undefined if it is damaged. */
 export function readUpload(stored: string): Upload | undefined {
   try {
     const upload = JSON.parse(stored) as Upload;
@@ -96,9 +99,9 @@ export function readUpload(stored: string): Upload | undefined {
 }
 
 /**
- * Refuses uploads that a session should not hold.
+ * Checks the sizes of a session's uploads.
  *
- * @throws BudgetError in bytes: one upload, or all uploads of the session together, are too large.
+ * @throws BudgetError (in bytes) if one upload, or all uploads together, are too large.
  */
 export function checkUploadSizes(all: readonly Upload[], { maxUploadBytes, maxUploadsBytes }: UploadLimits): void {
   let total = 0;
@@ -106,7 +109,7 @@ export function checkUploadSizes(all: readonly Upload[], { maxUploadBytes, maxUp
     const bytes = Buffer.byteLength(writeUpload(upload));
     if (bytes > maxUploadBytes) {
       throw tooLarge(
-        `The upload ${JSON.stringify(upload.id)} takes ${bytes} bytes; "maxUploadBytes" allows ${maxUploadBytes}.`,
+        `Upload ${JSON.stringify(upload.id)} takes ${bytes} bytes; "maxUploadBytes" allows ${maxUploadBytes}.`,
         bytes,
         maxUploadBytes,
       );
@@ -114,7 +117,9 @@ export function checkUploadSizes(all: readonly Upload[], { maxUploadBytes, maxUp
     total += bytes;
   }
   if (total > maxUploadsBytes) {
-    const reason = `The uploads of this session would take ${total} bytes; "maxUploadsBytes" allows ${maxUploadsBytes}. Remove some with removeUploadedContent().`;
+    const reason =
+      `The uploads of this session would take ${total} bytes; "maxUploadsBytes" allows ${maxUploadsBytes}. ` +
+      "Remove some with removeUploadedContent().";
     throw tooLarge(reason, total, maxUploadsBytes);
   }
 }
@@ -128,6 +133,6 @@ function fromData(mimeType: string, data: string | Uint8Array): Pick<Upload, "te
   if (/^text\/|[/+](json|xml|yaml)\b/.test(mimeType)) {
     return { text: bytes.toString("utf8") };
   }
-  // Other bytes cannot be shown, so they are not stored: only that the file exists.
+  // Other bytes cannot be shown to the model, so they are not stored.
   return mimeType.startsWith("image/") ? { url: `data:${mimeType};base64,${bytes.toString("base64")}` } : {};
 }

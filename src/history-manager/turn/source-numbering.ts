@@ -3,7 +3,7 @@ import type { SessionData } from "../stored/session-data.js";
 import type { ToolResult } from "./tool-results.js";
 import type { Turn } from "./turn.js";
 
-/** Gives the sources of tool results their numbers, in the order of the results, one run after the other. */
+/** Numbers the sources of tool results, in the order of the results. Runs one after the other, never in parallel. */
 export class SourceNumbering {
   readonly #references: ReferenceManager;
   readonly #data: SessionData;
@@ -15,7 +15,8 @@ export class SourceNumbering {
   }
 
   /**
-   * Numbers what has come since the last run; `read` must have read the session. After a failure the next run does it.
+   * Numbers the results added since the last run, after calling `read` to read the session. If it fails, the next run
+   * numbers them.
    */
   number(turn: Turn, read: () => Promise<unknown>): Promise<void> {
     const run = this.#last.then(async () => {

@@ -1,27 +1,28 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { anyText, lazy, nonEmptyText } from "../../options.js";
-import { cutText } from "../window/cut-text.js";
+import { cutText } from "../token-window/cut-text.js";
 import type { Chunk, SourceReference } from "../stored/reference-manager.js";
 
 /**
- * What a tool gave back. A non-empty `errorMessage` says that it failed; else `content` is shown, else `chunks`, the
- * most relevant first.
+ * What a tool returned. A non-empty `errorMessage` means that it failed; otherwise the model sees `content`, or
+ * `chunks` if there is no content.
  */
 export interface ToolCallResponse {
-  /** The id of the call that this answers. */
+  /** The id of the call that this responds to. */
   readonly id: string;
   readonly name: string;
   readonly content?: string;
+  /** The sources that the tool found, the most relevant first. */
   readonly chunks?: readonly Chunk[];
   readonly errorMessage?: string;
-  /** Shown after the result, behind a blank line; kept however small the result gets. */
+  /** Follows the result after a blank line, and stays however much the result is shortened. */
   readonly systemReminder?: string;
-  /** Images, as data URLs or links, shown beside the user's message as long as the turn lasts. They are not stored. */
+  /** Images as data URLs or links, shown with the user's message until the turn ends. They are not stored. */
   readonly imageDataUrls?: readonly string[];
 }
 
-/** A tool result of the current turn. It shows `sources` where it has some, else `text`. */
+/** A tool result of the current turn. The model sees `sources` if there are any, otherwise `text`. */
 export interface ToolResult {
   readonly callId: string;
   readonly name: string;
@@ -33,7 +34,7 @@ export interface ToolResult {
   readonly images: readonly string[];
 }
 
-/** The form of a list of {@link ToolCallResponse}. */
+/** Schema of a list of {@link ToolCallResponse}. */
 export const toolCallResponsesSchema = lazy(() =>
   z.array(
     z.strictObject({
@@ -51,13 +52,10 @@ export const toolCallResponsesSchema = lazy(() =>
 
 const noSources = "No relevant sources found.";
 
-/**
- * Characters of one result that are stored; the model saw more in its turn, up to its window. Below a store's default
- * limit for a message.
- */
+/** How many characters of a result are stored; small enough for a store's default limit on the size of a message. */
 const storedCharacters = 200_000;
 
-/** The response as a result whose chunks have no numbers yet. */
+/** Converts a response to a result whose chunks have no numbers yet. */
 export function toToolResult(response: ToolCallResponse): ToolResult {
   const { id, name, content, chunks = [], errorMessage, systemReminder, imageDataUrls = [] } = response;
   const failed = errorMessage !== undefined && errorMessage !== "";
@@ -67,7 +65,7 @@ export function toToolResult(response: ToolCallResponse): ToolResult {
     name,
     failed,
     text: shown,
-    // Chunks that are not shown cannot be cited: they get no numbers.
+    // Chunks that the model does not see cannot be cited, so they get no numbers.
     chunks: failed || content ? [] : chunks,
     sources: [],
     reminder: systemReminder || undefined,
@@ -75,7 +73,7 @@ export function toToolResult(response: ToolCallResponse): ToolResult {
   };
 }
 
-/** What the model reads of sources: a JSON array of `{ source_number, content_id, content }`. */
+/** Renders sources for the model: a JSON array of `{ source_number, content_id, content }`. */
 export function sourcesText(sources: readonly SourceReference[]): string {
   const items = sources.map(({ sourceNumber, chunk }) => ({
     source_number: sourceNumber,
@@ -85,20 +83,20 @@ export function sourcesText(sources: readonly SourceReference[]): string {
   return JSON.stringify(items);
 }
 
-/** The whole result as the model reads it, without the reminder. */
+/** Returns the whole result as the model reads it, without the reminder. */
 export function fullBody({ sources, text: body }: ToolResult): string {
   return sources.length > 0 ? sourcesText(sources) : body;
 }
 
-/** The tool message of a result, whatever is left of its body. */
+/** Creates the tool message of a result from its whole or shortened body. */
 export function resultMessage({ callId, name, failed, reminder }: ToolResult, body: string): ToolMessage {
   const content = reminder === undefined ? body : `${body}\n\n${reminder}`;
   return new ToolMessage({ content, name, tool_call_id: callId, status: failed ? "error" : "success" });
 }
 
 /**
- * The body under which a result is stored: cited sources whole, a sentence where none of its sources is cited. `cited`
- * is undefined where the turn has no text that could cite: then all sources stay.
+ * Returns the stored body of a result: its cited sources in full, or a sentence if none was cited. If `cited` is
+ * undefined (the turn has no text that could cite), all sources stay.
  */
 export function storedBody(result: ToolResult, cited: ReadonlySet<number> | undefined): string {
   const { sources } = result;
@@ -109,7 +107,7 @@ export function storedBody(result: ToolResult, cited: ReadonlySet<number> | unde
   return kept.length > 0 ? sourcesText(kept) : `None of the ${sources.length} sources found here was cited.`;
 }
 
-/** The sources of a result that are stored with it. */
+/** Returns the sources of a result that are stored with it. */
 export function keptSources({ sources }: ToolResult, cited: ReadonlySet<number> | undefined): SourceReference[] {
   return sources.filter(({ sourceNumber }) => cited === undefined || cited.has(sourceNumber));
 }

@@ -4,27 +4,27 @@ import type { TurnData } from "../stored/session-data.js";
 import { keptSources, resultMessage, storedBody } from "./tool-results.js";
 import type { Turn } from "./turn.js";
 
-/** What a turn stores, and the numbers of the sources that it does not. */
+/** What a turn stores, and the numbers of the sources that it does not store. */
 export interface TurnRecord {
   readonly messages: BaseMessage[];
   readonly data: TurnData;
   readonly uncited: number[];
 }
 
-/** What a commit knows besides the turn. */
+/** What `recordTurn` needs besides the turn. */
 export interface RecordRequest {
   readonly turnId: string;
-  /** The user's message where the application has stored it already; then it is not stored again. */
+  /** The user's message if the application has stored it already; then it is not stored again. */
   readonly stored: BaseMessage | undefined;
-  /** Numbers of the sources that the turn's texts cite; undefined where it has no text. */
+  /** Numbers of the sources that the turn's texts cite; undefined if it has no text. */
   readonly cited: ReadonlySet<number> | undefined;
 }
 
 /**
- * The whole turn as it is stored: the original user message, every call with its result, and the answer, with the
- * sources that were cited.
+ * Returns the whole turn in its stored form: the original user message, every call with its result, and the answer,
+ * with the cited sources.
  *
- * @throws StructureError where a call has no result: it would make every later model call fail.
+ * @throws StructureError if a call has no result, because every later model call would fail.
  */
 export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest): TurnRecord {
   const messages = turn.steps.flatMap(({ message, results }) => [

@@ -10,20 +10,20 @@ import type { SourceReference } from "../stored/reference-manager.js";
 import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";
 import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type UploadLimits } from "../stored/uploads.js";
 
-/** A call that the model makes; `args` is an object. */
+/** A tool call of the model; `args` is an object. */
 export interface ToolCallRequest {
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** A message of the model, and the results of its calls by place; undefined while a result is to come. */
+/** A message of the model, and the results of its calls in their order; undefined while a result is missing. */
 export interface LoopStep {
   readonly message: BaseMessage;
   readonly results: (ToolResult | undefined)[];
 }
 
-/** The form of a list of {@link ToolCallRequest}; what LangChain adds to a call is let through. */
+/** Schema of a list of {@link ToolCallRequest}. Not strict, because LangChain adds fields to a call. */
 export const toolCallRequestsSchema = lazy(() =>
   z
     .array(
@@ -34,12 +34,12 @@ export const toolCallRequestsSchema = lazy(() =>
       }),
       "must be an array of tool calls",
     )
-    .min(1, "must hold a call"),
+    .min(1, "must hold at least one call"),
 );
 
-/** What one run has added so far; nothing of it is stored before the commit. */
+/** Everything that one run has added so far. Nothing of it is stored before the commit. */
 export class Turn {
-  /** The same until the commit has succeeded, so that a repeated commit stores nothing twice. */
+  /** Stays the same until the commit has succeeded, so that a repeated commit stores nothing twice. */
   readonly id = randomUUID();
   originalUserMessage: string | undefined;
   readonly steps: LoopStep[] = [];
@@ -53,7 +53,7 @@ export class Turn {
     return changes === 0 && this.originalUserMessage === undefined;
   }
 
-  /** Adds a message without text that makes the calls. */
+  /** Adds an AI message without text that makes the calls. */
   addCalls(toolCalls: readonly ToolCallRequest[]): void {
     const tool_calls = toolCalls.map(({ id, name, args }) => ({
       type: "tool_call" as const,
@@ -64,7 +64,7 @@ export class Turn {
     this.addMessage(new AIMessage({ content: "", tool_calls }));
   }
 
-  /** Adds a message of the model, calls included. */
+  /** Adds a message from the model, including its calls. */
   addMessage(message: BaseMessage): void {
     if (typeof (message as BaseMessage | undefined)?.getType !== "function" || roleOf(message) !== "ai") {
       throw new ConfigurationError("message", "addAssistantMessage: the message must be an AIMessage.");
@@ -73,7 +73,7 @@ export class Turn {
     if (new Set(ids).size < ids.length || ids.some((id) => this.#openCalls.has(id))) {
       throw new ConfigurationError(
         "id",
-        "A tool call has the id of another one that waits for its result; give each call an id of its own.",
+        "HistoryManager: two tool calls that wait for results have the same id; give each call its own id.",
       );
     }
     const step = { message, results: ids.map(() => undefined) };
@@ -81,13 +81,13 @@ export class Turn {
     ids.forEach((id, place) => this.#openCalls.set(id, { step, place }));
   }
 
-  /** Puts each result behind its call; all of them or none. */
+  /** Adds each result to its call: all of them, or none if one does not fit. */
   addResults(responses: readonly ToolCallResponse[]): void {
     const ids = new Set(responses.map(({ id }) => id));
     if (ids.size < responses.length || [...ids].some((id) => !this.#openCalls.has(id))) {
       throw new ConfigurationError(
         "id",
-        "addToolCallResults: no tool call of this turn waits for a result of this id; append the calls first.",
+        "addToolCallResults: no tool call of this turn is waiting for a result with this id; add the calls first.",
       );
     }
     for (const response of responses) {
@@ -97,7 +97,7 @@ export class Turn {
     }
   }
 
-  /** Adds uploads, all of them or none. */
+  /** Adds uploads: all of them, or none if one is refused. */
   addUploads(
     contents: readonly UploadedContent[],
     { stored, limits }: { readonly stored: readonly Upload[]; readonly limits: UploadLimits },
@@ -113,7 +113,7 @@ export class Turn {
     }
   }
 
-  /** Takes uploads away, by id. */
+  /** Removes uploads by id. */
   removeUploads(ids: readonly string[]): void {
     for (const id of ids) {
       this.uploads.delete(id);
@@ -121,18 +121,18 @@ export class Turn {
     }
   }
 
-  /** The session's uploads as they are after the turn, in the order in which they came. */
+  /** Returns the session's uploads as they will be after the turn, in the order in which they were added. */
   uploadsWith(stored: readonly Upload[]): Upload[] {
     const kept = stored.filter(({ id }) => !this.uploads.has(id) && !this.removedUploads.has(id));
     return [...kept, ...this.uploads.values()];
   }
 
-  /** The results whose chunks have no numbers yet, in order. */
+  /** Returns the results whose chunks have no numbers yet, in order. */
   unnumbered(): ToolResult[] {
     return this.results().filter(({ chunks, sources }) => sources.length < chunks.length);
   }
 
-  /** Gives results their sources. */
+  /** Sets the sources of results. */
   number(sources: ReadonlyMap<ToolResult, readonly SourceReference[]>): void {
     for (const { results } of this.steps) {
       results.forEach((result, place) => {
@@ -142,12 +142,12 @@ export class Turn {
     }
   }
 
-  /** The results so far, in the order of the calls. */
+  /** Returns the results so far, in the order of the calls. */
   results(): ToolResult[] {
     return this.steps.flatMap(({ results }) => results.filter((result) => result !== undefined));
   }
 
-  /** What the model has said so far; undefined while it only made calls. */
+  /** Returns what the model has said so far; undefined if it has only made calls. */
   assistantText(): string | undefined {
     const texts = this.steps.map(({ message }) => textOf(message)).filter((text) => text.trim() !== "");
     return texts.length === 0 ? undefined : texts.join("\n");
@@ -157,7 +157,7 @@ export class Turn {
 function callIdsOf(message: BaseMessage): string[] {
   return callsOf(message).map(({ id }) => {
     if (id === undefined || id === "") {
-      throw new ConfigurationError("id", "A tool call has no id; its result could not be told apart from others.");
+      throw new ConfigurationError("id", "addAssistantMessage: a tool call has no id; give each call its own id.");
     }
     return id;
   });

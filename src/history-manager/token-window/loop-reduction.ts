@@ -7,7 +7,7 @@ import type { LoopStep } from "../turn/turn.js";
 import { imagePart, textPart } from "./upload-parts.js";
 import type { DroppedPart } from "./window-outcome.js";
 
-/** What is shown of a tool result, or of an image of it. */
+/** The variant of a tool result, or of one of its images, that is shown. */
 export type ShownResult =
   | {
       readonly kind: "result";
@@ -29,19 +29,19 @@ interface ImagePlace {
 }
 
 /**
- * The loop token reducer: makes the current turn's tool results smaller, the oldest iteration first, and in it the
- * least relevant sources first.
+ * Shrinks the current turn's tool results, the oldest iteration first, and within it the least relevant sources first.
  *
- * Sources go from the back, down to one (cited ones stay), and texts down to 1,000 characters; then what is left is
- * shortened to 200 characters; then images go; then cited sources, and at last all but a statement. Reminders and the
- * model's own messages stay. Keeps what it rendered, so that a later call in the same turn counts only what is new.
+ * First it drops sources from the end until one is left (cited ones stay) and cuts texts to no less than 1,000
+ * characters. Then it cuts what is left to no less than 200 characters, then drops images, then cited sources, and
+ * finally replaces results with a note. Reminders and the model's own messages stay. It keeps what it rendered, so a
+ * later call in the same turn counts only what is new.
  */
 export class LoopReduction {
   readonly #variants = new WeakMap<ToolResult, { readonly cited: string; readonly variants: ResultVariants }>();
   readonly #shownAs = new WeakMap<ToolResult | BodyVariant, ShownResult>();
   readonly #images = new WeakMap<ToolResult, ImagePlace[]>();
 
-  /** What it takes to fit the results of these steps; sources of `cited` numbers go last. */
+  /** Returns the request that fits the results of these steps; sources with `cited` numbers are dropped last. */
   request({
     steps,
     cited,
@@ -81,7 +81,7 @@ export class LoopReduction {
     yield* this.#byIteration(results, (piece) => variants[piece]!.last);
   }
 
-  /** Iteration after iteration; inside of one, the results shrink together, step by step. */
+  /** One iteration after the other; within an iteration, all results shrink together, step by step. */
   *#byIteration(
     results: readonly ResultPlace[],
     variantsOf: (piece: number) => readonly BodyVariant[],
@@ -141,6 +141,6 @@ function imagePlace({ result, url, index }: { result: ToolResult; url: string; i
   const dropped = { section: "loop", kind: "image", toolCallId: callId, index } as const;
   return {
     whole: { kind: "image", parts: [textPart(`${label}:`), imagePart(url)] },
-    without: { kind: "image", parts: [textPart(`[${label} is left out: it does not fit into the window.]`)], dropped },
+    without: { kind: "image", parts: [textPart(`[${label} omitted: it does not fit the context window.]`)], dropped },
   };
 }

@@ -1,18 +1,18 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { jsonText } from "../../text/json-text.js";
-import { roleOf } from "../../messages/roles.js";
-import { changeMessage } from "../../messages/change-message.js";
-import { saysNothing } from "../../messages/message-parts.js";
-import { anyFunction, lazy } from "../../options.js";
+import { jsonText } from "../text/json-text.js";
+import { roleOf } from "../messages/roles.js";
+import { changeMessage } from "../messages/change-message.js";
+import { saysNothing } from "../messages/message-parts.js";
+import { anyFunction, lazy } from "../options.js";
 
-/** Takes out of a text what the model did not write (follow-up questions, tickers), at once or as a promise. */
+/** Returns a text without the parts that the model did not write (follow-up questions, for example). */
 export type TextRemoval = (text: string) => string | Promise<string>;
 
-/** One removal, or several, each on the result of the one before. */
+/** One removal, or several that run in order, each on the result of the previous one. */
 export type RemoveFromText = TextRemoval | readonly TextRemoval[];
 
-/** The form of {@link RemoveFromText}. */
+/** Schema of {@link RemoveFromText}. */
 export const removeFromTextSchema = lazy(() =>
   z.union(
     [anyFunction<TextRemoval>(), z.array(anyFunction<TextRemoval>())],
@@ -21,13 +21,14 @@ export const removeFromTextSchema = lazy(() =>
 );
 
 /**
- * Applies removals to the text of human and AI messages, text parts of lists included; tool results and the arguments
- * of calls stay as they are. What says the same afterwards is the same message object as before, and as last time.
+ * Applies removals to the text of human and AI messages, including text parts. Tool results and arguments of calls stay
+ * as they are. A message that does not change stays the same object, and one that changes to the same content as last
+ * time is the same copy as last time.
  */
 export class TextCleaner {
   readonly #copies = new WeakMap<BaseMessage, BaseMessage>();
 
-  /** The messages, cleaned; AI messages of which nothing is left are left out. */
+  /** Returns the cleaned messages, without AI messages that became empty. */
   async clean(messages: readonly BaseMessage[], removals: RemoveFromText | undefined): Promise<BaseMessage[]> {
     const chain = removals === undefined ? [] : typeof removals === "function" ? [removals] : removals;
     if (chain.length === 0) {

@@ -1,8 +1,8 @@
 import { graphemeBoundary } from "../../text/graphemes.js";
 
 /**
- * The text up to about so many characters, and a statement of how much that is of the whole; the text itself where it
- * is no longer than that.
+ * Cuts a text after about `characters` characters and appends a note that says how much is shown. Returns a text that
+ * is no longer than that unchanged.
  */
 export function cutText(text: string, characters: number): string {
   if (text.length <= characters) {
@@ -12,12 +12,12 @@ export function cutText(text: string, characters: number): string {
   return `${text.slice(0, shown)}\n[Cut: the first ${shown} of ${text.length} characters are shown.]`;
 }
 
-/** Characters below which a text is left out rather than cut. */
+/** A text is not cut to fewer characters than this; it is left out instead. */
 const leastCharacters = 200;
 
 /**
- * Descending lengths to cut a text of `length` characters to, each four fifths of the one before, none below 200. They
- * do not depend on any window, so that the first that fits is never longer in a smaller window.
+ * Returns descending lengths to cut a text of `length` characters to, each four fifths of the previous one, none below
+ * 200. They do not depend on the window, so the first that fits is never longer in a smaller window.
  */
 export function lengthsBelow(length: number): number[] {
   const shorter = (longer: number) => Math.floor(longer * 0.8);
@@ -28,7 +28,7 @@ export function lengthsBelow(length: number): number[] {
   return lengths;
 }
 
-/** Descending numbers of pieces to keep out of `from`, by a tenth and by one at least, down to `least`. */
+/** Returns descending numbers of pieces to keep out of `from`, in steps of a tenth (at least one), down to `least`. */
 export function countsBelow({ from, least }: { readonly from: number; readonly least: number }): number[] {
   const counts: number[] = [];
   for (let count = from; count > least;) {

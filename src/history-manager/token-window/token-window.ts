@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { fitRounds } from "./fit-history.js";
+import { fitHistory } from "./fit-history.js";
 import { LoopReduction, type ShownResult } from "./loop-reduction.js";
 import { MessageAssembly, ownMessages } from "./message-assembly.js";
 import { shrinkToFit, type Shrunk } from "./shrink-to-fit.js";
@@ -10,10 +10,10 @@ import { UploadParts, type ShownUpload } from "./upload-parts.js";
 import type { Upload } from "../stored/uploads.js";
 import type { DroppedPart, WindowOutcome, WindowSection } from "./window-outcome.js";
 
-/** What is to be sent, whole. */
+/** Everything that should be sent, before it is shrunk. */
 export interface WindowContent {
   readonly system: BaseMessage | undefined;
-  /** The rendered user message, with what its stored form carries besides text. */
+  /** The rendered user message, with the content besides text of its stored form. */
   readonly user: BaseMessage;
   readonly history: StoredHistory;
   readonly uploads: readonly Upload[];
@@ -22,7 +22,7 @@ export interface WindowContent {
   readonly cited: ReadonlySet<number>;
 }
 
-/** What the window holds. */
+/** The messages for a model call, and what was left out of them. */
 export interface FittedWindow {
   readonly messages: BaseMessage[];
   readonly outcome: WindowOutcome;
@@ -31,11 +31,11 @@ export interface FittedWindow {
 /** Sizes of a window, in tokens. */
 export interface WindowLimits {
   readonly limit: number;
-  /** The share of what system prompt, user message and tools leave that uploads may have. */
+  /** The share of the space left after system prompt, user message and tools that uploads may take. */
   readonly uploadShare: number;
 }
 
-/** Sizes of what is sent whole. `own` is what the model said in this turn. */
+/** Sizes of what is always sent whole. `own` is what the model said in this turn. */
 interface FixedSizes {
   readonly system: number;
   readonly user: number;
@@ -50,12 +50,12 @@ interface Shares {
 }
 
 /**
- * Shares a window out.
+ * Divides the context window among the sections of a model call.
  *
- * System prompt, user message and tools come first and whole. Of what is left, uploads have up to `uploadShare`, less
- * where the loop could not fit otherwise; then comes the loop, then stored rounds, the newest first. What a section
- * needs less than it may have goes to the next. No section gets more in a smaller window. One instance serves one turn
- * after the other and counts nothing twice in a turn.
+ * System prompt, user message and tools come first and whole. Of what is left, uploads get up to `uploadShare`, less if
+ * the loop would not fit otherwise; then comes the loop, then stored rounds, the newest first. A section's unused share
+ * goes to the next. No section gets more in a smaller window. One instance serves many turns, one at a time, and counts
+ * nothing twice within a turn.
  */
 export class TokenWindow {
   readonly #meter: TokenMeter;
@@ -69,13 +69,13 @@ export class TokenWindow {
     this.#limits = limits;
   }
 
-  /** The messages that fit, and what became of the rest. */
+  /** Returns the messages that fit, and an outcome that says what was left out. */
   async fit(content: WindowContent): Promise<FittedWindow> {
     const fixed = await this.#countFixed(content);
     const { uploads, loop, forHistory } = await this.#share(content, fixed);
-    const history = await fitRounds(content.history, { budget: forHistory, meter: this.#meter });
+    const history = await fitHistory(content.history, { budget: forHistory, meter: this.#meter });
     const messages = this.#assembly.assemble({ ...content, history, uploads: uploads.shown, loop: loop.shown });
-    // Counted as it is sent, not added up: what a counter makes of parts together is what counts.
+    // Counted as sent, not added up: a counter may count parts together differently.
     const tokens = (await this.#meter.ofAll(messages)) + fixed.tools;
     const others = fixed.system + fixed.own + fixed.tools + uploads.tokens + loop.tokens + history.given;
     const sections: Record<WindowSection, { asked: number; given: number }> = {
@@ -110,7 +110,7 @@ export class TokenWindow {
       system: system === undefined ? 0 : await this.#meter.of(system),
       user: await this.#meter.of(user),
       own: await this.#meter.ofAll(ownMessages(steps)),
-      // Last, because a counter may know it exactly only after its first count.
+      // Last, because a counter may know its cost per request only after its first count.
       tools: await this.#meter.ofTools(),
     };
   }
@@ -131,7 +131,7 @@ export class TokenWindow {
     return {
       uploads: { ...(await shrinkUploads(reserved)), asked: wholeUploads.tokens },
       loop: { ...(loopFits ? wholeLoop : await shrinkLoop(forLoop - reserved)), asked: wholeLoop.tokens },
-      // By what was asked, not by what is shown: else a smaller window could hold more of the past.
+      // By what was asked, not by what is shown: otherwise a smaller window could hold more of the history.
       forHistory: forLoop - reserved - wholeLoop.tokens,
     };
   }

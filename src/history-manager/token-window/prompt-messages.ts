@@ -2,15 +2,13 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import { changeMessage } from "../../messages/change-message.js";
 import { textPart } from "./upload-parts.js";
 
-/**
- * Makes the messages that a model call brings itself; the same object for the same text, so that it is counted once.
- */
+/** Creates a model call's own messages; the same object for the same text, so that it is counted once. */
 export class PromptMessages {
   #system: SystemMessage | undefined;
   #user:
     { readonly stored: BaseMessage | undefined; readonly rendered: string; readonly message: BaseMessage } | undefined;
 
-  /** The system prompt; undefined for the empty string. */
+  /** Returns the system prompt; undefined for the empty string. */
   system(text: string): SystemMessage | undefined {
     if (text !== "" && this.#system?.content !== text) {
       this.#system = new SystemMessage(text);
@@ -19,8 +17,8 @@ export class PromptMessages {
   }
 
   /**
-   * The user's message as the model reads it: rendered text in the place of the stored message's text, and what that
-   * one carries besides.
+   * Returns the user's message as the model reads it: the rendered text in place of the stored message's text, and the
+   * stored message's other content.
    */
   user(rendered: string, stored: BaseMessage | undefined): BaseMessage {
     if (this.#user?.rendered !== rendered || this.#user.stored !== stored) {

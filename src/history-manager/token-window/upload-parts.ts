@@ -4,8 +4,8 @@ import type { ContentPart, TokenMeter } from "./token-meter.js";
 import { isImage, type Upload } from "../stored/uploads.js";
 
 /**
- * What is shown of an upload. `characters` of its text, or all of it (undefined); `left_out` leaves a statement,
- * `hidden` nothing.
+ * The variant of an upload that is shown. `characters` of its text are shown, or all of it (undefined). `left_out`
+ * shows a note, `hidden` nothing.
  */
 export interface ShownUpload {
   readonly upload: Upload;
@@ -14,14 +14,14 @@ export interface ShownUpload {
   readonly parts: readonly ContentPart[];
 }
 
-/** Renders uploads, the same parts each time, so that what was counted once is not counted again. */
+/** Renders uploads; returns the same parts each time, so that they are counted once. */
 export class UploadParts {
   readonly #whole = new WeakMap<Upload, ShownUpload>();
   readonly #moves = new WeakMap<Upload, ShownUpload[]>();
 
   /**
-   * What it takes to fit the uploads: the oldest are cut first, then left out with a statement; at last the statements
-   * go too.
+   * Returns the request that fits the uploads: the oldest are cut first, then replaced with a note; finally the notes
+   * are dropped too.
    */
   request(uploads: readonly Upload[], meter: TokenMeter): ShrinkRequest<ShownUpload> {
     return {
@@ -67,7 +67,7 @@ function smallerVariants(upload: Upload): ShownUpload[] {
   const cuts = lengthsBelow(text.length).map((characters): ShownUpload => {
     return { upload, as: "cut", characters, parts: [textPart(`${titleOf(upload)}:\n${cutText(text, characters)}`)] };
   });
-  const statement = `[${titleOf(upload)} is left out: it does not fit into the window.]`;
+  const statement = `[${titleOf(upload)} omitted: it does not fit the context window.]`;
   return [...cuts, { upload, as: "left_out", parts: [textPart(statement)] }, { upload, as: "hidden", parts: [] }];
 }
 
@@ -79,19 +79,19 @@ function wholeParts(upload: Upload): ContentPart[] {
   if (isImage(upload)) {
     return [textPart(`${titleOf(upload)}:`), imagePart(url!)];
   }
-  return [textPart(`[${titleOf(upload)}${url === undefined ? "" : ` at ${url}`}; its content is not shown.]`)];
+  return [textPart(`[${titleOf(upload)}${url === undefined ? "" : ` at ${url}`}: content not shown.]`)];
 }
 
 function titleOf({ name, mimeType }: Upload): string {
   return `Uploaded file ${JSON.stringify(name)} (${mimeType})`;
 }
 
-/** A text as a content part. */
+/** Creates a text part. */
 export function textPart(text: string): ContentPart {
   return { type: "text", text };
 }
 
-/** An image as a content part, in the form that every LangChain integration takes. */
+/** Creates an image part in the format that every LangChain integration accepts. */
 export function imagePart(url: string): ContentPart {
   return { type: "image_url", image_url: { url } };
 }

@@ -1,10 +1,10 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../messages/roles.js";
-import { callsOf } from "../../messages/message-parts.js";
-import { textOf } from "../../messages/text.js";
+import { roleOf } from "../messages/roles.js";
+import { callsOf } from "../messages/message-parts.js";
+import { textOf } from "../messages/text.js";
 
 /**
- * What a user sees of messages: what was said by either side, without tool calls, tool results, instructions and
+ * Returns what a user sees of messages: what both sides said, without tool calls, tool results, instructions and
  * summaries.
  */
 export function userVisible(messages: readonly BaseMessage[]): BaseMessage[] {

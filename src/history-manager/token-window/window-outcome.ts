@@ -1,14 +1,14 @@
 import type { StructureRepair } from "../../structure/repair/repair-session.js";
 
 /**
- * The parts that share a window, in order of precedence: `tools` holds the tool definitions and what each request costs
- * besides.
+ * The sections that share the context window, in order of precedence. `tools` holds the tool definitions and the fixed
+ * cost of a request.
  */
 export type WindowSection = "system" | "user" | "tools" | "uploads" | "history" | "loop";
 
-/** Something that was asked for and not sent, or not sent whole. What is stored stays whole. */
+/** Something that was not sent, or only in part. The stored data stays whole. */
 export type DroppedPart =
-  /** A whole round, and all rounds before it. */
+  /** A whole round. */
   | {
       readonly section: "history";
       readonly kind: "round";
@@ -18,7 +18,7 @@ export type DroppedPart =
     }
   /** Stored system messages and summaries. */
   | { readonly section: "history"; readonly kind: "pinned"; readonly messages: number; readonly tokens: number }
-  /** Sources of a tool result, or the ends of their texts (`shortened`). */
+  /** Sources of a tool result; of `shortened` ones only the end of the text. */
   | {
       readonly section: "loop";
       readonly kind: "sources";
@@ -26,7 +26,7 @@ export type DroppedPart =
       readonly sourceNumbers: readonly number[];
       readonly shortened: readonly number[];
     }
-  /** The end of a tool result, from character number `shown` on. */
+  /** The end of a tool result: `shown` of its `of` characters are sent. */
   | {
       readonly section: "loop";
       readonly kind: "text";
@@ -36,7 +36,7 @@ export type DroppedPart =
     }
   /** Image number `index` of a tool result. */
   | { readonly section: "loop"; readonly kind: "image"; readonly toolCallId: string; readonly index: number }
-  /** The end of an upload, from character number `shown` on; an image is left out whole. */
+  /** The end of an upload: `shown` of its `of` characters are sent. An image is always dropped whole. */
   | {
       readonly section: "uploads";
       readonly kind: "upload";
@@ -45,19 +45,19 @@ export type DroppedPart =
       readonly of: number;
     };
 
-/** What a window was asked to hold and what it holds, in tokens. */
+/** What the sections asked for and what they were given, in tokens. */
 export interface WindowOutcome {
-  /** `maxInputTokens` less the safety margin. */
+  /** `maxInputTokens` minus the safety margin. */
   readonly limit: number;
-  /** All that is sent: the sum of what the sections were given. */
+  /** The total size of the request: the sum of what the sections were given. */
   readonly tokens: number;
-  /** How far `tokens` is above `limit`; 0 where it fits. */
+  /** By how much `tokens` exceeds `limit`; 0 if it fits. */
   readonly overBudgetBy: number;
   readonly sections: Readonly<Record<WindowSection, { readonly asked: number; readonly given: number }>>;
   readonly dropped: readonly DroppedPart[];
   /**
-   * What was changed in stored messages on their way to the model, because it would have been refused; indexes count
-   * human, AI and tool messages of the view.
+   * Repairs of stored messages that the model would have refused. Indexes count the view's human, AI and tool messages,
+   * without system messages and summaries.
    */
   readonly repairs: readonly StructureRepair[];
 }

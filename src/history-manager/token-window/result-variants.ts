@@ -3,26 +3,23 @@ import type { SourceReference } from "../stored/reference-manager.js";
 import { sourcesText, type ToolResult } from "../turn/tool-results.js";
 import type { DroppedPart } from "./window-outcome.js";
 
-/** A smaller body of a tool result, and what it leaves out. */
+/** A smaller body of a tool result, and what it omits. */
 export interface BodyVariant {
   readonly render: () => string;
   readonly dropped: DroppedPart;
 }
 
-/**
- * The smaller bodies of a result, each group in descending size: fewer sources, shorter texts, and what is done only
- * where all else is not enough.
- */
+/** The smaller bodies of a result, each group in descending size: fewer sources, shorter texts, and the last resort. */
 export interface ResultVariants {
   readonly fewer: readonly BodyVariant[];
   readonly shorter: readonly BodyVariant[];
   readonly last: readonly BodyVariant[];
 }
 
-/** A text is not cut below this before every other result of the loop was. */
+/** A text is not cut below this length until every other result of the loop is that short. */
 const readableCharacters = 1_000;
 
-/** The smaller bodies of a result. They depend on it and on what is cited alone, not on any window. */
+/** Returns the smaller bodies of a result. They depend only on the result and on what is cited, not on the window. */
 export function resultVariants(result: ToolResult, cited: ReadonlySet<number>): ResultVariants {
   return result.sources.length > 0 ? sourceVariants(result, cited) : textVariants(result);
 }
@@ -35,13 +32,13 @@ function textVariants(result: ToolResult): ResultVariants {
   });
   const lengths = lengthsBelow(text.length);
   const nothing: BodyVariant = {
-    render: () => "[This result is left out: it does not fit into the window.]",
+    render: () => "[Result omitted: it does not fit the context window.]",
     dropped: { section: "loop", kind: "text", toolCallId: callId, shown: 0, of: text.length },
   };
   return {
     fewer: lengths.filter((length) => length >= readableCharacters).map(cut),
     shorter: lengths.filter((length) => length < readableCharacters).map(cut),
-    // What failed, and why, is short; without it the model would call the tool again.
+    // A failure is short, and without it the model would call the tool again.
     last: failed ? [] : [nothing],
   };
 }
@@ -80,9 +77,7 @@ function keep({ sources, callId }: ToolResult, kept: readonly SourceReference[])
   const whole = new Set(sources);
   return {
     render: () =>
-      kept.length > 0
-        ? sourcesText(kept)
-        : `[${sources.length} sources are left out: they do not fit into the window.]`,
+      kept.length > 0 ? sourcesText(kept) : `[${sources.length} sources omitted: they do not fit the context window.]`,
     dropped: {
       section: "loop",
       kind: "sources",

@@ -1,26 +1,26 @@
-/** Replaces what is shown of one piece by a smaller variant of it. */
+/** Replaces one piece with a smaller variant of it. */
 export interface Move<V> {
   readonly piece: number;
   readonly variant: V;
 }
 
-/** What to fit: each piece whole, and the moves in the order in which they are made. */
+/** What to fit: the whole pieces, and the moves in the order in which they are tried. */
 export interface ShrinkRequest<V> {
   readonly whole: readonly V[];
   readonly moves: Iterable<Move<V>>;
   readonly tokensOf: (variant: V) => Promise<number>;
 }
 
-/** What is shown of each piece, and the tokens of all together. */
+/** The variant of each piece that is shown, and their total tokens. */
 export interface Shrunk<V> {
   readonly shown: V[];
   readonly tokens: number;
 }
 
 /**
- * Makes moves until the pieces take no more than `budget` tokens, or no move is left. A move that would not make its
- * piece smaller is passed over, so nothing ever grows. Since neither moves nor sizes depend on the budget, a smaller
- * one never leaves more.
+ * Makes moves until the pieces take at most `budget` tokens, or no move is left. Skips a move that would not make its
+ * piece smaller, so nothing ever grows. Neither moves nor sizes depend on the budget, so a smaller budget never shows
+ * more.
  */
 export async function shrinkToFit<V>({ whole, moves, tokensOf }: ShrinkRequest<V>, budget: number): Promise<Shrunk<V>> {
   const shown = [...whole];

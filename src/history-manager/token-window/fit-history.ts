@@ -3,7 +3,7 @@ import type { StoredHistory } from "../stored/stored-history.js";
 import type { TokenMeter } from "./token-meter.js";
 import type { DroppedPart } from "./window-outcome.js";
 
-/** What of the stored history is sent; `asked` and `given` in tokens. */
+/** The part of the stored history that is sent; `asked` and `given` are tokens. */
 export interface FittedHistory {
   readonly pinned: readonly BaseMessage[];
   readonly rounds: readonly (readonly BaseMessage[])[];
@@ -13,10 +13,10 @@ export interface FittedHistory {
 }
 
 /**
- * Stored system messages and summaries, then whole rounds, the newest first, up to the first that does not fit: no
- * smaller, older one is taken in its place, because the model would read a conversation with a hole.
+ * Takes stored system messages and summaries, then whole rounds, the newest first, until one does not fit. It takes no
+ * smaller, older round instead, because the model would read a conversation with a gap.
  */
-export async function fitRounds(
+export async function fitHistory(
   { pinned, rounds }: StoredHistory,
   { budget, meter }: { readonly budget: number; readonly meter: TokenMeter },
 ): Promise<FittedHistory> {

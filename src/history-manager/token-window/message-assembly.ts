@@ -6,12 +6,10 @@ import type { ContentPart } from "./token-meter.js";
 import type { LoopStep } from "../turn/turn.js";
 import { textPart, type ShownUpload } from "./upload-parts.js";
 
-/**
- * Said to the model where its own message comes last, because a model answers only a user or a tool. It is not stored.
- */
+/** Follows the model's own message if that is last, because a model answers only a user or a tool. It is not stored. */
 const continuation = new HumanMessage("Please continue.");
 
-/** What is sent, each part as small as it has become. */
+/** The parts to send, shrunk to fit. */
 export interface WindowParts {
   readonly system: BaseMessage | undefined;
   readonly user: BaseMessage;
@@ -22,8 +20,8 @@ export interface WindowParts {
 }
 
 /**
- * Puts messages in their order, and uploads and images to the messages that brought them. Gives the same objects as
- * last time where nothing changed.
+ * Puts messages in order and adds uploads and images to the messages they belong to. Returns the same objects as last
+ * time if nothing changed.
  */
 export class MessageAssembly {
   readonly #carriers = new WeakMap<
@@ -32,8 +30,8 @@ export class MessageAssembly {
   >();
 
   /**
-   * The messages for the model. Uploads of messages that are not among them, and images of tools, come with the user's
-   * message.
+   * Returns the messages for the model. Uploads of messages that are not shown, and images from tools, come with the
+   * user's message.
    */
   assemble({ system, user, history, steps, uploads, loop }: WindowParts): BaseMessage[] {
     const earlier = history.rounds.flat();
@@ -74,7 +72,7 @@ export class MessageAssembly {
   }
 }
 
-/** The model's own messages of the loop, and what has to follow them. */
+/** Returns the model's own messages of the loop, and the "Please continue." that may have to follow them. */
 export function ownMessages(steps: readonly LoopStep[]): BaseMessage[] {
   return [...steps.map(({ message }) => message), ...continuationOf(steps)];
 }

@@ -7,7 +7,7 @@ import { toolsCost, type ToolDefinitionLike } from "../../tokens/formulas/tools-
 /** A part of a message's content: text or an image. */
 export type ContentPart = ContentBlock;
 
-/** Counts with one counter: every message once, and letting the event loop run in between. */
+/** Counts tokens with one counter: each message once, and without blocking the event loop. */
 export class TokenMeter {
   readonly #counter: TokenCounter;
   readonly #tools: readonly ToolDefinitionLike[];
@@ -21,14 +21,14 @@ export class TokenMeter {
     this.#tools = tools;
   }
 
-  /** Tokens of a message. */
+  /** Counts a message. */
   readonly of = async (message: BaseMessage): Promise<number> => {
     const tokens = await countOf(this.#counter, message);
     await this.#breathe();
     return tokens;
   };
 
-  /** Tokens of several messages. */
+  /** Counts several messages. */
   async ofAll(messages: readonly BaseMessage[]): Promise<number> {
     let tokens = 0;
     for (const message of messages) {
@@ -37,7 +37,7 @@ export class TokenMeter {
     return tokens;
   }
 
-  /** Tokens that content parts add to a message that carries them. */
+  /** Counts the tokens that content parts add to a message. */
   async ofParts(parts: readonly ContentPart[]): Promise<number> {
     if (parts.length === 0) {
       return 0;
@@ -50,10 +50,10 @@ export class TokenMeter {
     return Math.max(0, (await this.of(carrier)) - (await this.of(this.#empty)));
   }
 
-  /** Tokens of the tool definitions, and what every request costs besides. */
+  /** Counts the tool definitions, and adds the fixed cost of a request. */
   async ofTools(): Promise<number> {
     this.#toolTokens ??= await this.#countTools();
-    // Asked for last, because a counter may know it exactly only after its first count.
+    // Read last, because a counter may know it only after its first count.
     return this.#toolTokens + this.#counter.perRequest;
   }
 
