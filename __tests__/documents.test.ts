@@ -21,6 +21,12 @@ describe("the documents", () => {
     expect(named.filter((name) => !existsSync(join(root, name)))).toEqual([]);
   });
 
+  it.each(documents)("%s names only npm scripts that exist", (path) => {
+    const { scripts } = JSON.parse(readDocument(root, "package.json")) as { scripts: Record<string, string> };
+    const named = [...readDocument(root, path).matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name]) => name!);
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
+
   it("list every decision, in order, without a gap in the numbers", () => {
     const pages = documentsIn(root, "docs/decisions").filter((path) => !path.endsWith("README.md"));
     const listed = linksOf("docs/decisions/README.md", readDocument(root, "docs/decisions/README.md"));
