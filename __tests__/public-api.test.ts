@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
+import { entries } from "./support/entries.js";
+import { signatureGaps } from "./support/public-signatures.js";
+import { sourceProgram, withoutAlias } from "./support/source-program.js";
 
 /**
  * What users can import, by entry: values (classes and functions) and types, in alphabetical order. A change here is a
@@ -55,13 +58,20 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "AppendRequest",
         "AppendResult",
         "ApproximateCounterOptions",
+        "AudioPart",
+        "BuiltInProfile",
+        "CallBlockForm",
+        "CallIdForm",
         "ChainInput",
+        "ChatHistoryLike",
         "ChatHistorySummarizationReducerOptions",
         "ChatHistoryTokenReducerOptions",
         "ChatHistoryToolResultReducerOptions",
         "ChatHistoryTruncationReducerOptions",
         "ChatMemoryModuleOptions",
         "Chunk",
+        "Clock",
+        "CommandBatch",
         "CommitRequest",
         "ContentPart",
         "ConversationGuardOptions",
@@ -69,12 +79,16 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "CustomToolCall",
         "DroppedPart",
         "EncodingName",
+        "FilePart",
         "FittedWindow",
         "FunctionToolCall",
         "HistoryManagerOptions",
+        "ImageFilePart",
+        "ImagePart",
         "InMemorySessionStoreOptions",
         "ListReader",
         "LogPage",
+        "MemoryErrorDetails",
         "MemoryEvent",
         "MemoryEventHandler",
         "MessageHistoryOptions",
@@ -83,10 +97,12 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "MessageToolCall",
         "MessagesRunnable",
         "ModelCallRequest",
+        "NameForm",
         "NewRecord",
         "NewToolInvocation",
         "OpenAIMessage",
         "OpenAIRequestMessage",
+        "OutcomeReducer",
         "ReadLegacyOptions",
         "ReadViewOptions",
         "RecordIdentity",
@@ -95,26 +111,39 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "RedisClient",
         "RedisSessionStoreOptions",
         "RedisToolInvocationHistoryOptions",
+        "ReducerFunction",
         "ReducerInput",
         "ReducerLike",
         "ReductionOutcome",
         "ReductionReason",
+        "RefusalPart",
         "RemoveFromText",
+        "RepairAction",
+        "RepairChoices",
         "RepairOptions",
         "RepairedConversation",
+        "RequestAssistantMessage",
+        "RequestInstruction",
+        "RequestToolMessage",
+        "RequestUserMessage",
         "RetrieveOptions",
+        "Retrieved",
         "RewindRequest",
         "Round",
         "RoundFormat",
         "RoundSource",
+        "SanitizeChange",
         "SanitizeOptions",
         "SanitizedConversation",
+        "SectionOptions",
+        "SessionIdOption",
         "SessionStore",
         "SessionView",
         "SideChanges",
         "SideWrite",
         "SimulatedCall",
         "SourceReference",
+        "Speaker",
         "StoreErrorCode",
         "StoredRounds",
         "StructureIssue",
@@ -122,17 +151,21 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "StructureProfile",
         "StructurePurpose",
         "StructureRepair",
+        "StructureRule",
         "StructureSeverity",
         "SummaryMark",
         "SummaryModel",
         "SummaryRole",
         "SystemMessages",
+        "TextPart",
         "TextRemoval",
         "TiktokenCounter",
         "TiktokenCounterOptions",
+        "TokenBudgetOptions",
         "TokenCounter",
         "ToolCallRequest",
         "ToolCallResponse",
+        "ToolDefinitionLike",
         "ToolInvocation",
         "ToolInvocationFilter",
         "ToolInvocationHistoryOptions",
@@ -167,9 +200,18 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
 
 const root = join(__dirname, "..");
 const files = Object.keys(publicNames).filter((entry) => existsSync(join(root, entry)));
-const program = createProgram(files.map((entry) => join(root, entry)));
+const program = sourceProgram(files.map((entry) => join(root, entry)));
 
 describe("the public names", () => {
+  it("are listed here for every entry", () => {
+    expect(Object.keys(publicNames).sort()).toEqual(entries.map((entry) => `src/${entry}`).sort());
+  });
+
+  it("include every type that a public signature names", () => {
+    const paths = files.map((entry) => join(root, entry));
+    expect(signatureGaps(program, join(root, "src"), paths)).toEqual([]);
+  });
+
   it.each(Object.keys(publicNames))("of %s are those listed here", (entry) => {
     expect(files.includes(entry) ? exportedNames(entry) : { values: [], types: [] }).toEqual(publicNames[entry]);
   });
@@ -180,37 +222,16 @@ describe("the public names", () => {
   });
 });
 
-/** Reads the sources of this package only: the names do not depend on others, and reading those takes seconds. */
-function createProgram(rootNames: readonly string[]): ts.Program {
-  const options: ts.CompilerOptions = {
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    target: ts.ScriptTarget.ES2022,
-    types: [],
-    noLib: true,
-  };
-  const host = ts.createCompilerHost(options);
-  host.resolveModuleNameLiterals = (literals, file) =>
-    literals.map(({ text }) =>
-      text.startsWith(".") ? ts.resolveModuleName(text, file, options, host) : { resolvedModule: undefined },
-    );
-  return ts.createProgram({ rootNames, options, host });
-}
-
 function exportedNames(entry: string): { values: string[]; types: string[] } {
   const checker = program.getTypeChecker();
   const module = checker.getSymbolAtLocation(program.getSourceFile(join(root, entry))!)!;
   const symbols = checker.getExportsOfModule(module).sort((a, b) => (a.name < b.name ? -1 : 1));
   const isValue = (symbol: ts.Symbol) =>
-    (resolve(checker, symbol).flags & ts.SymbolFlags.Value) !== 0 && !isTypeOnly(symbol);
+    (withoutAlias(checker, symbol).flags & ts.SymbolFlags.Value) !== 0 && !isTypeOnly(symbol);
   return {
     values: symbols.filter(isValue).map(({ name }) => name),
     types: symbols.filter((symbol) => !isValue(symbol)).map(({ name }) => name),
   };
-}
-
-function resolve(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
-  return (symbol.flags & ts.SymbolFlags.Alias) !== 0 ? checker.getAliasedSymbol(symbol) : symbol;
 }
 
 /** True for `export type { A }`, which gives users the type of a class only. */

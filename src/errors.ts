@@ -1,8 +1,12 @@
 const brand = Symbol.for("langchain-redis-memory.error");
 
-interface ErrorDetails {
+/** What a {@link MemoryError} is made of besides its message. */
+export interface MemoryErrorDetails {
+  /** Stable, for branching. */
   readonly code: string;
+  /** True if the same call may succeed later without a change. @default false */
   readonly retryable?: boolean;
+  /** The error underneath. */
   readonly cause?: unknown;
 }
 
@@ -20,7 +24,7 @@ export class MemoryError extends Error {
   /** Names of this error's class and of those above it, for {@link MemoryError.isInstance}. */
   readonly [brand]: readonly string[] = ["MemoryError"];
 
-  constructor(message: string, { code, retryable = false, cause }: ErrorDetails) {
+  constructor(message: string, { code, retryable = false, cause }: MemoryErrorDetails) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "MemoryError";
     this.code = code;
@@ -42,7 +46,7 @@ export class MemoryError extends Error {
  */
 export class ConfigurationError extends MemoryError {
   protected static override readonly brandName = "ConfigurationError";
-  override readonly [brand] = ["MemoryError", "ConfigurationError"];
+  override readonly [brand]: readonly string[] = ["MemoryError", "ConfigurationError"];
   readonly option: string;
 
   constructor(option: string, message: string, cause?: unknown) {
@@ -73,7 +77,7 @@ export type StoreErrorCode =
  */
 export class StoreError extends MemoryError {
   protected static override readonly brandName = "StoreError";
-  override readonly [brand] = ["MemoryError", "StoreError"];
+  override readonly [brand]: readonly string[] = ["MemoryError", "StoreError"];
   declare readonly code: StoreErrorCode;
   readonly operation: string;
   readonly sessionId: string | undefined;
@@ -98,7 +102,7 @@ export class StoreError extends MemoryError {
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
-  override readonly [brand] = ["MemoryError", "ConflictError"];
+  override readonly [brand]: readonly string[] = ["MemoryError", "ConflictError"];
   declare readonly code: "content" | "position" | "epoch" | "stale" | "unknown_message";
   readonly sessionId: string;
   readonly messageId: string | undefined;
@@ -117,7 +121,7 @@ export class ConflictError extends MemoryError {
  */
 export class RecordError extends MemoryError {
   protected static override readonly brandName = "RecordError";
-  override readonly [brand] = ["MemoryError", "RecordError"];
+  override readonly [brand]: readonly string[] = ["MemoryError", "RecordError"];
   declare readonly code: "corrupt" | "unsupported_version" | "unsupported_message";
   readonly position: number | undefined;
 
@@ -131,7 +135,7 @@ export class RecordError extends MemoryError {
 /** A conversation that breaks structure rules; `issues` lists each with its rule and index. */
 export class StructureError extends MemoryError {
   protected static override readonly brandName = "StructureError";
-  override readonly [brand] = ["MemoryError", "StructureError"];
+  override readonly [brand]: readonly string[] = ["MemoryError", "StructureError"];
   readonly issues: readonly { readonly rule: string; readonly index: number; readonly message: string }[];
 
   constructor(message: string, issues: StructureError["issues"]) {
@@ -144,7 +148,7 @@ export class StructureError extends MemoryError {
 /** What must be kept does not fit; `needed` and `allowed` are in the unit that the message names. */
 export class BudgetError extends MemoryError {
   protected static override readonly brandName = "BudgetError";
-  override readonly [brand] = ["MemoryError", "BudgetError"];
+  override readonly [brand]: readonly string[] = ["MemoryError", "BudgetError"];
   readonly needed: number;
   readonly allowed: number;
 
@@ -159,7 +163,7 @@ export class BudgetError extends MemoryError {
 /** A summary could not be made; no message was lost and nothing was changed. */
 export class SummaryError extends MemoryError {
   protected static override readonly brandName = "SummaryError";
-  override readonly [brand] = ["MemoryError", "SummaryError"];
+  override readonly [brand]: readonly string[] = ["MemoryError", "SummaryError"];
   declare readonly code: "failed" | "empty" | "too_long" | "timeout" | "backing_off";
 
   constructor(message: string, details: { code: SummaryError["code"]; cause?: unknown }) {

@@ -7,29 +7,38 @@ export {
   StoreError,
   StructureError,
   SummaryError,
+  type MemoryErrorDetails,
   type StoreErrorCode,
 } from "./errors.js";
 export type { MemoryEvent, MemoryEventHandler } from "./events.js";
 
 export type { Round } from "./conversation/rounds.js";
+export type { Speaker } from "./messages/message-parts.js";
 export { summaryMarkOf, type SummaryMark } from "./messages/roles.js";
 export { assertConversation, validateConversation, type StructureOptions } from "./structure/validate.js";
-export { builtInProfiles } from "./structure/profiles/built-in-profiles.js";
+export { builtInProfiles, type BuiltInProfile } from "./structure/profiles/built-in-profiles.js";
 export { repairConversation, type RepairOptions, type RepairedConversation } from "./structure/repair/repair.js";
-export { sanitizeConversation, type SanitizeOptions, type SanitizedConversation } from "./structure/sanitize.js";
+export type { RepairChoices } from "./structure/repair/repair-choices.js";
+export {
+  sanitizeConversation,
+  type SanitizeChange,
+  type SanitizeOptions,
+  type SanitizedConversation,
+} from "./structure/sanitize.js";
 export {
   structureRules,
   type StructureIssue,
   type StructurePurpose,
+  type StructureRule,
   type StructureSeverity,
 } from "./structure/rules/rules.js";
-export type { StructureProfile } from "./structure/profiles/profile.js";
-export type { StructureRepair } from "./structure/repair/repair-session.js";
+export type { CallBlockForm, CallIdForm, NameForm, StructureProfile } from "./structure/profiles/profile.js";
+export type { RepairAction, StructureRepair } from "./structure/repair/repair-session.js";
 
 export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./codec/read-legacy-messages.js";
 
 export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory/in-memory-session-store.js";
-export type { RedisClient } from "./store/redis/redis-client.js";
+export type { CommandBatch, RedisClient } from "./store/redis/redis-client.js";
 export { RedisSessionStore, type RedisSessionStoreOptions } from "./store/redis/redis-session-store.js";
 export type {
   AppendRequest,
@@ -57,11 +66,12 @@ export {
   type TiktokenCounter,
   type TiktokenCounterOptions,
 } from "./tokens/counters/tiktoken-counter.js";
+export type { ToolDefinitionLike } from "./tokens/formulas/tools-cost.js";
 export type { TokenCounter } from "./tokens/token-counter.js";
 
-export type { SystemMessages } from "./conversation/sections.js";
-export type { MessagesRunnable, ReducerLike } from "./reducers/as-reducer.js";
-export { ChatHistoryReducer } from "./reducers/chat-history-reducer.js";
+export type { SectionOptions, SystemMessages } from "./conversation/sections.js";
+export type { MessagesRunnable, ReducerFunction, ReducerLike } from "./reducers/as-reducer.js";
+export { ChatHistoryReducer, type OutcomeReducer } from "./reducers/chat-history-reducer.js";
 export type { ReducerInput } from "./reducers/reducer-input.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "./reducers/reduction-outcome.js";
 export type { SummaryModel } from "./reducers/summary/summarizer.js";
@@ -69,6 +79,7 @@ export type { SummaryRole } from "./reducers/summary/summary-message.js";
 export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
 export type { ChatHistorySummarizationReducerOptions } from "./reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "./reducers/summary/summarization-reducer.js";
+export type { TokenBudgetOptions } from "./reducers/token-budget.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "./reducers/token-reducer.js";
 export {
   ChatHistoryToolResultReducer,
@@ -83,6 +94,7 @@ export { pipeReducers } from "./reducers/pipe-reducers.js";
 export {
   ChatMemoryModule,
   type ChatMemoryModuleOptions,
+  type Retrieved,
   type RetrieveOptions,
   type RoundFormat,
   type RoundSource,
@@ -94,16 +106,28 @@ export type { RedisChatMemoryOptions } from "./memory/memory-context.js";
 
 export { MessageHistory, type MessageHistoryOptions } from "./openai/message-history.js";
 export type {
+  AudioPart,
   ContentPart,
   CustomToolCall,
+  FilePart,
   FunctionToolCall,
+  ImageFilePart,
+  ImagePart,
   MessageNotes,
   MessageRole,
   MessageToolCall,
   OpenAIMessage,
   OpenAIRequestMessage,
+  RefusalPart,
+  RequestAssistantMessage,
+  RequestInstruction,
+  RequestToolMessage,
+  RequestUserMessage,
+  TextPart,
 } from "./openai/openai-message.js";
+export type { ChatHistoryLike } from "./openai/saved-messages.js";
 export type { SimulatedCall } from "./openai/simulated-calls.js";
+export type { Clock } from "./openai/timestamp.js";
 export {
   RedisToolInvocationHistory,
   type RedisToolInvocationHistoryOptions,
@@ -132,3 +156,4 @@ export type { DroppedPart, WindowOutcome, WindowSection } from "./history-manage
 
 export { withRedisMemory, type WithRedisMemoryOptions } from "./langchain/with-redis-memory.js";
 export type { ChainInput } from "./langchain/chain-messages.js";
+export type { SessionIdOption } from "./langchain/session-id.js";

@@ -2,6 +2,7 @@ import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { DynamicTool, StructuredTool, tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { ConfigurationError } from "../../src/errors.js";
+import type { ToolCallbackHandler } from "../../src/openai/tool-log/tool-callback-handler.js";
 import { ToolInvocationHistory } from "../../src/openai/tool-log/tool-invocation-history.js";
 
 const clock = () => new Date("2026-01-31T12:00:00.000Z");
@@ -287,7 +288,7 @@ describe("the callback handler", () => {
 
   it("forgets runs whose end nobody told, and is its own copy", () => {
     const log = new ToolInvocationHistory();
-    const handler = log.callbackHandler();
+    const handler = log.callbackHandler() as ToolCallbackHandler;
     expect(handler.copy()).toBe(handler);
     for (let index = 0; index <= 10_000; index += 1) {
       handler.handleToolStart(

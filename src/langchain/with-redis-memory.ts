@@ -91,7 +91,7 @@ class RunnableWithRedisMemory<Output> extends Runnable<ChainInput, Output> {
     return "RunnableWithRedisMemory";
   }
 
-  override lc_namespace = ["langchain_redis_memory", "langchain"];
+  override lc_namespace: string[] = ["langchain_redis_memory", "langchain"];
   readonly #bound: Runnable<unknown, Output>;
   readonly #options: WithRedisMemoryOptions;
 

@@ -35,7 +35,7 @@ const contextKey = Symbol("context");
  * const messages = await history.getMessages();
  */
 export class RedisChatMessageHistory extends BaseListChatMessageHistory implements AsyncDisposable {
-  override lc_namespace = ["langchain", "stores", "message", "redis_memory"];
+  override lc_namespace: string[] = ["langchain", "stores", "message", "redis_memory"];
 
   /** The session that this history reads and writes. */
   protected readonly session: ConversationSession;

@@ -23,7 +23,7 @@ import type {
 } from "./openai-message.js";
 import { readPrompt } from "./prompt/prompt-reader.js";
 import { writePrompt } from "./prompt/prompt-writer.js";
-import { checkHistory, SavedMessages, type ChatMessages } from "./saved-messages.js";
+import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
 import { simulatedMessages, type SimulatedCall } from "./simulated-calls.js";
 import { systemClock, type Clock } from "./timestamp.js";
 
@@ -100,7 +100,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   }
 
   /** The messages of a LangChain history. Saving to the same object afterwards adds only what is new. */
-  static async load(history: ChatMessages, options?: MessageHistoryOptions): Promise<MessageHistory> {
+  static async load(history: ChatHistoryLike, options?: MessageHistoryOptions): Promise<MessageHistory> {
     checkHistory(`${owner}.load`, history, "getMessages");
     const loaded = MessageHistory.fromMessages(await history.getMessages(), options);
     loaded.#saved.remember(history, loaded.length);
@@ -112,7 +112,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
    * saved to it before. Messages get ids that stay the same, so trying again after a failure is safe where the history
    * knows messages by id.
    */
-  async save(history: ChatMessages): Promise<void> {
+  async save(history: ChatHistoryLike): Promise<void> {
     checkHistory(`${owner}.save`, history, "addMessages");
     await this.#saved.save(history, this.#messages, this.#removed);
   }

@@ -6,7 +6,7 @@ import { toLangChain } from "./conversion/langchain-conversion.js";
 import type { OpenAIMessage } from "./openai-message.js";
 
 /** The part of LangChain's chat message histories that loading and saving need. */
-export interface ChatMessages {
+export interface ChatHistoryLike {
   getMessages(): Promise<BaseMessage[]>;
   addMessages(messages: BaseMessage[]): Promise<void>;
 }
@@ -24,7 +24,7 @@ export class SavedMessages {
   }
 
   /** Appends what the history does not hold yet; `messages` are those since the mark `first`. */
-  async save(history: ChatMessages, messages: readonly OpenAIMessage[], first: number): Promise<void> {
+  async save(history: ChatHistoryLike, messages: readonly OpenAIMessage[], first: number): Promise<void> {
     const end = first + messages.length;
     const unsaved = messages.slice(Math.max(0, (this.#marks.get(history) ?? 0) - first));
     if (unsaved.length > 0) {
@@ -45,7 +45,9 @@ export class SavedMessages {
 }
 
 /** The history, if it has the method. @throws ConfigurationError naming `history`. */
-export function checkHistory(owner: string, history: ChatMessages, method: keyof ChatMessages): ChatMessages {
-  const schema = z.object({ history: objectWith<ChatMessages>([method], `a chat message history with ${method}()`) });
+export function checkHistory(owner: string, history: ChatHistoryLike, method: keyof ChatHistoryLike): ChatHistoryLike {
+  const schema = z.object({
+    history: objectWith<ChatHistoryLike>([method], `a chat message history with ${method}()`),
+  });
   return parseOptions(owner, schema, { history }).history;
 }

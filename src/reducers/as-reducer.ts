@@ -4,21 +4,22 @@ import { toMessage } from "../messages/message-like.js";
 import { ConfigurationError } from "../errors.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 
-type MaybePromise<T> = T | Promise<T>;
-
 /** Anything with an `invoke` from messages to messages: `trimMessages(options)`, a RunnableLambda, a chain. */
 export interface MessagesRunnable {
   invoke(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessageLike[] | null>;
 }
 
+/** A function that reduces messages; null says that there is nothing to do. */
+export type ReducerFunction = (
+  messages: BaseMessage[],
+  config?: RunnableConfig,
+) => BaseMessageLike[] | null | Promise<BaseMessageLike[] | null>;
+
 /**
  * What can stand where a reducer is expected: a reducer, a Runnable from messages to messages, or such a function; null
  * says that there is nothing to do.
  */
-export type ReducerLike =
-  | ChatHistoryReducer
-  | MessagesRunnable
-  | ((messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>);
+export type ReducerLike = ChatHistoryReducer | MessagesRunnable | ReducerFunction;
 
 /**
  * A reducer that does what `like` does: itself where it is one. A result that equals the input counts as nothing to do,
@@ -48,12 +49,9 @@ function isReducer(like: ReducerLike): like is ChatHistoryReducer {
 }
 
 class ForeignReducer extends ChatHistoryReducer {
-  readonly #call: (messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>;
+  readonly #call: ReducerFunction;
 
-  constructor(
-    call: (messages: BaseMessage[], config?: RunnableConfig) => MaybePromise<BaseMessageLike[] | null>,
-    name?: string,
-  ) {
+  constructor(call: ReducerFunction, name?: string) {
     super();
     this.#call = call;
     if (name) {

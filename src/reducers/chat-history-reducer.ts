@@ -22,7 +22,7 @@ import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./r
  * const chain = prompt.pipe(new DropGreetings()).pipe(model);
  */
 export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMessage[]> {
-  override lc_namespace = ["langchain_redis_memory", "reducers"];
+  override lc_namespace: string[] = ["langchain_redis_memory", "reducers"];
 
   /** The class's name in traces, which a bundler would shorten. */
   static override lc_name(): string {

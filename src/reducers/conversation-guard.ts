@@ -58,7 +58,7 @@ export function conversationGuard(options: ConversationGuardOptions): Runnable<R
 }
 
 class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
-  override lc_namespace = ["langchain_redis_memory", "reducers"];
+  override lc_namespace: string[] = ["langchain_redis_memory", "reducers"];
   readonly #options: ConversationGuardOptions;
 
   constructor(options: ConversationGuardOptions) {

@@ -105,7 +105,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
     return "ChatMemoryModule";
   }
 
-  override lc_namespace = ["langchain_redis_memory", "memory"];
+  override lc_namespace: string[] = ["langchain_redis_memory", "memory"];
   readonly #options: ChatMemoryModuleOptions;
 
   constructor(options: ChatMemoryModuleOptions & { readonly format?: F }) {

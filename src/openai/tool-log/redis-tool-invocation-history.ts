@@ -1,3 +1,4 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { z } from "zod";
 import { ConfigurationError, RecordError } from "../../errors.js";
 import { report, type MemoryEventHandler } from "../../events.js";
@@ -122,7 +123,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   }
 
   /** A LangChain callback handler that adds every tool run to this log by itself. */
-  callbackHandler(): ToolCallbackHandler {
+  callbackHandler(): BaseCallbackHandler {
     return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
   }
 

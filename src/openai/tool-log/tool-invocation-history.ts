@@ -1,3 +1,4 @@
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { z } from "zod";
 import { anyFunction, parseOptions, positiveInteger } from "../../options.js";
 import { parseJson } from "../json-value.js";
@@ -75,7 +76,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
   }
 
   /** A LangChain callback handler that adds every tool run to this log by itself. */
-  callbackHandler(): ToolCallbackHandler {
+  callbackHandler(): BaseCallbackHandler {
     return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
   }
 
