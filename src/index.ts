@@ -13,8 +13,7 @@ export {
 export type { MemoryEvent, MemoryEventHandler } from "./events.js";
 
 export type { Round } from "./conversation/rounds.js";
-export type { Speaker } from "./messages/message-parts.js";
-export { summaryMarkOf, type SummaryMark } from "./messages/roles.js";
+export { summaryMarkOf, type Speaker, type SummaryMark } from "./messages/roles.js";
 export { assertConversation, validateConversation, type StructureOptions } from "./structure/validate.js";
 export { builtInProfiles, type BuiltInProfile } from "./structure/profiles/built-in-profiles.js";
 export { repairConversation, type RepairOptions, type RepairedConversation } from "./structure/repair/repair.js";

@@ -79,7 +79,7 @@ describe("a reducer as a Runnable", () => {
       expect(error).toMatchObject({
         name: "ConfigurationError",
         option: "input",
-        message: expect.stringContaining("index 1"),
+        message: expect.stringContaining("Reducer input[1] is not a message"),
       });
       expect(inspect(error)).not.toContain("SECRET");
     }
@@ -170,11 +170,11 @@ describe("asReducer", () => {
     expect(() => asReducer(like as never)).toThrow(expect.objectContaining({ option: "reducer" }));
   });
 
-  it("refuses a result with something in it that is no message, and shows no text", async () => {
+  it("rejects a result that holds something other than a message, without quoting it", async () => {
     const error: unknown = await asReducer(() => [["weird", "SECRET"]])
       .reduce(conversation)
       .catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ option: "reducer", message: expect.stringContaining("index 0") });
+    expect(error).toMatchObject({ option: "reducer", message: expect.stringContaining("Reducer result[0] is not a message") });
     expect(inspect(error)).not.toContain("SECRET");
   });
 

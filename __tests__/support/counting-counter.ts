@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { callIdsOf } from "../../src/messages/roles.js";
+import { callIdsOf } from "../../src/messages/calls.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 
 let made = 0;

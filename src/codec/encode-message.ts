@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../errors.js";
 import { shortHash } from "../short-hash.js";
-import { fieldsByType, isRecord, requiredField, shapeProblem } from "./message-fields.js";
+import { isRecord } from "../messages/values.js";
+import { fieldsByType, requiredField, shapeProblem } from "./message-fields.js";
 import { sortKeys } from "./sort-keys.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 

@@ -1,5 +1,5 @@
 import { defaultToolCallParser } from "@langchain/core/messages/tool";
-import { isRecord } from "./message-fields.js";
+import { isRecord } from "../messages/values.js";
 
 /**
  * Type and fields of a record of another maker: LangChain's `{ type, data }` as JavaScript and Python write it, or the

@@ -1,5 +1,5 @@
 import { RecordError } from "../errors.js";
-import { isRecord } from "./message-fields.js";
+import { isRecord } from "../messages/values.js";
 
 /**
  * The records of a head as one text: a JSON array, `""` for none.

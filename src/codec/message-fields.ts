@@ -1,3 +1,5 @@
+import { isRecord } from "../messages/values.js";
+
 /**
  * The types of messages that are stored. A developer message is a system message (`additional_kwargs.__openai_role__`).
  */
@@ -61,9 +63,4 @@ export function shapeProblem(shape: Shape, value: unknown): string | undefined {
     case "any":
       return undefined;
   }
-}
-
-/** True for objects other than arrays. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "../messages/values.js";
 import { tagKey } from "./tagged-values.js";
 
 /**
@@ -120,7 +121,7 @@ function array(payload: unknown): unknown[] {
 }
 
 function record(payload: unknown): object {
-  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) {
+  if (!isRecord(payload)) {
     throw new Error("a tag's payload is not an object");
   }
   return payload;

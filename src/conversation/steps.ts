@@ -1,5 +1,6 @@
-import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { callIdsOf, roleOf } from "../messages/roles.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { answeredId, callIdsOf, mayCall } from "../messages/calls.js";
+import { roleOf } from "../messages/roles.js";
 
 /** An AI message and the tool results that belong to it, as ascending indexes into the list. Never to be parted. */
 export interface Step {
@@ -66,31 +67,19 @@ export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
   let called: Set<string> | undefined;
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index]!;
-    const answered = (message as Partial<ToolMessage>).tool_call_id;
+    const answered = answeredId(message);
     if (mayCall(message)) {
-      const ids = callsOf(message);
+      const ids = callIdsOf(message);
       ids.forEach((id) => called?.add(id));
       latest = ids.slice(0, fewCalls);
     } else if (answered !== undefined && !latest.includes(answered)) {
-      called ??= new Set(messages.slice(0, index).flatMap(callsOf));
+      called ??= new Set(messages.slice(0, index).flatMap(callIdsOf));
       if (!called.has(answered) && roleOf(message) === "tool") {
         orphans.push(index);
       }
     }
   }
   return orphans;
-}
-
-/** Looks at the fields before the role, which takes longer to find. */
-function mayCall(message: BaseMessage): boolean {
-  const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<
-    Pick<AIMessage, "tool_calls" | "invalid_tool_calls">
-  >;
-  return (calls?.length ?? 0) > 0 || (invalid?.length ?? 0) > 0;
-}
-
-function callsOf(message: BaseMessage): string[] {
-  return mayCall(message) && roleOf(message) === "ai" ? callIdsOf(message as AIMessage) : [];
 }
 
 /**
@@ -124,12 +113,12 @@ function linkResults(messages: readonly BaseMessage[]): Links {
     if (role === "human") {
       open.clear();
     } else if (role === "ai") {
-      for (const id of callIdsOf(message as AIMessage)) {
+      for (const id of callIdsOf(message)) {
         callers.set(id, index);
         open.set(id, index);
       }
     } else if (role === "tool") {
-      const answered = (message as ToolMessage).tool_call_id;
+      const answered = answeredId(message) ?? "";
       const from = callers.get(answered);
       open.delete(answered);
       caller[index] = from ?? -1;

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { jsonText } from "../text/json-text.js";
+import { saysNothing } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import { changeMessage } from "../messages/change-message.js";
-import { saysNothing } from "../messages/message-parts.js";
 import { anyFunction, lazy } from "../options.js";
 
 /** Returns a text without the parts that the model did not write (follow-up questions, for example). */

@@ -1,7 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { callsOf } from "../messages/calls.js";
+import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import { callsOf } from "../messages/message-parts.js";
-import { textOf } from "../messages/text.js";
 
 /**
  * Returns what a user sees of messages: what both sides said, without tool calls, tool results, instructions and

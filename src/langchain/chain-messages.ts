@@ -72,8 +72,7 @@ function messagesOf({
   if (typeof value === "string") {
     return [fromText(value)];
   }
-  const made = (like: unknown, index: number) =>
-    toMessage(like, { option, what: "What withRedisMemory was given", index });
+  const made = (like: unknown, index: number) => toMessage(like, { option, list: "withRedisMemory: messages", index });
   if (isMessageLike(value)) {
     return [made(value, 0)];
   }

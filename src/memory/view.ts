@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead } from "../codec/head.js";
 import { decodeRecord } from "../codec/decode-record.js";
-import { answeredCallId } from "../messages/roles.js";
+import { answeredId } from "../messages/calls.js";
 import { findOrphanResults } from "../conversation/steps.js";
 import { MemoryError } from "../errors.js";
 import { report, type MemoryEventHandler } from "../events.js";
@@ -106,7 +106,7 @@ function hiddenResults(
       type: "tool_result_hidden",
       sessionId,
       messageId: message.id,
-      toolCallId: answeredCallId(message) ?? "",
+      toolCallId: answeredId(message) ?? "",
     });
   }
   return orphans.length === 0 ? undefined : new Set(orphans);

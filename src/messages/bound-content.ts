@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../text/graphemes.js";
 import { jsonText } from "../text/json-text.js";
-import { blocksOf, type Block } from "./message-parts.js";
+import { type Block, blocksOf } from "./content.js";
 
 /** Content within a bound. */
 export interface BoundedContent {

@@ -1,6 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { recordsIn } from "./roles.js";
-import { callsOf, without, type Block, type Call } from "./message-parts.js";
+import { type Call, callsOf } from "./calls.js";
+import type { Block } from "./content.js";
+import { recordsIn, without } from "./values.js";
 
 /** Fields that a message gets anew. */
 export type MessageChanges = Readonly<Record<string, unknown>>;

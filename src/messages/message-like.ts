@@ -1,25 +1,24 @@
 import { coerceMessageLikeToMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
 import { ConfigurationError } from "../errors.js";
 
-/** Where something stands that is to be a message: for the error's text. */
-export interface MessagePlace {
+/** Where a value stands that should become a message: for the error's text. */
+export interface LikePlace {
   readonly option: string;
-  /** What it stands in, such as "A reducer's input". */
-  readonly what: string;
+  /** The list that holds it, such as "Reducer input". */
+  readonly list: string;
   readonly index: number;
 }
 
 /**
- * The message that LangChain makes of a text, a pair of role and text, or an object with a role; a message is given as
- * it is.
+ * The message that LangChain makes of a string, a pair of role and text, or an object with a role. A message is
+ * returned as it is.
  *
- * @throws ConfigurationError where it makes none. LangChain's own error shows what it was given, so it is not its cause
- *   either.
+ * @throws ConfigurationError if LangChain makes none. LangChain's own error quotes the value, so it is not the cause.
  */
-export function toMessage(like: unknown, { option, what, index }: MessagePlace): BaseMessage {
+export function toMessage(like: unknown, { option, list, index }: LikePlace): BaseMessage {
   try {
     return coerceMessageLikeToMessage(like as BaseMessageLike);
   } catch {
-    throw new ConfigurationError(option, `${what} holds something at index ${index} that is no message.`);
+    throw new ConfigurationError(option, `${list}[${index}] is not a message.`);
   }
 }

@@ -1,8 +1,11 @@
-import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+
+/** Who speaks in a message as a provider sees it. A summary speaks as its message type says. */
+export type Speaker = "system" | "user" | "assistant" | "tool" | "other";
 
 /**
- * The part that a message plays. `system` includes developer messages; a summary is never `human`, whatever its role
- * for the model.
+ * The part that a message plays in a conversation. `system` includes developer messages; a summary is a `summary`
+ * whatever its speaker.
  */
 export type Role = "system" | "summary" | "human" | "ai" | "tool" | "other";
 
@@ -16,33 +19,50 @@ export interface SummaryMark {
   readonly count: number;
 }
 
-const genericRoles: ReadonlyMap<string, Role> = new Map<string, Role>([
+/** Speakers by message type, and by the role of a generic message. */
+const speakers: ReadonlyMap<unknown, Speaker> = new Map<unknown, Speaker>([
   ["system", "system"],
   ["developer", "system"],
-  ["user", "human"],
-  ["human", "human"],
-  ["assistant", "ai"],
-  ["ai", "ai"],
+  ["human", "user"],
+  ["user", "user"],
+  ["ai", "assistant"],
+  ["assistant", "assistant"],
 ]);
 
-const typedRoles: ReadonlyMap<string, Role> = new Map<string, Role>([
-  ["system", "system"],
-  ["developer", "system"],
-  ["human", "human"],
-  ["ai", "ai"],
-  ["tool", "tool"],
-]);
+const roles: Readonly<Record<Speaker, Role>> = {
+  system: "system",
+  user: "human",
+  assistant: "ai",
+  tool: "tool",
+  other: "other",
+};
 
-/** The role of a message, by its type (never by its class: an application may hold two copies of @langchain/core). */
-export function roleOf(message: BaseMessage): Role {
-  if (summaryMarkOf(message) !== undefined) {
-    return "summary";
-  }
+/** Who speaks. Decided by type and not by class: an application may hold two copies of @langchain/core. */
+export function speakerOf(message: BaseMessage): Speaker {
   const type: string = message.getType();
-  if (type === "generic") {
-    return genericRoles.get((message as unknown as { role: string }).role) ?? "other";
-  }
-  return typedRoles.get(type) ?? "other";
+  return speakerByType(type, type === "generic" ? genericRole(message) : undefined);
+}
+
+/** Who speaks in a message of this type; `role` counts for generic messages only. */
+export function speakerByType(type: unknown, role: unknown): Speaker {
+  return type === "tool" ? "tool" : (speakers.get(type === "generic" ? role : type) ?? "other");
+}
+
+/** The part that a message plays. */
+export function roleOf(message: BaseMessage): Role {
+  return summaryMarkOf(message) === undefined ? roles[speakerOf(message)] : "summary";
+}
+
+/** The role as the message itself names it: its type, or the role of a generic message. */
+export function roleNameOf(message: BaseMessage): string {
+  const type: string = message.getType();
+  return type === "generic" ? genericRole(message) : type;
+}
+
+/** The role under which a message goes to OpenAI's API. */
+export function wireRoleOf(message: BaseMessage): string {
+  const speaker = speakerOf(message);
+  return speaker === "user" || speaker === "assistant" ? speaker : roleNameOf(message);
 }
 
 /** The mark of a summary; undefined for every other message. */
@@ -51,36 +71,6 @@ export function summaryMarkOf(message: BaseMessage): SummaryMark | undefined {
   return typeof mark === "object" && mark !== null ? (mark as SummaryMark) : undefined;
 }
 
-/** Ids of the tool calls that an AI message makes, in order, those with unreadable arguments included. */
-export function callIdsOf({ tool_calls: calls, invalid_tool_calls: invalid }: AIMessage): string[] {
-  const ids: string[] = [];
-  for (const list of [calls, invalid]) {
-    for (const { id } of recordsIn<{ readonly id?: unknown }>(list)) {
-      if (typeof id === "string") {
-        ids.push(id);
-      }
-    }
-  }
-  return ids;
-}
-
-/**
- * The objects in a list of calls; none where it is no list. A message that was read from elsewhere may hold anything in
- * its fields.
- */
-export function recordsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
-  if (!Array.isArray(list)) {
-    return [];
-  }
-  const records = list as readonly T[];
-  return records.every(isRecord) ? records : records.filter(isRecord);
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
-}
-
-/** The id of the call that a tool message answers; undefined for every other message. */
-export function answeredCallId(message: BaseMessage): string | undefined {
-  return roleOf(message) === "tool" ? (message as ToolMessage).tool_call_id : undefined;
+function genericRole(message: BaseMessage): string {
+  return (message as unknown as { readonly role: string }).role;
 }

@@ -75,9 +75,7 @@ class ForeignReducer extends ChatHistoryReducer {
       );
     }
     // trimMessages gives [undefined] where its system message alone is over the budget.
-    const made = given.map((like, index) =>
-      toMessage(like, { option: "reducer", what: "The reducer's result", index }),
-    );
+    const made = given.map((like, index) => toMessage(like, { option: "reducer", list: "Reducer result", index }));
     const result = withOwnObjects(made, messages);
     return result.length === messages.length && result.every((message, index) => message === messages[index])
       ? null

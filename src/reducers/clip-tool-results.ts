@@ -1,6 +1,6 @@
 import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../text/graphemes.js";
-import { blockText, contentText, textOf } from "../messages/text.js";
+import { blockText, contentText, textOf } from "../messages/content.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { withContent } from "./tool-message.js";

@@ -12,11 +12,11 @@ export type ReducerInput = BaseMessageLike[] | BasePromptValueInterface | { mess
 /**
  * The messages of an input, as a fresh array; those that are messages already keep their identity.
  *
- * @throws ConfigurationError if it holds none, or something that is no message.
+ * @throws ConfigurationError if it holds no messages, or something other than a message.
  */
 export function messagesOf(input: ReducerInput): BaseMessage[] {
   if (Array.isArray(input)) {
-    return input.map((like, index) => toMessage(like, { option: "input", what: "A reducer's input", index }));
+    return input.map((like, index) => toMessage(like, { option: "input", list: "Reducer input", index }));
   }
   if (typeof (input as Partial<BasePromptValueInterface> | undefined)?.toChatMessages === "function") {
     return [...(input as BasePromptValueInterface).toChatMessages()];

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { anyFunction, lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
 import { jsonText } from "../text/json-text.js";
 import { boundContent } from "../messages/bound-content.js";
-import { answeredId, callsOf, speakerOf, type Call, type Speaker } from "../messages/message-parts.js";
+import { answeredId, type Call, callsOf } from "../messages/calls.js";
+import { type Speaker, speakerOf } from "../messages/roles.js";
 
 /** How a history from an untrusted client is taken over. */
 export interface SanitizeOptions {
@@ -97,8 +98,9 @@ interface Place {
 function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
   const { index, settings, changes } = place;
   const speaker = speakerOf(message);
-  const isUnusable = speaker === "tool" && !isShort(answeredId(message));
-  const isForged = speaker === "tool" && !settings.isKnownResult(answeredId(message), message.content);
+  const callId = answeredId(message) ?? "";
+  const isUnusable = speaker === "tool" && !isShort(callId);
+  const isForged = speaker === "tool" && !settings.isKnownResult(callId, message.content);
   const isDropped = isUnusable || (isForged && settings.forgedResults === "drop");
   if (speaker === "system" || speaker === "other" || isDropped) {
     const kind = isDropped

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { roleOf } from "../../messages/roles.js";
+import { textOf } from "../../messages/content.js";
+import { roleOf, speakerOf } from "../../messages/roles.js";
 import { splitRounds } from "../../conversation/rounds.js";
 import { repairConversation } from "../../structure/repair/repair.js";
 import type { StructureRepair } from "../../structure/repair/repair-session.js";
-import { textOf } from "../../messages/text.js";
 
 /** The stored messages of earlier turns, by how a window treats them. */
 export interface StoredHistory {
@@ -49,5 +49,5 @@ export function readStoredHistory(
 }
 
 function placeOf(message: BaseMessage): number {
-  return message.getType() === "human" || message.getType() === "ai" ? 1 : 0;
+  return speakerOf(message) === "system" ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { callsOf } from "../../messages/calls.js";
+import { textOf } from "../../messages/content.js";
 import { roleOf } from "../../messages/roles.js";
-import { callsOf } from "../../messages/message-parts.js";
-import { textOf } from "../../messages/text.js";
 import { ConfigurationError } from "../../errors.js";
 import { lazy, nonEmptyText } from "../../options.js";
 import type { SourceReference } from "../stored/reference-manager.js";
@@ -69,7 +69,7 @@ export class Turn {
     if (typeof (message as BaseMessage | undefined)?.getType !== "function" || roleOf(message) !== "ai") {
       throw new ConfigurationError("message", "addAssistantMessage: the message must be an AIMessage.");
     }
-    const ids = callIdsOf(message);
+    const ids = requiredCallIds(message);
     if (new Set(ids).size < ids.length || ids.some((id) => this.#openCalls.has(id))) {
       throw new ConfigurationError(
         "id",
@@ -154,7 +154,7 @@ export class Turn {
   }
 }
 
-function callIdsOf(message: BaseMessage): string[] {
+function requiredCallIds(message: BaseMessage): string[] {
   return callsOf(message).map(({ id }) => {
     if (id === undefined || id === "") {
       throw new ConfigurationError("id", "addAssistantMessage: a tool call has no id; give each call its own id.");

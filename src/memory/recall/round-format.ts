@@ -1,7 +1,8 @@
-import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { roleOf, type Role } from "../../messages/roles.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { textOf } from "../../messages/content.js";
+import { answeredId } from "../../messages/calls.js";
+import { roleOf, speakerOf } from "../../messages/roles.js";
 import type { Round } from "../../conversation/rounds.js";
-import { textOf } from "../../messages/text.js";
 
 /** A message as it is shown: who speaks, and what. */
 export interface Line {
@@ -12,15 +13,6 @@ export interface Line {
   readonly speaker: string;
   readonly content: string;
 }
-
-const shownRoles: Readonly<Record<Role, string>> = {
-  human: "user",
-  ai: "assistant",
-  tool: "tool",
-  system: "system",
-  summary: "system",
-  other: "assistant",
-};
 
 /**
  * The messages of each round that have text, without tool results unless asked for; rounds of which nothing is left are
@@ -44,25 +36,23 @@ export function jsonLine({ role, name, content }: Line): { role: string; name?: 
 }
 
 function lineOf(message: BaseMessage): Line {
-  const kind = roleOf(message);
-  const role = shownRoles[kind];
+  const role = shownRole(message);
   const name = message.name === undefined || message.name === "" ? undefined : message.name;
-  return { message, role, name, speaker: speakerOf({ kind, role, name, message }), content: textOf(message) };
+  return { message, role, name, speaker: shownSpeaker({ message, role, name }), content: textOf(message) };
 }
 
-function speakerOf({
-  kind,
-  role,
-  name,
-  message,
-}: {
-  kind: Role;
-  role: string;
-  name: string | undefined;
-  message: BaseMessage;
-}): string {
-  if (kind === "tool") {
-    return `tool(${name ?? (message as ToolMessage).tool_call_id})`;
+/** A summary is shown as the system's, and what no role is known of as the assistant's. */
+function shownRole(message: BaseMessage): string {
+  if (roleOf(message) === "summary") {
+    return "system";
   }
-  return kind === "ai" || kind === "other" ? (name ?? role) : role;
+  const speaker = speakerOf(message);
+  return speaker === "other" ? "assistant" : speaker;
+}
+
+function shownSpeaker({ message, role, name }: Pick<Line, "message" | "role" | "name">): string {
+  if (role === "tool") {
+    return `tool(${name ?? answeredId(message)})`;
+  }
+  return role === "assistant" ? (name ?? role) : role;
 }

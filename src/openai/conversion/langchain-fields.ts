@@ -3,6 +3,7 @@ import { decodeRecord } from "../../codec/decode-record.js";
 import { encodeMessage, recordVersion } from "../../codec/encode-message.js";
 import { startWalk, tagKey, tagValue } from "../../codec/tagged-values.js";
 import { RecordError } from "../../errors.js";
+import { speakerByType } from "../../messages/roles.js";
 import { partsOfBlocks } from "./content-blocks.js";
 import { isPlainObject } from "../json-value.js";
 import { isMessage, saysOtherwise } from "../message-schema.js";
@@ -117,27 +118,14 @@ const types: Readonly<Record<MessageRole, string>> = {
   tool: "tool",
 };
 
-const roles: ReadonlyMap<string, MessageRole> = new Map<string, MessageRole>([
-  ["system", "system"],
-  ["human", "user"],
-  ["ai", "assistant"],
-  ["tool", "tool"],
-]);
-
-const genericRoles: ReadonlyMap<string, MessageRole> = new Map<string, MessageRole>([
-  ["system", "system"],
-  ["developer", "developer"],
-  ["user", "user"],
-  ["human", "user"],
-  ["assistant", "assistant"],
-  ["ai", "assistant"],
-]);
-
 function roleOf({ type, role, additional_kwargs: kwargs }: Fields): MessageRole | undefined {
-  if (type === "system" && (kwargs as Fields | undefined)?.["__openai_role__"] === "developer") {
-    return "developer";
+  const speaker = speakerByType(type, role);
+  if (speaker === "system") {
+    const isDeveloper =
+      type === "generic" ? role === "developer" : (kwargs as Fields | undefined)?.["__openai_role__"] === "developer";
+    return isDeveloper ? "developer" : "system";
   }
-  return type === "generic" ? genericRoles.get(role as string) : roles.get(type as string);
+  return speaker === "other" ? undefined : speaker;
 }
 
 function assistantFields(fields: Fields): Partial<OpenAIMessage> {

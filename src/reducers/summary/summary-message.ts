@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { randomUUID } from "node:crypto";
-import { summaryKey, summaryMarkOf, type SummaryMark } from "../../messages/roles.js";
+import { summaryKey, type SummaryMark, summaryMarkOf } from "../../messages/roles.js";
 
 /** The role that a summary has for the model. */
 export type SummaryRole = "human" | "system" | "ai";

@@ -1,9 +1,9 @@
 import { type BaseMessage, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
 import { graphemeBoundary } from "../../text/graphemes.js";
 import { jsonText } from "../../text/json-text.js";
-import { roleOf } from "../../messages/roles.js";
-import { callsOf } from "../../messages/message-parts.js";
-import { partsInWords } from "../../messages/text.js";
+import { answeredId, callsOf } from "../../messages/calls.js";
+import { partsInWords } from "../../messages/content.js";
+import { roleNameOf, roleOf } from "../../messages/roles.js";
 
 /** What a summarizer is told unless the option `summarizationInstructions` says otherwise. */
 export const defaultInstructions = `You keep the memory of a conversation between a user and an assistant. Older messages are about to be removed, and what you write takes their place.
@@ -64,7 +64,7 @@ function entryOf(message: BaseMessage, options: TranscriptOptions): string {
     case "human":
       return spoken(message.name === undefined ? "user" : `user ${message.name}`, message);
     default:
-      return spoken(message.name ?? message.getType(), message);
+      return spoken(message.name ?? roleNameOf(message), message);
   }
 }
 
@@ -81,7 +81,7 @@ function callEntries(message: BaseMessage, options: TranscriptOptions): string[]
 }
 
 function toolEntry(message: ToolMessage, options: TranscriptOptions): string {
-  const speaker = `tool(${message.name ?? message.tool_call_id})`;
+  const speaker = `tool(${message.name ?? answeredId(message)})`;
   const failed = message.status === "error" ? " failed" : "";
   const text = options.includeToolContent ? bounded(saidIn(message), options) : "";
   return failed === "" && text === "" ? "" : `${speaker}${failed}${text === "" ? "" : `: ${text}`}`;

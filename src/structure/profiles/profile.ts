@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors.js";
-import type { Speaker } from "../../messages/message-parts.js";
+import type { Speaker } from "../../messages/roles.js";
 import { builtInProfiles, type BuiltInProfile } from "./built-in-profiles.js";
 import { structureRules, type StructureRule, type StructureSeverity } from "../rules/rules.js";
 

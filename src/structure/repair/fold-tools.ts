@@ -1,7 +1,10 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { jsonText } from "../../text/json-text.js";
 import { changeMessage, isCallBlock } from "../../messages/change-message.js";
-import { blocksOf, callsOf, speakerOf, without, type Block, type Call } from "../../messages/message-parts.js";
+import { type Call, callsOf } from "../../messages/calls.js";
+import { type Block, blocksOf } from "../../messages/content.js";
+import { speakerOf } from "../../messages/roles.js";
+import { without } from "../../messages/values.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
 
 /**

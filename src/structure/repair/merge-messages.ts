@@ -1,7 +1,8 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { recordsIn, summaryKey } from "../../messages/roles.js";
+import { blocksOf, isStandardContent } from "../../messages/content.js";
+import { speakerOf, summaryKey } from "../../messages/roles.js";
+import { recordsIn, without } from "../../messages/values.js";
 import { changeMessage } from "../../messages/change-message.js";
-import { blocksOf, isStandardContent, speakerOf, without } from "../../messages/message-parts.js";
 
 /**
  * One message that says what several of one speaker say, in their order, texts parted by a blank line. It has the other

@@ -3,7 +3,8 @@ import { CallIdTranslator } from "./call-ids.js";
 import type { LinkedCall } from "../rules/call-links.js";
 import { changeCalls, changeMessage } from "../../messages/change-message.js";
 import { readStructure } from "../rules/context.js";
-import { answeredId, callsOf, showId, speakerOf } from "../../messages/message-parts.js";
+import { answeredId, callsOf, showId } from "../../messages/calls.js";
+import { speakerOf } from "../../messages/roles.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
 
 /**
@@ -57,7 +58,7 @@ function planIds(messages: readonly BaseMessage[], session: RepairSession): Map<
   const separates = mustHold(session, "S11");
   const everywhere = separates && (form?.reuse ?? rules.S11) === "error";
   const ids = messages.flatMap((message) =>
-    speakerOf(message) === "tool" ? [answeredId(message)] : callsOf(message).map(({ id = "" }) => id),
+    speakerOf(message) === "tool" ? [answeredId(message) ?? ""] : callsOf(message).map(({ id = "" }) => id),
   );
   const translator = new CallIdTranslator(translates ? form : undefined, ids);
   const planned = new Map<string, NewId>();

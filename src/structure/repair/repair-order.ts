@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { callsOf, speakerOf } from "../../messages/message-parts.js";
+import { callsOf } from "../../messages/calls.js";
+import { speakerOf } from "../../messages/roles.js";
 import { mergeMessages } from "./merge-messages.js";
 import { mayBeFirst } from "../rules/order-rules.js";
 import { mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";

@@ -2,7 +2,8 @@ import { ToolMessage } from "@langchain/core/messages";
 import type { LinkedCall } from "../rules/call-links.js";
 import { changeCalls } from "../../messages/change-message.js";
 import { readStructure, type StructureContext } from "../rules/context.js";
-import { saysNothing, showId } from "../../messages/message-parts.js";
+import { showId } from "../../messages/calls.js";
+import { saysNothing } from "../../messages/content.js";
 import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
 import type { StructureRule } from "../rules/rules.js";
 

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { answeredId, callsOf, speakerOf, type Call } from "../../messages/message-parts.js";
+import { answeredId, type Call, callsOf } from "../../messages/calls.js";
+import { speakerOf } from "../../messages/roles.js";
 
 /**
  * A call, the message that makes it (its index), and the indexes of its results in order; more than one is one too
@@ -44,7 +45,7 @@ export function linkCalls(messages: readonly BaseMessage[]): CallLinks {
   messages.forEach((message, index) => {
     blockOf[index] = previous;
     if (speakerOf(message) === "tool") {
-      callOf[index] = takeResult(latest.get(answeredId(message)), index);
+      callOf[index] = takeResult(latest.get(answeredId(message) ?? ""), index);
       return;
     }
     previous = index;

@@ -1,15 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { changeMessage, contentOf, dropKwarg, isCallBlock } from "../../messages/change-message.js";
-import {
-  blocksOf,
-  callsOf,
-  isBlankText,
-  isStandardContent,
-  saysNothing,
-  speakerOf,
-  type Block,
-  type Speaker,
-} from "../../messages/message-parts.js";
+import { callsOf } from "../../messages/calls.js";
+import { type Block, blocksOf, isBlankText, isStandardContent, saysNothing } from "../../messages/content.js";
+import { type Speaker, speakerOf } from "../../messages/roles.js";
 import type { MessageRule } from "./message-rule.js";
 import type { StructureProfile } from "../profiles/profile.js";
 

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { linkCalls, type CallLinks } from "./call-links.js";
-import { speakerOf, type Speaker } from "../../messages/message-parts.js";
+import { type Speaker, speakerOf } from "../../messages/roles.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import type { StructurePurpose, StructureRule, StructureSeverity } from "./rules.js";
 

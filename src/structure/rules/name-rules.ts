@@ -1,6 +1,8 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { changeCalls, changeMessage } from "../../messages/change-message.js";
-import { callsOf, isPlainObject, speakerOf } from "../../messages/message-parts.js";
+import { callsOf } from "../../messages/calls.js";
+import { roleNameOf, speakerOf } from "../../messages/roles.js";
+import { isRecord } from "../../messages/values.js";
 import type { MessageRule } from "./message-rule.js";
 import type { NameForm } from "../profiles/profile.js";
 
@@ -33,7 +35,7 @@ function objectOf(args: unknown): Record<string, unknown> {
   }
   try {
     const parsed: unknown = JSON.parse(args);
-    return isPlainObject(parsed) ? parsed : { value: parsed };
+    return isRecord(parsed) ? parsed : { value: parsed };
   } catch {
     return { INVALID_JSON: args };
   }
@@ -102,11 +104,10 @@ function fit(name: string, { characters, maxLength }: NameForm): string {
 export const knownRoles: MessageRule = {
   rule: "S31",
   find(message, { context }) {
-    const type: string = message.getType();
-    const role = type === "generic" ? (message as unknown as { role: string }).role : type;
-    const isKnown =
-      ["system", "developer", "human", "ai", "tool"].includes(type) || context.profile.genericRoles?.includes(role);
-    return isKnown ? undefined : "The provider does not know the role of the message.";
+    const isOwnType = (message.getType() as string) !== "generic" && speakerOf(message) !== "other";
+    return isOwnType || context.profile.genericRoles?.includes(roleNameOf(message))
+      ? undefined
+      : "The provider does not know the role of the message.";
   },
   repair(message, { choices: { unknownRoles } }) {
     const speaker = speakerOf(message);

@@ -1,5 +1,5 @@
 import type { ReportFinding, StructureContext } from "./context.js";
-import { callsOf } from "../../messages/message-parts.js";
+import { callsOf } from "../../messages/calls.js";
 
 /** Finds what is wrong with the order of speakers: rules S01 to S06 and S25. */
 export function checkOrder(context: StructureContext, report: ReportFinding): void {

@@ -1,7 +1,10 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { changeMessage, contentOf, dropKwarg, signaturesKey } from "../../messages/change-message.js";
 import type { MessagePlace } from "./context.js";
-import { blocksOf, callsOf, isBlankText, isPlainObject, speakerOf, type Block } from "../../messages/message-parts.js";
+import { callsOf } from "../../messages/calls.js";
+import { type Block, blocksOf, isBlankText } from "../../messages/content.js";
+import { speakerOf } from "../../messages/roles.js";
+import { isRecord } from "../../messages/values.js";
 import type { MessageRule } from "./message-rule.js";
 
 /** S21: thinking blocks carry the signature of the provider that they go to, and do not end a message. */
@@ -66,7 +69,7 @@ export const followedReasoning: MessageRule = {
 function hasReasoningItem(message: BaseMessage, test: (item: Record<string, unknown>) => boolean): boolean {
   const own = (message.additional_kwargs as Record<string, unknown>)?.["reasoning"];
   return [own, ...blocksOf(message).filter(isReasoningItem)].some(
-    (item) => isPlainObject(item) && isReasoningId(item["id"]) && test(item),
+    (item) => isRecord(item) && isReasoningId(item["id"]) && test(item),
   );
 }
 
@@ -101,7 +104,7 @@ export const signedCalls: MessageRule = {
 
 function isSigned(message: BaseMessage, id: string): boolean {
   const signatures = (message.additional_kwargs as Record<string, unknown>)?.[signaturesKey];
-  const signature = isPlainObject(signatures) && Object.hasOwn(signatures, id) ? signatures[id] : undefined;
+  const signature = isRecord(signatures) && Object.hasOwn(signatures, id) ? signatures[id] : undefined;
   return (
     (typeof signature === "string" && signature !== "") ||
     blocksOf(message).some((block) => typeof block["thoughtSignature"] === "string")

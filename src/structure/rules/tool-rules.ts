@@ -1,7 +1,7 @@
 import { fitsForm } from "../repair/call-ids.js";
 import type { LinkedCall } from "./call-links.js";
 import type { ReportFinding, StructureContext } from "./context.js";
-import { answeredId, showId } from "../../messages/message-parts.js";
+import { answeredId, showId } from "../../messages/calls.js";
 
 /** Finds what is wrong between calls and results: rules S07 to S13, S28 and S30. */
 export function checkTools(context: StructureContext, report: ReportFinding): void {

@@ -1,5 +1,5 @@
 import type { CostSum } from "./cost.js";
-import { fieldsOf, type Fields } from "../fields.js";
+import { fieldsOf, stringIn, type Fields } from "../../messages/values.js";
 import { addMedia, type Media } from "./media-cost.js";
 
 const mediaKinds: ReadonlyMap<unknown, Media["kind"]> = new Map<unknown, Media["kind"]>([
@@ -144,8 +144,4 @@ function dataUrl(url: string): string | undefined {
 
 function typeOfDataUrl(data: unknown): string | undefined {
   return typeof data === "string" ? /^data:([^;,]+)/.exec(data.slice(0, 200))?.[1] : undefined;
-}
-
-function stringIn(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

@@ -1,5 +1,7 @@
-import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { recordsIn } from "../../messages/roles.js";
+import type { BaseMessage } from "@langchain/core/messages";
+import { answeredId, callsOf, type Call } from "../../messages/calls.js";
+import { wireRoleOf } from "../../messages/roles.js";
+import { fieldsOf, stringIn } from "../../messages/values.js";
 import { addContent } from "./content-cost.js";
 import { CostSum, type Cost } from "./cost.js";
 
@@ -9,17 +11,6 @@ export const replyTokens = 3;
 const tokensPerMessage = 3;
 const tokensPerName = 1;
 const tokensPerCall = 3;
-
-const wireRoles: ReadonlyMap<string, string> = new Map([
-  ["human", "user"],
-  ["ai", "assistant"],
-]);
-
-interface Call {
-  readonly id?: string;
-  readonly name?: string;
-  readonly args?: unknown;
-}
 
 /**
  * What a message costs by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): 3, and the tokens of
@@ -33,12 +24,12 @@ interface Call {
 export function messageCost(message: BaseMessage): Cost {
   const sum = new CostSum();
   sum.tokens = tokensPerMessage;
-  sum.addText(wireRole(message));
+  sum.addText(wireRoleOf(message));
   if (typeof message.name === "string" && message.name !== "") {
     sum.tokens += tokensPerName;
     sum.addText(message.name);
   }
-  const calls = callsOf(message);
+  const calls = countedCalls(message);
   addContent(sum, message.content, { callsCounted: calls.length > 0 });
   for (const { id, name, args } of calls) {
     sum.tokens += tokensPerCall;
@@ -46,24 +37,17 @@ export function messageCost(message: BaseMessage): Cost {
     sum.addText(name);
     sum.addValue(args);
   }
-  sum.addText((message as Partial<ToolMessage>).tool_call_id);
+  sum.addText(answeredId(message));
   return sum;
 }
 
-function wireRole(message: BaseMessage): string {
-  const type: string = message.getType();
-  if (type === "generic") {
-    return (message as unknown as { role: string }).role;
+/** The calls of a message; if there are none, the call in OpenAI's old form (`function_call`). */
+function countedCalls(message: BaseMessage): readonly Partial<Call>[] {
+  const calls = callsOf(message);
+  const { function_call: old } = fieldsOf(message.additional_kwargs);
+  if (calls.length > 0 || old === undefined) {
+    return calls;
   }
-  return wireRoles.get(type) ?? type;
-}
-
-/** The calls, those with unreadable arguments and one in OpenAI's old form (`function_call`) included. */
-function callsOf(message: BaseMessage): readonly Call[] {
-  const { tool_calls: calls, invalid_tool_calls: invalid } = message as Partial<AIMessage>;
-  const { function_call: old } = (message.additional_kwargs ?? {}) as {
-    function_call?: { name?: string; arguments?: string };
-  };
-  const all: Call[] = [...recordsIn(calls), ...recordsIn(invalid)];
-  return all.length === 0 && old !== undefined ? [{ name: old.name, args: old.arguments } as Call] : all;
+  const { name, arguments: args } = fieldsOf(old);
+  return [{ name: stringIn(name) ?? "", args }];
 }

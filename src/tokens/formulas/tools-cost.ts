@@ -2,7 +2,7 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod";
 import { lazy } from "../../options.js";
 import { CostSum, type Cost } from "./cost.js";
-import { fieldsOf, type Fields } from "../fields.js";
+import { fieldsOf, type Fields } from "../../messages/values.js";
 
 /** A tool as `bindTools` takes it: a LangChain tool, or a definition in OpenAI's form. */
 export type ToolDefinitionLike = Parameters<typeof convertToOpenAITool>[0];

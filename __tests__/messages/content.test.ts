@@ -1,5 +1,5 @@
 import { HumanMessage, type MessageContent } from "@langchain/core/messages";
-import { textOf } from "../../src/messages/text.js";
+import { textOf } from "../../src/messages/content.js";
 
 const text = (content: unknown) => textOf(new HumanMessage({ content: content as MessageContent }));
 

@@ -1,0 +1,73 @@
+import type { BaseMessage, ContentBlock, MessageContent } from "@langchain/core/messages";
+import { callsOf } from "./calls.js";
+import { fieldsOf, isRecord, stringIn } from "./values.js";
+
+/** A content block as it is stored: any object with a type. */
+export type Block = ContentBlock & Readonly<Record<string, unknown>>;
+
+/** The content as blocks; a text is one block of type `text`, an empty text none. */
+export function blocksOf(message: BaseMessage): readonly Block[] {
+  const { content } = message as { content: unknown };
+  if (typeof content === "string") {
+    return content === "" ? [] : [{ type: "text", text: content }];
+  }
+  return Array.isArray(content) ? content.map(toBlock) : [];
+}
+
+/** An element of a list that is not a block becomes one: a string text, anything else a block of unknown type. */
+function toBlock(element: unknown): Block {
+  if (isRecord(element)) {
+    return element as Block;
+  }
+  return typeof element === "string" ? { type: "text", text: element } : { type: "unknown" };
+}
+
+/** The text of a message: its string content, or its text parts joined. Calls, images and reasoning are not text. */
+export function textOf({ content }: Pick<BaseMessage, "content">): string {
+  return contentText(content);
+}
+
+/** The text of content: the string, or its text parts joined; empty if the content is neither string nor list. */
+export function contentText(content: MessageContent): string {
+  if (typeof content === "string") {
+    return content;
+  }
+  return Array.isArray(content) ? content.map(blockText).join("") : "";
+}
+
+/** The text of one part of content, which some stored messages hold as a string; empty for other types of parts. */
+export function blockText(block: unknown): string {
+  if (typeof block === "string") {
+    return block;
+  }
+  const { type, text } = fieldsOf(block);
+  return type === "text" ? (stringIn(text) ?? "") : "";
+}
+
+/**
+ * What a message says in words, part by part: text as it is, other parts as their type in brackets. Parts of a type in
+ * `silent`, and parts without words, are left out.
+ */
+export function partsInWords(message: BaseMessage, silent?: ReadonlySet<string>): string[] {
+  const words = blocksOf(message).map(({ type, text }) =>
+    typeof text === "string" ? text : silent?.has(type) ? "" : `[${type ?? "unknown"}]`,
+  );
+  return words.filter((word) => word !== "");
+}
+
+/** True if the content is a list in LangChain's standard form, which adapters read differently from a provider's own. */
+export function isStandardContent(message: BaseMessage): boolean {
+  return Array.isArray(message.content) && fieldsOf(message.response_metadata)["output_version"] === "v1";
+}
+
+/** True for a text block with nothing but white space in it. */
+export function isBlankText(block: Block): boolean {
+  return block.type === "text" && String(block["text"] ?? "").trim() === "";
+}
+
+/** True if a message of the model makes no call and has no content but blank text. */
+export function saysNothing(message: BaseMessage): boolean {
+  const kwargs = fieldsOf(message.additional_kwargs);
+  const isSilent = ["function_call", "audio", "refusal"].every((key) => (kwargs[key] ?? undefined) === undefined);
+  return isSilent && callsOf(message).length === 0 && blocksOf(message).every(isBlankText);
+}

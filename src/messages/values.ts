@@ -1,0 +1,31 @@
+/** The fields of an object whose shape is not known. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** True for every object but an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The fields of a value; none where it is not a record. */
+export function fieldsOf(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}
+
+/** The records in a list, which may hold anything where a message was read from elsewhere; none if it is no list. */
+export function recordsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
+  if (!Array.isArray(list)) {
+    return [];
+  }
+  const values = list as readonly T[];
+  return values.every(isRecord) ? values : values.filter(isRecord);
+}
+
+/** The value if it is a string. */
+export function stringIn(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A copy of a record without one key. */
+export function without(record: Fields | undefined, key: string): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => name !== key));
+}
