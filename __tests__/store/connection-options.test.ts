@@ -1,5 +1,7 @@
 import { connectionOptions } from "../../src/store/redis/connection-options.js";
 
+const translated = (config: Readonly<Record<string, unknown>>) => connectionOptions("RedisSessionStore", config);
+
 describe("connectionOptions", () => {
   it("passes ioredis options through", () => {
     const options = {
@@ -10,7 +12,7 @@ describe("connectionOptions", () => {
       tls: { servername: "x" },
       maxRetriesPerRequest: 2,
     };
-    expect(connectionOptions(options)).toEqual({ url: undefined, options });
+    expect(translated(options)).toEqual({ url: undefined, options });
   });
 
   it("translates node-redis options whose meaning is the same", () => {
@@ -31,7 +33,7 @@ describe("connectionOptions", () => {
       socket,
       disableOfflineQueue: true,
     };
-    expect(connectionOptions(config)).toEqual({
+    expect(translated(config)).toEqual({
       url: "redis://elsewhere:6381/3",
       options: {
         ...{ username: "u", password: "p", db: 2, connectionName: "app", enableOfflineQueue: false },
@@ -41,19 +43,31 @@ describe("connectionOptions", () => {
   });
 
   it("translates a Unix socket, and TLS with its certificates", () => {
-    expect(connectionOptions({ socket: { path: "/run/redis.sock" } }).options).toEqual({ path: "/run/redis.sock" });
+    expect(translated({ socket: { path: "/run/redis.sock" } }).options).toEqual({ path: "/run/redis.sock" });
     const socket = { tls: true, host: "h", ca: "certificate", rejectUnauthorized: false, servername: "s" };
-    expect(connectionOptions({ socket }).options).toEqual({
+    expect(translated({ socket }).options).toEqual({
       host: "h",
       tls: { ca: "certificate", rejectUnauthorized: false, servername: "s" },
     });
-    expect(connectionOptions({ socket: { tls: false, host: "h" } }).options).toEqual({ host: "h" });
+    expect(translated({ socket: { tls: false, host: "h" } }).options).toEqual({ host: "h" });
+  });
+
+  it("takes options of ioredis for Sentinels as they are, name included", () => {
+    const options = { sentinels: [{ host: "a", port: 26_379 }], name: "mymaster", password: "p" };
+    expect(translated(options)).toEqual({ url: undefined, options });
+  });
+
+  it("takes a URL of Sentinels inside options of node-redis", () => {
+    expect(translated({ url: "redis+sentinel://a/mymaster", database: 2 })).toEqual({
+      url: undefined,
+      options: { sentinels: [{ host: "a", port: 26_379 }], name: "mymaster", db: 2 },
+    });
   });
 
   it("takes an option that is undefined as left out", () => {
-    expect(connectionOptions({ database: undefined, host: "h" })).toEqual({ url: undefined, options: { host: "h" } });
+    expect(translated({ database: undefined, host: "h" })).toEqual({ url: undefined, options: { host: "h" } });
     expect(
-      connectionOptions({ database: 1, legacyMode: undefined, socket: { reconnectStrategy: undefined } }).options,
+      translated({ database: 1, legacyMode: undefined, socket: { reconnectStrategy: undefined } }).options,
     ).toEqual({ db: 1 });
   });
 
@@ -64,6 +78,10 @@ describe("connectionOptions", () => {
     ["config.socket.tls", { socket: { tls: {} } }],
     ["config.socket", { socket: "redis.sock" }],
     ["config.url", { url: 7 }],
+    ["config.url", { url: "redis://:p%zz@h" }],
+    ["config.sentinels", { sentinels: "a:26379", name: "mymaster" }],
+    ["config.sentinels", { sentinels: [], name: "mymaster" }],
+    ["config.name", { sentinels: [{ host: "a" }] }],
     ["config.legacyMode", { legacyMode: true }],
     ["config.pingInterval", { pingInterval: 1_000 }],
     ["config.commandsQueueMaxLength", { commandsQueueMaxLength: 5 }],
@@ -71,6 +89,6 @@ describe("connectionOptions", () => {
     ["config.db", { database: 1, db: 2 }],
     ["config.constructor", { database: 1, constructor: 2 }],
   ])("refuses %s by its name, because it cannot be translated exactly", (option, config) => {
-    expect(() => connectionOptions(config)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+    expect(() => translated(config)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
   });
 });

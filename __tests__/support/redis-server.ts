@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,10 +30,27 @@ export async function startRedis(args: readonly string[] = []): Promise<PrivateR
 }
 
 /** Starts a server on a port that the caller chose. */
-export async function startRedisOn(port: number, args: readonly string[] = []): Promise<PrivateRedis> {
+export function startRedisOn(port: number, args: readonly string[] = []): Promise<PrivateRedis> {
+  const volatile = ["--save", "", "--appendonly", "no"];
+  return startProcess(port, (folder) => [...network(port), ...volatile, "--dir", folder, ...args]);
+}
+
+/** Starts a Sentinel on a port that the caller chose, with these lines as its configuration. */
+export function startSentinelOn(port: number, configuration: readonly string[]): Promise<PrivateRedis> {
+  return startProcess(port, (folder) => {
+    const file = join(folder, "sentinel.conf");
+    writeFileSync(file, configuration.join("\n"));
+    return [file, "--sentinel", ...network(port), "--dir", folder];
+  });
+}
+
+function network(port: number): string[] {
+  return ["--port", String(port), "--bind", "127.0.0.1"];
+}
+
+async function startProcess(port: number, args: (folder: string) => readonly string[]): Promise<PrivateRedis> {
   const folder = mkdtempSync(join(tmpdir(), "lcmem-redis-"));
-  const fixed = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
-  const server = spawn(requireRedisServer(), [...fixed, ...args], { stdio: "ignore" });
+  const server = spawn(requireRedisServer(), args(folder), { stdio: "ignore" });
   const kill = () => server.kill("SIGKILL");
   process.once("exit", kill);
   const stop = async () => {

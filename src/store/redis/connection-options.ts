@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../errors.js";
 import { withoutUndefined } from "../../options.js";
+import { urlOptions } from "./connection-url.js";
 
 /** Options in the form of ioredis, with the URL if one was given. */
 export interface ConnectionOptions {
@@ -65,23 +66,37 @@ const tlsOptions = [
 /**
  * Returns options for ioredis: those of ioredis unchanged, those of node-redis translated.
  *
- * @throws ConfigurationError that names the first option of node-redis without an exact counterpart.
+ * @throws ConfigurationError that names the first option of node-redis without an exact counterpart, or that cannot be
+ *   used.
  */
-export function connectionOptions(config: Fields): ConnectionOptions {
+export function connectionOptions(owner: string, config: Fields): ConnectionOptions {
   const given = withoutUndefined(config);
+  if ("sentinels" in given) {
+    // `name` is an option of both clients; beside Sentinels it is the one of ioredis.
+    checkSentinels(given);
+    return { url: undefined, options: given };
+  }
   if (!nodeRedisOnly.some((name) => name in given)) {
     return { url: undefined, options: given };
   }
   const { url, socket, disableOfflineQueue, ...rest } = given;
-  if (url !== undefined && typeof url !== "string") {
-    throw new ConfigurationError("config.url", 'Option "config.url" must be a string.');
-  }
+  const parsed = url === undefined ? undefined : urlOptions({ url, option: "config.url", owner });
   const options = {
     ...translated(rest, { names: sameMeaning, path: "config" }),
     ...(disableOfflineQueue !== undefined && { enableOfflineQueue: disableOfflineQueue !== true }),
     ...(socket !== undefined && socketOptions(socket)),
   };
-  return { url, options };
+  return { url: parsed?.url, options: { ...options, ...parsed?.options } };
+}
+
+function checkSentinels({ sentinels, name }: Fields): void {
+  if (!Array.isArray(sentinels) || sentinels.length === 0) {
+    throw new ConfigurationError("config.sentinels", 'Option "config.sentinels" must be an array of { host, port }.');
+  }
+  if (typeof name !== "string" || name === "") {
+    const advice = "must be the name under which the Sentinels know the master";
+    throw new ConfigurationError("config.name", `Option "config.name" ${advice}.`);
+  }
 }
 
 function socketOptions(socket: unknown): Fields {

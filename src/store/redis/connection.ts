@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../errors.js";
 import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
+import { urlOptions } from "./connection-url.js";
 import { isNodeRedisClient, isRedisClient, type RedisClient } from "./redis-client.js";
 
 /** Where Redis is: exactly one of the three fields is set. */
@@ -31,10 +32,13 @@ interface OwnClient extends RedisClient {
 /**
  * Returns the connection that the options describe; nothing is opened before the first call.
  *
+ * `commandTimeout` in milliseconds bounds how long a connection that is opened here may be silent.
+ *
  * @throws ConfigurationError for none or several of the three, for a client that is not an ioredis client, and for
  *   options that cannot be translated.
  */
-export function openConnection(owner: string, { client, url, config }: ConnectionSource): Connection {
+export function openConnection(owner: string, source: ConnectionSource, commandTimeout: number): Connection {
+  const { client, url, config } = source;
   const named = Object.entries({ client, url, config }).filter(([, value]) => value !== undefined);
   if (named.length !== 1) {
     const got = named.length === 0 ? "none" : named.map(([name]) => name).join(" and ");
@@ -44,10 +48,10 @@ export function openConnection(owner: string, { client, url, config }: Connectio
     );
   }
   if (url !== undefined) {
-    return ownConnection({ url: checkedUrl(owner, url), options: {} });
+    return ownConnection(withTimeouts(urlOptions({ url, option: "url", owner }), commandTimeout));
   }
   if (config !== undefined) {
-    return ownConnection(connectionOptions(checkedConfig(owner, config)));
+    return ownConnection(withTimeouts(connectionOptions(owner, checkedConfig(owner, config)), commandTimeout));
   }
   const given = checkedClient(owner, client);
   return { client: async () => given, close: async () => undefined };
@@ -70,17 +74,6 @@ function checkedClient(owner: string, client: unknown): RedisClient {
   return client;
 }
 
-function checkedUrl(owner: string, url: unknown): string {
-  // The URL itself is never shown: it may hold a password.
-  if (typeof url !== "string" || !/^(rediss?|unix):\/\/./.test(url) || !URL.canParse(url)) {
-    throw new ConfigurationError(
-      "url",
-      `${owner}: option "url" must be a URL that begins with redis://, rediss:// or unix://.`,
-    );
-  }
-  return url;
-}
-
 function checkedConfig(owner: string, config: unknown): Readonly<Record<string, unknown>> {
   if (isRedisClient(config) || isNodeRedisClient(config)) {
     throw new ConfigurationError(
@@ -92,6 +85,21 @@ function checkedConfig(owner: string, config: unknown): Readonly<Record<string, 
     throw new ConfigurationError("config", `${owner}: option "config" must be an object of connection options.`);
   }
   return config as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Adds what makes ioredis leave a connection that died silently; options that were given stay.
+ *
+ * The socket's timeout leaves a quarter of the call's time for another try on a new connection, and is longer than the
+ * half that WAIT may take. Without limits ioredis waits for ever for a silent Sentinel, and two seconds for a frozen
+ * master to close a connection that is left.
+ */
+function withTimeouts({ url, options }: ConnectionOptions, commandTimeout: number): ConnectionOptions {
+  const socketTimeout = Math.ceil(0.75 * commandTimeout);
+  const connectTimeout = Math.min(10_000, Math.max(1_000, commandTimeout));
+  const ofSentinel = { failoverDetector: true, sentinelCommandTimeout: 2_000, disconnectTimeout: 500 };
+  const defaults = { socketTimeout, connectTimeout, ...("sentinels" in options && ofSentinel) };
+  return { url, options: { ...defaults, ...options } };
 }
 
 function ownConnection(options: ConnectionOptions): Connection {

@@ -39,7 +39,10 @@ import { sideWithPrefix } from "../side-fields.js";
 export interface RedisSessionStoreOptions {
   /** An ioredis `Redis` or `Cluster` (5 or 6) of yours; it is never closed and gets no new methods. */
   readonly client?: RedisClient;
-  /** URL of a server (`redis://`, `rediss://`): one connection is opened at the first call and closed by `close()`. */
+  /**
+   * URL of a server (`redis://`, `rediss://`, `unix://`) or of Sentinels (`redis+sentinel://host:port,host:port/name`,
+   * `rediss+sentinel://`); one connection is opened at the first call and closed by `close()`.
+   */
   readonly url?: string;
   /** The same by options: those of ioredis, or those of node-redis as far as they can be translated exactly. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -97,8 +100,8 @@ export class RedisSessionStore implements contract.SessionStore {
   constructor(options: RedisSessionStoreOptions) {
     this.#options = parseOptions("RedisSessionStore", optionsSchema(), options);
     const { client, url, config } = options;
-    this.#connection = openConnection("RedisSessionStore", { client, url, config });
     const { commandTimeout, waitReplicas, onEvent } = this.#options;
+    this.#connection = openConnection("RedisSessionStore", { client, url, config }, commandTimeout);
     this.#runner = new ScriptRunner({ client: () => this.#connection.client(), commandTimeout, waitReplicas, onEvent });
   }
 

@@ -1,0 +1,99 @@
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
+import { StoreError } from "../../src/errors.js";
+import type { RedisClient } from "../../src/store/redis/redis-client.js";
+import { RedisSessionStore, type RedisSessionStoreOptions } from "../../src/store/redis/redis-session-store.js";
+import { record, texts } from "../../src/testing/session-store/store-case.js";
+import { startSentinels, type PrivateSentinels } from "../support/redis-sentinel.js";
+import { freePort } from "../support/redis-server.js";
+
+/** Appends the record until it is acknowledged, as an application does that sends failed calls again. */
+async function appendAgain(store: RedisSessionStore, sessionId: string, id: string): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    try {
+      await store.append(sessionId, { records: [record(id)] });
+      return;
+    } catch (error) {
+      if (!StoreError.isInstance(error) || !error.retryable) {
+        throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+  throw new Error("The append was not acknowledged in 600 tries.");
+}
+
+describe("RedisSessionStore with Sentinel", () => {
+  let sentinels: PrivateSentinels;
+  const password = "p/@:%";
+  const encoded = encodeURIComponent(password);
+  beforeEach(async () => {
+    sentinels = await startSentinels({ password });
+  }, 60_000);
+  afterEach(() => sentinels.stop());
+
+  const ways = async (): Promise<[string, RedisSessionStoreOptions, () => void][]> => {
+    const { sentinels: list, name, url } = sentinels;
+    const dead = { host: "127.0.0.1", port: await freePort() };
+    const client = new Redis({ sentinels: [...list], name, password, disconnectTimeout: 20 });
+    const older = new Redis5({ sentinels: [...list], name, password, disconnectTimeout: 20 });
+    client.on("error", () => undefined);
+    older.on("error", () => undefined);
+    return [
+      ["url", { url: url.replace("//", `//:${encoded}@127.0.0.1:${dead.port},`) }, () => undefined],
+      ["config", { config: { sentinels: [dead, ...list], name, password } }, () => undefined],
+      ["client", { client }, () => client.disconnect()],
+      ["client of ioredis 5", { client: older as unknown as RedisClient }, () => older.disconnect()],
+    ];
+  };
+
+  it("writes and reads by url, by config and by a client, and goes on after the master is killed", async () => {
+    const opened = (await ways()).map(([way, options, done]) => ({ way, done, store: new RedisSessionStore(options) }));
+    for (const { way, store } of opened) {
+      expect(await store.append(way, { records: [record("a")] })).toMatchObject({ appended: 1 });
+    }
+    const direct = new Redis(sentinels.replica.port, "127.0.0.1", { password });
+    while ((await direct.dbsize()) < 3 * opened.length) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    direct.disconnect();
+    sentinels.master.process.kill("SIGKILL");
+    await Promise.all(opened.map(({ way, store }) => appendAgain(store, way, "b")));
+    await sentinels.untilPromoted();
+    for (const { way, store, done } of opened) {
+      expect((await store.readView(way)).records).toEqual(texts([record("a"), record("b")]));
+      await store.close();
+      done();
+    }
+  }, 60_000);
+
+  it("reads the number of the database from the path and from the query", async () => {
+    const url = sentinels.url.replace("//", `//:${encoded}@`);
+    const [one, two] = [`${url}/1`, `${url}?db=2`].map((text) => new RedisSessionStore({ url: text }));
+    await one!.append("s", { records: [record("a")] });
+    expect((await two!.readView("s")).next).toBe(0);
+    const direct = new Redis(sentinels.master.port, "127.0.0.1", { password, db: 1 });
+    expect(await direct.dbsize()).toBe(3);
+    direct.disconnect();
+    await one!.close();
+    await two!.close();
+  }, 20_000);
+
+  it("leaves a frozen master as soon as the Sentinels have promoted its replica", async () => {
+    const { url, master } = sentinels;
+    const store = new RedisSessionStore({ url: url.replace("//", `//:${encoded}@`), commandTimeout: 2_000 });
+    await store.append("s", { records: [record("a")] });
+    master.process.kill("SIGSTOP");
+    const began = performance.now();
+    await appendAgain(store, "s", "b");
+    // 500 ms until the master counts as down, a vote, and at most two timeouts of the connection.
+    expect(performance.now() - began).toBeLessThan(10_000);
+    await sentinels.untilPromoted();
+    master.process.kill("SIGCONT");
+    expect(await store.append("s", { records: [record("c")] })).toMatchObject({ appended: 1 });
+    await store.close();
+    const promoted = new Redis(sentinels.replica.port, "127.0.0.1", { password });
+    expect(await promoted.llen("lcmem:{s}:log")).toBeGreaterThanOrEqual(2);
+    promoted.disconnect();
+  }, 60_000);
+});

@@ -1,0 +1,106 @@
+import { Redis } from "ioredis";
+import { freePort, startRedis, startSentinelOn, type PrivateRedis } from "./redis-server.js";
+
+/** A master, a replica and Sentinels that watch them, on loopback ports. */
+export interface PrivateSentinels {
+  /** The name under which the Sentinels know the master. */
+  readonly name: string;
+  readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+  /** `redis+sentinel://` with all Sentinels. */
+  readonly url: string;
+  /** The master and the replica as they were at the start. */
+  readonly master: PrivateRedis;
+  readonly replica: PrivateRedis;
+  /** Waits until the Sentinels name the replica as master. */
+  untilPromoted(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Options of {@link startSentinels}. */
+export interface SentinelOptions {
+  /** Milliseconds of silence after which the Sentinels take the master for down. @default 500 */
+  readonly downAfter?: number;
+  /** Password of the master and the replica. @default none */
+  readonly password?: string;
+}
+
+const name = "mymaster";
+
+/** Starts them and waits until the replica is in sync and every Sentinel knows it and the other Sentinels. */
+export async function startSentinels({ downAfter = 500, password }: SentinelOptions = {}): Promise<PrivateSentinels> {
+  const processes: PrivateRedis[] = [];
+  const stop = async () => void (await Promise.all(processes.map((process) => process.stop())));
+  try {
+    const master = await startRedis(["--repl-diskless-sync-delay", "0"]);
+    processes.push(master);
+    const replica = await startRedis(["--replicaof", "127.0.0.1", String(master.port)]);
+    processes.push(replica);
+    await until(replica.port, async (client) => (await client.info("replication")).includes("link_status:up"));
+    if (password !== undefined) {
+      await Promise.all([master, replica].map((server) => protect(server, password)));
+    }
+    for (let index = 0; index < 3; index += 1) {
+      processes.push(await startSentinelOn(await freePort(), configuration(master.port, { downAfter, password })));
+    }
+    const ports = processes.slice(2).map(({ port }) => port);
+    for (const port of ports) {
+      await until(port, (client) => knowsAll(client));
+    }
+    return {
+      name,
+      sentinels: ports.map((port) => ({ host: "127.0.0.1", port })),
+      url: `redis+sentinel://${ports.map((port) => `127.0.0.1:${port}`).join(",")}/${name}`,
+      master,
+      replica,
+      untilPromoted: async () => {
+        for (const port of ports) {
+          await until(port, async (client) => Number((await masterAddress(client))[1]) === replica.port);
+        }
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function protect({ port }: PrivateRedis, password: string): Promise<void> {
+  const client = new Redis({ port, host: "127.0.0.1" });
+  await client.config("SET", "masterauth", password, "requirepass", password);
+  client.disconnect();
+}
+
+function configuration(masterPort: number, { downAfter, password }: SentinelOptions): string[] {
+  return [
+    `sentinel monitor ${name} 127.0.0.1 ${masterPort} 2`,
+    `sentinel down-after-milliseconds ${name} ${downAfter}`,
+    `sentinel failover-timeout ${name} 5000`,
+    ...(password === undefined ? [] : [`sentinel auth-pass ${name} ${password}`]),
+  ];
+}
+
+async function knowsAll(client: Redis): Promise<boolean> {
+  const replicas = (await client.call("SENTINEL", "REPLICAS", name)) as unknown[];
+  const others = (await client.call("SENTINEL", "SENTINELS", name)) as unknown[];
+  return replicas.length === 1 && others.length === 2;
+}
+
+async function masterAddress(client: Redis): Promise<[string, string]> {
+  return (await client.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)) as [string, string];
+}
+
+async function until(port: number, holds: (client: Redis) => Promise<boolean>): Promise<void> {
+  const client = new Redis({ port, host: "127.0.0.1" });
+  try {
+    for (let attempt = 0; attempt < 1_200; attempt += 1) {
+      if (await holds(client)) {
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error("The Sentinels of the tests did not get there within 30 s.");
+  } finally {
+    client.disconnect();
+  }
+}
