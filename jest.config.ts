@@ -13,6 +13,7 @@ const shared: Config = {
     "^(\\.{1,2}/.*)\\.js$": "$1",
     "^langchain-redis-memory$": "<rootDir>/src/index.ts",
     "^langchain-redis-memory/agent$": "<rootDir>/src/langchain/agent.ts",
+    "^langchain-redis-memory/store$": "<rootDir>/src/store/index.ts",
     "^langchain-redis-memory/testing$": "<rootDir>/src/testing/index.ts",
   },
   modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/"],

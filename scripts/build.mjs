@@ -13,13 +13,17 @@ const compiled = join(dist, "esm");
 const compile = (project) =>
   execFileSync("npx", ["--no-install", "tsc", "--project", project], { cwd: root, stdio: "inherit" });
 
+/** For each entry, the modules that it needs. */
+let reached;
+
 rmSync(dist, { recursive: true, force: true });
 compile("tsconfig.build.json");
 compile("tsconfig.build.cjs.json");
 
-// All entries in one run: what two of them need is in one chunk, so its state (caches, WeakMaps) is shared.
+// All entries in one run: what several of them need is in one chunk, so its state (caches, WeakMaps) is shared.
+const entries = ["index", "langchain/agent", "store/index", "testing/index"].map((name) => join(compiled, `${name}.js`));
 const bundle = await rollup({
-  input: ["index", "langchain/agent", "testing/index"].map((name) => join(compiled, `${name}.js`)),
+  input: entries,
   external: (specifier) => !specifier.startsWith(".") && !isAbsolute(specifier),
   plugins: [{ name: "compiled", load: readCompiled }],
   onLog(level, { message }) {
@@ -37,7 +41,8 @@ for (const [format, folder] of [
     format,
     dir: join(dist, folder),
     entryFileNames: ({ facadeModuleId }) => facadeModuleId.slice(compiled.length + 1).replaceAll("\\", "/"),
-    chunkFileNames: "shared.js",
+    manualChunks: (file, { getModuleInfo }) => (isShared(file, getModuleInfo) ? "shared" : undefined),
+    chunkFileNames: "[name].js",
     sourcemap: true,
     generatedCode: "es2015",
     interop: "auto",
@@ -49,6 +54,22 @@ for (const [format, folder] of [
 await bundle.close();
 // The package is "type": "module"; without this line Node would read the CommonJS build as ESM.
 writeFileSync(join(dist, "cjs", "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
+
+/** True for a module that more than one entry needs. */
+function isShared(file, getModuleInfo) {
+  reached ??= entries.map((entry) => modulesFrom(entry, getModuleInfo));
+  return !entries.includes(file) && reached.filter((modules) => modules.has(file)).length > 1;
+}
+
+/** A module and all that it imports, at once or later. */
+function modulesFrom(entry, getModuleInfo) {
+  const found = new Set([entry]);
+  for (const file of found) {
+    const { importedIds, dynamicallyImportedIds } = getModuleInfo(file);
+    [...importedIds, ...dynamicallyImportedIds].forEach((imported) => found.add(imported));
+  }
+  return found;
+}
 
 /** A compiled module with its source map, so that the maps of the bundles lead to the TypeScript sources. */
 function readCompiled(file) {

@@ -39,22 +39,7 @@ export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./c
 export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory/in-memory-session-store.js";
 export type { CommandBatch, RedisClient } from "./store/redis/redis-client.js";
 export { RedisSessionStore, type RedisSessionStoreOptions } from "./store/redis/redis-session-store.js";
-export type {
-  AppendRequest,
-  AppendResult,
-  CommitRequest,
-  LogPage,
-  NewRecord,
-  ReadViewOptions,
-  RecordIdentity,
-  RewindRequest,
-  SessionStore,
-  SessionView,
-  SideChanges,
-  SideWrite,
-  StoredRounds,
-  ViewLimit,
-} from "./store/session-store.js";
+export type { SessionStore, SideChanges } from "./store/session-store.js";
 
 export { approximateCounter, type ApproximateCounterOptions } from "./tokens/counters/approximate-counter.js";
 export { modelCounter, type CountingModel } from "./tokens/counters/model-counter.js";

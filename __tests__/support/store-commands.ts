@@ -1,18 +1,13 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import type {
-  AppendRequest,
-  NewRecord,
-  SessionStore,
-  SessionView,
-  SideChanges,
-} from "../../src/store/session-store.js";
+import type { AppendRequest, NewRecord, CompleteSessionStore, SideChanges } from "../../src/store/session-store.js";
+import type { SessionView } from "../../src/store/session-reads.js";
 
 /**
  * A store under random commands: what it was called, and the views that were read from it, as the other store's were.
  */
 export interface StoreUnderTest {
-  readonly store: SessionStore;
+  readonly store: CompleteSessionStore;
   readonly views: SessionView[];
   /**
    * Names of random tokens in the order in which they were first seen: stores that do the same give them the same

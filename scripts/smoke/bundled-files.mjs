@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as imported from "langchain-redis-memory";
+import * as store from "langchain-redis-memory/store";
 import * as testing from "langchain-redis-memory/testing";
 
 const dist = fileURLToPath(new URL("..", import.meta.resolve("langchain-redis-memory")));
@@ -28,8 +29,10 @@ for (const format of ["esm", "cjs"]) {
   );
 }
 
+assert.equal(store.InMemorySessionStore, imported.InMemorySessionStore);
+
 const required = createRequire(import.meta.url)("langchain-redis-memory");
-for (const exports of [imported, testing, required]) {
+for (const exports of [imported, store, testing, required]) {
   const classes = Object.entries(exports).filter(([, value]) => /^class\b/.test(String(value)));
   assert.deepEqual(
     classes.filter(([name, value]) => value.name !== name).map(([name]) => name),
@@ -45,4 +48,4 @@ const thrown = (() => {
     return error;
   }
 })();
-assert.match(thrown.stack, /new InMemorySessionStore \(.*dist\/esm\/index\.js/);
+assert.match(thrown.stack, /new InMemorySessionStore \(.*dist\/esm\/shared\.js/);

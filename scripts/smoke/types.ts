@@ -11,9 +11,9 @@ import {
   MemoryError,
   RedisChatMessageHistory,
   StoreError,
-  type SessionStore,
   type StoreErrorCode,
 } from "langchain-redis-memory";
+import { emptyView, hasCapability, type SessionStore } from "langchain-redis-memory/store";
 import { sessionStoreContract } from "langchain-redis-memory/testing";
 
 /** A history on a client of the caller's own, as LangChain knows it. */
@@ -44,6 +44,14 @@ export function codeOf(error: unknown): StoreErrorCode | string | undefined {
   }
   return MemoryError.isInstance(error) ? error.code : undefined;
 }
+
+/** A store of one's own needs the core only; the rest is asked for by capability. */
+export async function leaseOf(store: SessionStore): Promise<string | undefined> {
+  return hasCapability(store, "leases") ? store.acquireLease("types", 1_000) : undefined;
+}
+
+/** What a store returns for a session that does not exist. */
+export const nextOfNothing: number = emptyView().next;
 
 /** The suite that stores of users' own are held to. */
 export const contract: typeof sessionStoreContract = sessionStoreContract;

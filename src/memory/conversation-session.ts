@@ -8,6 +8,9 @@ import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
 import { report } from "../events.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
+import { hasCapability, requireCapability } from "../store/capabilities.js";
+import { lastRounds } from "../store/rounds.js";
+import type { StoredRounds } from "../store/session-reads.js";
 import type { AppendResult, NewRecord, SideChanges } from "../store/session-store.js";
 import { countOf } from "../tokens/counted-messages.js";
 import { z } from "zod";
@@ -66,6 +69,9 @@ export class ConversationSession {
   /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     const { turnId, side } = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
+    if (side !== undefined) {
+      requireCapability('append() with "side"', this.context.store, "sideData");
+    }
     const records = await this.#encode(messages, turnId);
     const result = await this.#write(records, side);
     for (const index of result.conflicts) {
@@ -86,10 +92,10 @@ export class ConversationSession {
     return decodeMessages(page.records, this.#decodeOptions(), page.from);
   }
 
-  /** The last `count` rounds of the transcript. One round trip; reads only these. */
+  /** The last `count` rounds of the transcript. One round trip; reads only these where the store can. */
   async rounds(count: number): Promise<Round[]> {
     parseOptions("getRounds", roundsSchema(), { count });
-    const stored = await this.context.store.readRounds(this.sessionId, count);
+    const stored = await this.#readRounds(count);
     this.#reportDamage(stored.damaged, "getRounds");
     const messages = decodeMessages(stored.records, this.#decodeOptions(), stored.from);
     return splitRounds(messages, { firstIndex: stored.firstRound }).slice(-count);
@@ -105,7 +111,7 @@ export class ConversationSession {
 
   /** Removes the message and all after it. Three round trips at least: it has to find the message. */
   async rewind(messageId: string): Promise<void> {
-    const { store } = this.context;
+    const store = requireCapability("rewind()", this.context.store, "rewind");
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const { epoch, rev, next } = await store.readView(this.sessionId);
       const page = await store.readLog(this.sessionId);
@@ -135,7 +141,17 @@ export class ConversationSession {
 
   /** Derives everything that is kept about the log anew from the log. */
   async rebuild(): Promise<void> {
-    await this.context.store.rebuild(this.sessionId, (record) => identifyRecord(record));
+    const store = requireCapability("rebuild()", this.context.store, "rebuild");
+    await store.rebuild(this.sessionId, (record) => identifyRecord(record));
+  }
+
+  async #readRounds(count: number): Promise<StoredRounds> {
+    const { store } = this.context;
+    if (hasCapability(store, "rounds")) {
+      return store.readRounds(this.sessionId, count);
+    }
+    const { records, base, damaged } = await store.readLog(this.sessionId);
+    return { ...lastRounds(records, { base, count }), damaged };
   }
 
   async #encode(messages: readonly BaseMessage[], turnId: string | undefined): Promise<NewRecord[]> {

@@ -5,6 +5,7 @@ import { anyFunction, lazy, objectWith, parseOptions, positiveInteger } from "..
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis/redis-session-store.js";
+import { checkSessionStore, requireCapability } from "../store/capabilities.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";
@@ -73,10 +74,8 @@ export interface MemoryContext {
   readonly pending: Set<Promise<unknown>>;
 }
 
-const storeMethods = ["append", "readView", "readRounds", "readLog", "commitReduction", "rewind", "clear", "rebuild"];
-
 const memoryFields = lazy(() => ({
-  store: objectWith<SessionStore>(storeMethods, "a SessionStore").optional(),
+  store: z.custom<SessionStore>().optional(),
   sessionTTL: positiveInteger.optional(),
   reducer: z
     .custom<ReducerLike>(
@@ -117,6 +116,12 @@ export function createMemoryContext(owner: string, options: RedisChatMemoryOptio
       surplus,
       `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`,
     );
+  }
+  if (given !== undefined) {
+    checkSessionStore(owner, given);
+    if (checked.onDamage === "rebuild") {
+      requireCapability(`${owner}: onDamage "rebuild"`, given, "rebuild");
+    }
   }
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;

@@ -44,7 +44,7 @@ export class RedisChatMemory implements AsyncDisposable {
   /** Waits for background reductions and closes the connection, if this memory opened one. */
   async close(): Promise<void> {
     await this.drain();
-    await (this.#context.ownsStore ? this.#context.store.close() : undefined);
+    await (this.#context.ownsStore ? this.#context.store.close?.() : undefined);
   }
 
   /** The same as `close`, for `await using`. */

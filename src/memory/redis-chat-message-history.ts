@@ -132,7 +132,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   async close(): Promise<void> {
     if (this.#ownsContext) {
       await drainContext(this.session.context);
-      await (this.session.context.ownsStore ? this.session.context.store.close() : undefined);
+      await (this.session.context.ownsStore ? this.session.context.store.close?.() : undefined);
     }
   }
 

@@ -3,7 +3,8 @@ import { identifyRecord } from "../codec/identify-record.js";
 import { ConflictError } from "../errors.js";
 import { report } from "../events.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import type { SessionView } from "../store/session-store.js";
+import { hasCapability } from "../store/capabilities.js";
+import type { SessionView } from "../store/session-reads.js";
 import type { MemoryContext } from "./memory-context.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";
 import { decodeView, type DecodedView } from "./view.js";
@@ -66,10 +67,13 @@ export async function reduceAfterWrite(target: ReductionTarget, view: SessionVie
   }
 }
 
-/** Reduces; where the reduction costs money, as the one process that holds the session's lease, or not at all. */
+/**
+ * Reduces. Where the reduction costs money, only the process that holds the session's lease does; a store without
+ * leases lets every process reduce, and the commit of one of them wins.
+ */
 async function underLease<T>({ sessionId, context }: ReductionTarget, reduce: () => Promise<T>): Promise<T | "taken"> {
   const { store, reducer } = context;
-  if (!reducer!.requiresLease) {
+  if (!reducer!.requiresLease || !hasCapability(store, "leases")) {
     return reduce();
   }
   const lease = await store.acquireLease(sessionId, reducer!.leaseMs);

@@ -5,7 +5,7 @@ import { answeredId } from "../messages/calls.js";
 import { findOrphanResults } from "../conversation/steps.js";
 import { MemoryError } from "../errors.js";
 import { report, type MemoryEventHandler } from "../events.js";
-import type { SessionView } from "../store/session-store.js";
+import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
 
 /** A message as it is stored; `position` is its place in the log, undefined for one that lives in the head. */

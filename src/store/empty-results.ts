@@ -1,4 +1,4 @@
-import type { LogPage, SessionView, StoredRounds } from "./session-store.js";
+import type { LogPage, SessionView, StoredRounds } from "./session-reads.js";
 
 /** The view of a session that does not exist. */
 export function emptyView(): SessionView {

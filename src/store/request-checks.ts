@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../errors.js";
 import { checkSessionId } from "./session-id.js";
-import { contentConflict, tooLarge } from "./refusals.js";
+import { contentConflict, outOfRange, tooLarge } from "./refusals.js";
 import type {
   AppendRequest,
   CommitRequest,
@@ -43,13 +43,16 @@ export interface AppendPlan {
 }
 
 /**
- * The records to write, once the request was found sound and within the limits.
+ * Checks a request and returns the records to write, without repetitions.
  *
  * @throws ConfigurationError naming the part of the request; StoreError `too_large`; ConflictError `content` for an id
- *   that occurs twice
- *   with different content.
+ *   that occurs twice with different content.
  */
-export function planAppend(sessionId: string, request: AppendRequest, limits: SizeLimits): AppendPlan {
+export function planAppend(
+  sessionId: string,
+  request: AppendRequest,
+  limits: SizeLimits = { maxMessageBytes: defaultMaxMessageBytes, maxAppendBytes: defaultMaxAppendBytes },
+): AppendPlan {
   checkSessionId(sessionId);
   checkNumbers(request);
   checkSide(request.side);
@@ -57,31 +60,37 @@ export function planAppend(sessionId: string, request: AppendRequest, limits: Si
   return withoutRepetitions(sessionId, request);
 }
 
-/** Refuses a commit whose numbers cannot be meant. */
+/** Rejects a commit with invalid numbers. */
 export function checkCommit(sessionId: string, request: CommitRequest): void {
   checkSessionId(sessionId);
   checkInteger("next", request.next, 0);
   checkInteger("start", request.start, 0);
+  if (request.start > request.next) {
+    throw outOfRange("start");
+  }
   checkInteger("headCount", request.headCount, 0);
   checkOptional("tokens", request.tokens, checkAmount);
   checkOptional("tokensRead", request.tokensRead, checkAmount);
 }
 
-/** Refuses a rewind whose numbers cannot be meant. */
+/** Rejects a rewind with invalid numbers. */
 export function checkRewind(sessionId: string, request: RewindRequest): void {
   checkSessionId(sessionId);
   checkInteger("next", request.next, 0);
   checkInteger("to", request.to, 0);
+  if (request.to > request.next) {
+    throw outOfRange("to");
+  }
 }
 
-/** Refuses a side write whose parts cannot be meant. */
+/** Rejects a side write with invalid parts. */
 export function checkSideWrite(sessionId: string, changes: SideWrite): void {
   checkSessionId(sessionId);
   checkOptional("ttlMs", changes.ttlMs, positive);
   checkSide(changes);
 }
 
-/** Refuses a page whose bounds cannot be meant. */
+/** Rejects a page with invalid bounds. */
 export function checkPage({ from, limit }: { readonly from?: number; readonly limit?: number }): void {
   checkOptional("from", from, notNegative);
   checkOptional("limit", limit, positive);

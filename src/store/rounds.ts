@@ -1,4 +1,20 @@
+import type { StoredRounds } from "./session-reads.js";
+
 /** True for a record that begins a round. */
 export function beginsRound(record: string): boolean {
   return record.startsWith('{"type":"human"');
+}
+
+/**
+ * The last `count` rounds of a log whose first record is at position `base`. `total` is the number of rounds over the
+ * session's whole life, by default those of this log.
+ */
+export function lastRounds(
+  log: readonly string[],
+  { base, count, total }: { readonly base: number; readonly count: number; readonly total?: number },
+): Omit<StoredRounds, "damaged"> {
+  const begins = log.flatMap((record, index) => (beginsRound(record) ? [index] : []));
+  const first = begins.at(-count) ?? 0;
+  const firstRound = (total ?? begins.length) - Math.min(count, begins.length) + 1;
+  return { records: log.slice(first), from: base + first, firstRound };
 }

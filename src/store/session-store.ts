@@ -1,68 +1,103 @@
+import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+
 /**
- * Where conversations live. The contract in prose; `sessionStoreContract` in the `./testing` entry is the same contract
- * as tests.
+ * Where conversations live: the methods that every store has. The contract in prose; `sessionStoreContract` in the entry
+ * `./testing` is the same contract as tests.
  *
  * A session is a *log* of records (opaque strings, oldest first, numbered by *position* from 0 without gaps, never
  * changed), a *start* (the position from which the model sees the log as it is) and a *head* (an opaque string that
  * stands for what is shown before it). A store never looks inside a record, with one exception: a record whose text
  * begins with `{"type":"human"` begins a round.
  *
- * - Every method is atomic and makes one round trip (`rewind` and `rebuild`, and reading after another process rewound,
- *   may make more).
- * - A session exists from its first append or side write until `clear`, expiry, or a rewind to nothing. Its `epoch` is
- *   new each time.
+ * - Every method is atomic. In Redis it makes one round trip (`rewind`, `rebuild` and a read after another process
+ *   rewound may make more).
+ * - A session exists from its first append or side write until `clear`, expiry, or a rewind to nothing. Each time it is
+ *   created it gets a new `epoch`.
  * - `rev` is a random token that is new after each reduction, rewind and rebuild; `next` only falls by a rewind.
  * - A method that fails with a {@link StoreError} `timeout` or `unavailable` may or may not have happened; repeating it
  *   is safe.
- * - A refused call has changed nothing.
+ * - A call that is refused changes nothing.
  */
-export interface SessionStore {
+export interface SessionStoreCore {
   /**
    * Adds records at the end of the log, contiguously, in order; records whose id the log holds already are not added
    * again.
    *
    * @throws ConflictError `content` (an id is stored with another digest, and `onConflict` is `error`), `position` or
-   *   `epoch` (not as expected);
-   *   StoreError `damaged`, `fenced`, `too_large` and what Redis answers.
+   *   `epoch` (not as expected); StoreError `damaged`, `fenced`, `too_large` and what Redis answers.
    */
   append(sessionId: string, request: AppendRequest): Promise<AppendResult>;
   /** The head and the log from the start on. An unknown session is an empty view with epoch `""`. */
   readView(sessionId: string, options?: ReadViewOptions): Promise<SessionView>;
+  /** Records of the log from position `from` (default: the oldest kept) on, at most `limit` (default: all). */
+  readLog(sessionId: string, options?: { readonly from?: number; readonly limit?: number }): Promise<LogPage>;
+  /** Moves the start and replaces the head if the session is as it was read; else changes nothing (`stale`). */
+  commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale">;
+  /** Removes the session and its side fields. The next append creates it anew, with a new epoch. */
+  clear(sessionId: string): Promise<void>;
+}
+
+/**
+ * A store of sessions: the five methods of the core, and optional capabilities that are recognized by their methods. A
+ * capability is there as a whole or not at all. Each docstring says what happens where it is missing.
+ */
+export interface SessionStore extends SessionStoreCore {
   /**
    * The last `count` rounds of the log, whole, also where they lie before the start; fewer where the log holds fewer.
+   *
+   * Missing: a history reads the whole log for `getRounds()`, and after retention `discard` it numbers rounds from the
+   * oldest kept record.
    */
-  readRounds(sessionId: string, count: number): Promise<StoredRounds>;
-  /** Records of the log from position `from` (default: the oldest kept) on, `limit` at most (default: all). */
-  readLog(sessionId: string, options?: { readonly from?: number; readonly limit?: number }): Promise<LogPage>;
-  /** Moves the start and replaces the head if the session is as it was read; `stale` and no change if not. */
-  commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale">;
+  readRounds?(sessionId: string, count: number): Promise<StoredRounds>;
   /**
    * Removes all records from position `to` on if the session is as it was read. Before the start: the head empties and
    * the start goes to `base`.
+   *
+   * Missing: `history.rewind()` throws a ConfigurationError.
    */
-  rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale">;
-  /** Forgets the session and its side fields. The next append begins a new life. */
-  clear(sessionId: string): Promise<void>;
+  rewind?(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale">;
   /**
-   * Derives all that is kept about a log anew from the log, so that a damaged session can be written again. Side
-   * fields, and start and head where they still fit, are kept. `identify` gives a record's id and digest; undefined for
-   * a record that cannot be read.
+   * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps side
+   * fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for a
+   * record that cannot be read.
+   *
+   * Missing: `history.rebuild()` and `onDamage: "rebuild"` throw a ConfigurationError.
    */
-  rebuild(sessionId: string, identify: (record: string, position: number) => RecordIdentity | undefined): Promise<void>;
-  /** Side fields of the session whose names begin with `prefix`. */
-  readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>>;
+  rebuild?(sessionId: string, identify: IdentifyRecord): Promise<void>;
+  /**
+   * Side fields of the session whose names begin with `prefix`. Together with `writeSide` and `AppendRequest.side` this
+   * is the capability `sideData`.
+   *
+   * Missing: `HistoryManager`, `RedisToolInvocationHistory` and `append()` with `side` throw a ConfigurationError.
+   */
+  readSide?(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>>;
   /**
    * Writes side fields in one step; false and no change if an expected value is not the stored one. Creates the session
    * if needed.
    */
-  writeSide(sessionId: string, changes: SideWrite): Promise<boolean>;
-  /** Takes the session's lease for `ttlMs` milliseconds: a token, or undefined while another holds it. */
-  acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined>;
+  writeSide?(sessionId: string, changes: SideWrite): Promise<boolean>;
+  /**
+   * Takes the session's lease for `ttlMs` milliseconds: returns a token, or undefined while another holds it. Together
+   * with `releaseLease` this is the capability `leases`.
+   *
+   * Missing: two processes may summarize a session at the same time and pay for two summaries, of which one is stored.
+   */
+  acquireLease?(sessionId: string, ttlMs: number): Promise<string | undefined>;
   /** Gives the lease back if `token` still holds it. */
-  releaseLease(sessionId: string, token: string): Promise<void>;
-  /** Closes only what this store opened. Later calls fail with a {@link StoreError} `closed`. */
-  close(): Promise<void>;
+  releaseLease?(sessionId: string, token: string): Promise<void>;
+  /**
+   * Closes what this store opened. Later calls fail with a {@link StoreError} `closed`.
+   *
+   * Missing: nothing is closed. The package itself only closes stores that it made.
+   */
+  close?(): Promise<void>;
 }
+
+/** A store with all capabilities, such as `RedisSessionStore` and `InMemorySessionStore`. */
+export type CompleteSessionStore = Required<SessionStore>;
+
+/** Returns a record's id and digest; undefined for a record that cannot be read. */
+export type IdentifyRecord = (record: string, position: number) => RecordIdentity | undefined;
 
 /**
  * What a store must know of a record besides its text: the message's id and a digest of its content (8 characters of
@@ -148,56 +183,6 @@ export interface AppendResult {
   readonly next: number;
   readonly epoch: string;
   readonly view?: SessionView;
-}
-
-/** How to read a view. */
-export interface ReadViewOptions {
-  /** True where nobody reduces this session: the start is then taken to be 0 at first. Only a matter of speed. */
-  readonly neverReduced?: boolean;
-}
-
-/** The state of a session and the log from its start on. */
-export interface SessionView {
-  /** `""` where the session does not exist (then all else is empty or 0). */
-  readonly epoch: string;
-  readonly rev: string;
-  /** Position of the oldest record that is kept; above 0 only after retention `discard`. */
-  readonly base: number;
-  readonly start: number;
-  /** The position that the next record will get. */
-  readonly next: number;
-  /** As committed; `""` where there is none. */
-  readonly head: string;
-  readonly headCount: number;
-  /** Tokens of head and log from the start under `counter`; undefined where not known. */
-  readonly tokens: number | undefined;
-  readonly counter: string;
-  /** Records from `start` to `next`. Where `damaged`, what is left of them. */
-  readonly records: readonly string[];
-  /** True where a part of the session is missing; writes are refused until `rebuild` or `clear`. */
-  readonly damaged: boolean;
-}
-
-/** The records of the last rounds. */
-export interface StoredRounds {
-  readonly records: readonly string[];
-  /** Position of the first of them. */
-  readonly from: number;
-  /**
-   * Number of the first round that begins among them, counted over the session's whole life; the session's first round
-   * is 1.
-   */
-  readonly firstRound: number;
-  readonly damaged: boolean;
-}
-
-/** A page of the log. */
-export interface LogPage {
-  readonly records: readonly string[];
-  readonly from: number;
-  readonly base: number;
-  readonly next: number;
-  readonly damaged: boolean;
 }
 
 /** A reduction to commit: `epoch`, `rev` and `next` as they were read. */

@@ -1,3 +1,6 @@
+import { strict as assert } from "node:assert";
+import { allCapabilities, capabilitiesOf, checkSessionStore, type StoreCapability } from "../store/capabilities.js";
+import type { CompleteSessionStore } from "../store/session-store.js";
 import { appendCases } from "./session-store/append-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
 import { inputCases } from "./session-store/input-cases.js";
@@ -17,10 +20,10 @@ export interface ContractCase {
 
 /**
  * The contract of {@link SessionStore} as tests, for any test framework: each case makes its own store and its own
- * sessions.
+ * sessions. Cases of capabilities that `probe` lacks are left out.
  *
  * @example
- * for (const { title, run } of sessionStoreContract({ create: () => new MyStore(), destroy: (store) => store.close() })) {
+ * for (const { title, run } of sessionStoreContract({ probe: MyStore.prototype, create: () => new MyStore() })) {
  *   it(title, run);
  * }
  */
@@ -36,21 +39,41 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     sideCases,
     inputCases,
   ];
-  return groups
-    .flat()
-    .map((storeCase, index) => ({ title: storeCase.title, run: () => runCase(storeCase, { setup, index }) }));
+  const capabilities = setup.probe === undefined ? allCapabilities : capabilitiesOf(setup.probe);
+  const cases = [capabilityCase(capabilities), ...groups.flat()];
+  return cases
+    .filter(({ needs = [] }) => needs.every((capability) => capabilities.has(capability)))
+    .map((storeCase, index) => ({
+      title: storeCase.title,
+      run: () => runCase(storeCase, { setup, index, capabilities }),
+    }));
 }
 
-async function runCase(
-  storeCase: StoreCase,
-  { setup, index }: { readonly setup: StoreSetup; readonly index: number },
-): Promise<void> {
+/** Keeps a store from being judged by the wrong cases. */
+function capabilityCase(capabilities: ReadonlySet<StoreCapability>): StoreCase {
+  return {
+    title: "the store has the methods of the core, and the capabilities that its probe shows",
+    async check({ store }) {
+      checkSessionStore("sessionStoreContract", store);
+      assert.deepEqual([...capabilitiesOf(store)].sort(), [...capabilities].sort());
+    },
+  };
+}
+
+interface CaseRun {
+  readonly setup: StoreSetup;
+  readonly index: number;
+  readonly capabilities: ReadonlySet<StoreCapability>;
+}
+
+async function runCase(storeCase: StoreCase, { setup, index, capabilities }: CaseRun): Promise<void> {
   const store = await setup.create();
   const wait = setup.wait ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)));
   try {
     await storeCase.check({
-      store,
+      store: store as CompleteSessionStore,
       session: `contract-${index}`,
+      has: (capability) => capabilities.has(capability),
       wait: async (milliseconds) => void (await wait(milliseconds)),
     });
   } finally {

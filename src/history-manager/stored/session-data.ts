@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { ConflictError } from "../../errors.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
+import { requireCapability, type StoreWith } from "../../store/capabilities.js";
 import type { SideChanges } from "../../store/session-store.js";
 import type { SourceReference } from "./reference-manager.js";
 import { readUpload, writeUpload, type Upload } from "./uploads.js";
@@ -30,11 +31,13 @@ const attempts = 16;
 /** The side data that a session's HistoryManagers share: uploads, cited sources, and the next source number. */
 export class SessionData {
   readonly #session: ConversationSession;
+  readonly #store: StoreWith<"sideData">;
   readonly #maxSources: number;
   #nextStored: string | undefined;
 
   constructor(session: ConversationSession, maxSources: number) {
     this.#session = session;
+    this.#store = requireCapability("HistoryManager", session.context.store, "sideData");
     this.#maxSources = maxSources;
   }
 
@@ -57,11 +60,11 @@ export class SessionData {
    * now or later. One round trip, unless another process reserves numbers at the same moment.
    */
   async reserveSources(count: number, least: number): Promise<number> {
-    const { store, ttlMs } = this.#session.context;
+    const { ttlMs } = this.#session.context;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const first = Math.max(least, numberIn(this.#nextStored));
       const next = String(first + count);
-      const written = await store.writeSide(this.#session.sessionId, {
+      const written = await this.#store.writeSide(this.#session.sessionId, {
         set: { [nextField]: next },
         expected: { [nextField]: this.#nextStored },
         ...(ttlMs !== undefined && { ttlMs }),
@@ -92,7 +95,7 @@ export class SessionData {
   }
 
   #readSide(fields: string): Promise<Readonly<Record<string, string>>> {
-    return this.#session.context.store.readSide(this.#session.sessionId, fields);
+    return this.#store.readSide(this.#session.sessionId, fields);
   }
 }
 

@@ -2,7 +2,8 @@ import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { z } from "zod";
 import { ConfigurationError, RecordError } from "../../errors.js";
 import { report, type MemoryEventHandler } from "../../events.js";
-import { anyFunction, lazy, objectWith, parseOptions, positiveInteger } from "../../options.js";
+import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.js";
+import { checkSessionStore, requireCapability, type StoreWith } from "../../store/capabilities.js";
 import { checkSessionId } from "../../store/session-id.js";
 import { RedisSessionStore, type RedisSessionStoreOptions } from "../../store/redis/redis-session-store.js";
 import type { SessionStore } from "../../store/session-store.js";
@@ -45,7 +46,7 @@ const prefix = "tool:";
 
 const ownFields = lazy(() => ({
   sessionId: z.unknown(),
-  store: objectWith<SessionStore>(["readSide", "writeSide"], "a SessionStore").optional(),
+  store: z.custom<SessionStore>().optional(),
   sessionTTL: positiveInteger.optional(),
   limit: positiveInteger.default(1_000),
   maxCharacters: positiveInteger.default(20_000),
@@ -68,7 +69,7 @@ const ownFields = lazy(() => ({
 export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>, AsyncDisposable {
   /** The session's id. */
   readonly sessionId: string;
-  readonly #store: SessionStore;
+  readonly #store: StoreWith<"sideData">;
   readonly #ownsStore: boolean;
   readonly #ttlMs: number | undefined;
   readonly #limit: number;
@@ -91,7 +92,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     this.#clock = clock ?? systemClock;
     this.#onEvent = onEvent;
     this.#ownsStore = store === undefined;
-    this.#store = store ?? new RedisSessionStore(connectionOf(options, onEvent));
+    this.#store = store === undefined ? new RedisSessionStore(connectionOf(options, onEvent)) : withSideData(store);
     if (store !== undefined) {
       refuseConnection(options);
     }
@@ -139,7 +140,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** Closes the connection if this log opened one. */
   async close(): Promise<void> {
-    await (this.#ownsStore ? this.#store.close() : undefined);
+    await (this.#ownsStore ? this.#store.close?.() : undefined);
   }
 
   /** The same as `close`, for `await using`. */
@@ -156,6 +157,11 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
       return undefined;
     }
   }
+}
+
+function withSideData(store: SessionStore): StoreWith<"sideData"> {
+  checkSessionStore(owner, store);
+  return requireCapability(owner, store, "sideData");
 }
 
 function connectionOf(

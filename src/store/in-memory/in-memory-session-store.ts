@@ -6,16 +6,16 @@ import {
   appendTo,
   commitTo,
   newSession,
-  nextPosition,
+  pageOf,
   reidentify,
   rewindTo,
+  roundsOf,
   viewOf,
   type InMemorySession,
 } from "./in-memory-session.js";
-import { beginsRound } from "../rounds.js";
 import { checkSessionId } from "../session-id.js";
 import { randomToken } from "../random-token.js";
-import { closed, outOfRange } from "../refusals.js";
+import { closed } from "../refusals.js";
 import {
   checkCommit,
   checkInteger,
@@ -26,7 +26,16 @@ import {
   defaultMaxMessageBytes,
   planAppend,
 } from "../request-checks.js";
-import type * as contract from "../session-store.js";
+import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  CompleteSessionStore,
+  IdentifyRecord,
+  RewindRequest,
+  SideWrite,
+} from "../session-store.js";
 import { applySide, sideWithPrefix } from "../side-fields.js";
 
 /** Options of {@link InMemorySessionStore}. */
@@ -54,10 +63,10 @@ const optionsSchema = lazy(() =>
  * Sessions in this process's memory: for tests, demos and programs of one process, and the model that other stores are
  * judged by.
  *
- * Keeps the whole contract of {@link contract.SessionStore}, expiry and limits included; what it holds is gone when the
+ * Keeps the whole contract of {@link SessionStore}, expiry and limits included; what it holds is gone when the
  * process ends.
  */
-export class InMemorySessionStore implements contract.SessionStore {
+export class InMemorySessionStore implements CompleteSessionStore {
   readonly #options: SchemaOutput<typeof optionsSchema>;
   readonly #sessions = new Map<string, InMemorySession>();
   readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
@@ -68,7 +77,7 @@ export class InMemorySessionStore implements contract.SessionStore {
     this.#options = parseOptions("InMemorySessionStore", optionsSchema(), options);
   }
 
-  async append(sessionId: string, request: contract.AppendRequest): Promise<contract.AppendResult> {
+  async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
     return this.#call("append", sessionId, () => {
       const { session, result } = appendTo({ sessionId, request, plan, session: this.#find(sessionId) });
@@ -77,61 +86,38 @@ export class InMemorySessionStore implements contract.SessionStore {
     });
   }
 
-  async readView(sessionId: string, _options?: contract.ReadViewOptions): Promise<contract.SessionView> {
+  async readView(sessionId: string, _options?: ReadViewOptions): Promise<SessionView> {
     return this.#read("readView", sessionId, { found: viewOf, missing: emptyView });
   }
 
-  async readRounds(sessionId: string, count: number): Promise<contract.StoredRounds> {
+  async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
     checkInteger("count", count, 1);
-    const found = (session: InMemorySession): contract.StoredRounds => {
-      const humans = session.log.flatMap((record, index) => (beginsRound(record) ? [index] : []));
-      const first = humans.at(-count) ?? 0;
-      const shown = humans.filter((index) => index >= first).length;
-      return {
-        records: session.log.slice(first),
-        from: session.base + first,
-        firstRound: session.rounds - shown + 1,
-        damaged: false,
-      };
-    };
-    return this.#read("readRounds", sessionId, { found, missing: emptyRounds });
+    return this.#read("readRounds", sessionId, {
+      found: (session) => roundsOf(session, count),
+      missing: emptyRounds,
+    });
   }
 
   async readLog(
     sessionId: string,
     { from, limit }: { readonly from?: number; readonly limit?: number } = {},
-  ): Promise<contract.LogPage> {
+  ): Promise<LogPage> {
     checkPage({ from, limit });
-    const found = (session: InMemorySession): contract.LogPage => {
-      const { base, log } = session;
-      const next = nextPosition(session);
-      const first = Math.min(Math.max(from ?? base, base), next);
-      return {
-        records: log.slice(first - base, limit === undefined ? undefined : first - base + limit),
-        from: first,
-        base,
-        next,
-        damaged: false,
-      };
-    };
-    return this.#read("readLog", sessionId, { found, missing: emptyPage });
+    return this.#read("readLog", sessionId, {
+      found: (session) => pageOf(session, { from, limit }),
+      missing: emptyPage,
+    });
   }
 
-  async commitReduction(sessionId: string, request: contract.CommitRequest): Promise<"committed" | "stale"> {
+  async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(sessionId, request);
-    if (request.start > request.next) {
-      throw outOfRange("start");
-    }
     return this.#call("commitReduction", sessionId, () =>
       commitTo(this.#find(sessionId), request) ? "committed" : "stale",
     );
   }
 
-  async rewind(sessionId: string, request: contract.RewindRequest): Promise<"rewound" | "stale"> {
+  async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
-    if (request.to > request.next) {
-      throw outOfRange("to");
-    }
     return this.#call("rewind", sessionId, () => {
       const outcome = rewindTo(this.#find(sessionId), request);
       if (outcome === "ended") {
@@ -145,7 +131,7 @@ export class InMemorySessionStore implements contract.SessionStore {
     return this.#call("clear", sessionId, () => void this.#sessions.delete(sessionId));
   }
 
-  async rebuild(sessionId: string, identify: Parameters<contract.SessionStore["rebuild"]>[1]): Promise<void> {
+  async rebuild(sessionId: string, identify: IdentifyRecord): Promise<void> {
     return this.#read("rebuild", sessionId, {
       found: (session) => reidentify(session, identify),
       missing: () => undefined,
@@ -159,7 +145,7 @@ export class InMemorySessionStore implements contract.SessionStore {
     });
   }
 
-  async writeSide(sessionId: string, changes: contract.SideWrite): Promise<boolean> {
+  async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
     checkSideWrite(sessionId, changes);
     return this.#call("writeSide", sessionId, () => {
       const stored = this.#find(sessionId);

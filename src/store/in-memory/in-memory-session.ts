@@ -1,22 +1,13 @@
-import { beginsRound } from "../rounds.js";
-import { contentConflict, epochConflict, fenced, outOfRange, positionConflict } from "../refusals.js";
+import { decideAppend, type AppendTarget, type PlannedAppend } from "../append-decision.js";
+import { outOfRange } from "../refusals.js";
 import { randomToken } from "../random-token.js";
-import type { AppendPlan } from "../request-checks.js";
+import { beginsRound, lastRounds } from "../rounds.js";
+import type { LogPage, SessionView, StoredRounds } from "../session-reads.js";
+import type { AppendResult, CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
 import { applySide } from "../side-fields.js";
-import type {
-  AppendRequest,
-  AppendResult,
-  CommitRequest,
-  RecordIdentity,
-  RewindRequest,
-  SessionView,
-  ViewLimit,
-} from "../session-store.js";
+import { exceedsLimit, totalAfterAppend, totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
 
-/**
- * All that is kept about a session, as plain data. What the Redis store's scripts do to keys, the functions of this
- * file do to it.
- */
+/** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
 export interface InMemorySession {
   readonly epoch: string;
   rev: string;
@@ -24,12 +15,10 @@ export interface InMemorySession {
   start: number;
   head: string;
   headCount: number;
-  tokens: number | undefined;
-  counter: string;
+  /** Undefined until a record is appended or a reduction committed; a session may consist of side fields alone. */
+  total: TokenTotal | undefined;
   rounds: number;
   fence: number;
-  /** True once a record was appended or a reduction committed; a session may consist of side fields alone. */
-  begun: boolean;
   expiresAt: number | undefined;
   log: string[];
   readonly ids: Map<string, { readonly digest: string; readonly position: number }>;
@@ -43,11 +32,9 @@ export function newSession(): InMemorySession {
     start: 0,
     head: "",
     headCount: 0,
-    tokens: undefined,
-    counter: "",
+    total: undefined,
     rounds: 0,
     fence: 0,
-    begun: false,
   };
   const epoch = randomToken();
   return { epoch, rev: epoch, ...empty, expiresAt: undefined, log: [], ids: new Map(), side: new Map() };
@@ -60,60 +47,56 @@ export function nextPosition({ base, log }: InMemorySession): number {
 
 /** The view of a session, copied. */
 export function viewOf(session: InMemorySession): SessionView {
-  const { epoch, rev, base, start, head, headCount, tokens, counter, log } = session;
+  const { epoch, rev, base, start, head, headCount, log, total = unknownTotal } = session;
   const records = log.slice(start - base);
-  return {
-    epoch,
-    rev,
-    base,
-    start,
-    next: nextPosition(session),
-    head,
-    headCount,
-    tokens,
-    counter,
-    records,
-    damaged: false,
-  };
+  return { epoch, rev, base, start, next: nextPosition(session), head, headCount, ...total, records, damaged: false };
 }
 
-interface Append {
-  readonly sessionId: string;
-  readonly request: AppendRequest;
-  readonly plan: AppendPlan;
-  /** Undefined where there is no session yet. */
-  readonly session: InMemorySession | undefined;
+/** The last rounds of a session's log. */
+export function roundsOf({ log, base, rounds }: InMemorySession, count: number): StoredRounds {
+  return { ...lastRounds(log, { base, count, total: rounds }), damaged: false };
+}
+
+/** A page of a session's log. */
+export function pageOf(
+  session: InMemorySession,
+  { from, limit }: { readonly from?: number; readonly limit?: number },
+): LogPage {
+  const { base, log } = session;
+  const next = nextPosition(session);
+  const first = Math.min(Math.max(from ?? base, base), next);
+  const records = log.slice(first - base, limit === undefined ? undefined : first - base + limit);
+  return { records, from: first, base, next, damaged: false };
 }
 
 /**
- * What an append did, and the session it left: the same one changed, a new one, or none where there was nothing to
- * write.
+ * Appends to a session, undefined where there is none. Returns the session that results (the same one changed, a new
+ * one, or none where there was nothing to write) and the append's result.
  */
-export function appendTo(append: Append): {
+export function appendTo(append: PlannedAppend & { readonly session: InMemorySession | undefined }): {
   readonly session: InMemorySession | undefined;
   readonly result: AppendResult;
 } {
   const { request, plan } = append;
-  const found = sortOut(append);
-  refuseUnlessExpected(append, found);
-  const creates = found.fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
+  const { fresh, duplicates, conflicts } = decideAppend(append, append.session && targetOf(append.session));
+  const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
   const session = append.session ?? (creates ? newSession() : undefined);
-  const conflicts = [...plan.conflicts, ...found.conflicts].sort((a, b) => a - b);
-  const counts = { appended: found.fresh.length, duplicates: plan.duplicates + found.duplicates, conflicts };
+  const counts = { appended: fresh.length, duplicates, conflicts };
   if (session === undefined) {
     return { session, result: { ...counts, next: 0, epoch: "" } };
   }
-  countTokens(session, { fresh: found.fresh, counter: plan.counter });
-  for (const { id, digest, record } of found.fresh) {
+  session.total = totalAfterAppend(session.total, { fresh, counter: plan.counter });
+  for (const { id, digest, record } of fresh) {
     session.ids.set(id, { digest, position: nextPosition(session) });
     session.log.push(record);
     session.rounds += beginsRound(record) ? 1 : 0;
-    session.begun = true;
   }
   session.fence = request.fencingToken ?? session.fence;
   applySide(session.side, request.side);
-  const view = exceeds(session, request) ? viewOf(session) : undefined;
-  return { session, result: { ...counts, next: nextPosition(session), epoch: session.epoch, ...(view && { view }) } };
+  const result = { ...counts, next: nextPosition(session), epoch: session.epoch };
+  const { headCount, start, total = unknownTotal } = session;
+  const exceeded = exceedsLimit({ ...total, headCount, start, next: result.next }, request);
+  return { session, result: exceeded ? { ...result, view: viewOf(session) } : result };
 }
 
 /** Moves the start and replaces the head; false where the session is not as it was read. */
@@ -130,13 +113,11 @@ export function commitTo(session: InMemorySession | undefined, request: CommitRe
   if (request.start < base) {
     throw outOfRange("start");
   }
-  session.tokens = tokensAfter(session, request);
-  session.counter = session.tokens === undefined ? "" : request.counter!;
+  session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next: nextPosition(session) }, request);
   session.start = request.start;
   session.head = request.head;
   session.headCount = request.headCount;
   session.rev = randomToken();
-  session.begun = true;
   if (request.discard !== undefined) {
     session.log = session.log.slice(request.start - base);
     session.base = request.start;
@@ -166,17 +147,14 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   if (to < session.start) {
     Object.assign(session, { head: "", headCount: 0, start: session.base });
   }
-  Object.assign(session, { rev: randomToken(), tokens: undefined, counter: "" });
+  Object.assign(session, { rev: randomToken(), total: unknownTotal });
   return session.log.length === 0 && session.head === "" ? "ended" : "rewound";
 }
 
 /**
  * Replaces what is known of the ids by what `identify` says; a record without identity gets one that no message has.
  */
-export function reidentify(
-  session: InMemorySession,
-  identify: (record: string, position: number) => RecordIdentity | undefined,
-): void {
+export function reidentify(session: InMemorySession, identify: IdentifyRecord): void {
   const identities = session.log.map((record, index) => identify(record, session.base + index));
   session.ids.clear();
   identities.forEach((identity, index) => {
@@ -187,89 +165,14 @@ export function reidentify(
   session.rev = randomToken();
 }
 
-function sortOut({ session, plan }: Append) {
-  const found = { fresh: [] as AppendPlan["records"][number][], duplicates: 0, conflicts: [] as number[] };
-  plan.records.forEach((record, index) => {
-    const stored = session?.ids.get(record.id);
-    if (
-      session === undefined ||
-      stored === undefined ||
-      stored.position < session.base ||
-      stored.position >= nextPosition(session)
-    ) {
-      found.fresh.push(record);
-    } else if (stored.digest === record.digest) {
-      found.duplicates += 1;
-    } else {
-      found.conflicts.push(plan.indexes[index]!);
-    }
-  });
-  return found;
-}
-
-function refuseUnlessExpected(
-  { sessionId, session, request, plan }: Append,
-  { fresh, conflicts }: ReturnType<typeof sortOut>,
-): void {
-  // A repetition of an append that has happened is answered, though the session has moved on since, by that very
-  // append.
-  const refused = request.onConflict !== "keep" && conflicts.length > 0;
-  const repeats = plan.records.length > 0 && fresh.length === 0 && !refused;
-  const epoch = session?.epoch ?? "";
-  const next = session === undefined ? 0 : nextPosition(session);
-  if (
-    request.expectedEpoch !== undefined &&
-    request.expectedEpoch !== epoch &&
-    !(repeats && request.expectedEpoch === "")
-  ) {
-    throw epochConflict(sessionId);
-  }
-  if (request.fencingToken !== undefined && request.fencingToken < (session?.fence ?? 0)) {
-    throw fenced(sessionId);
-  }
-  if (request.expectedNext !== undefined && request.expectedNext !== next && !repeats) {
-    throw positionConflict(sessionId, request.expectedNext, next);
-  }
-  if (refused) {
-    throw contentConflict(sessionId, request.records[conflicts[0]!]!.id);
-  }
-}
-
-function countTokens(
-  session: InMemorySession,
-  { fresh, counter }: { fresh: AppendPlan["records"]; counter: string | undefined },
-): void {
-  if (fresh.length === 0) {
-    return;
-  }
-  const before = session.begun ? (session.counter === counter ? session.tokens : undefined) : 0;
-  const added = fresh.reduce((sum, { tokens = 0 }) => sum + tokens, 0);
-  session.tokens = counter === undefined || before === undefined ? undefined : before + added;
-  session.counter = session.tokens === undefined ? "" : counter!;
-}
-
-function exceeds(
-  session: InMemorySession,
-  { viewLimit, counter }: { readonly viewLimit?: ViewLimit; readonly counter?: string },
-): boolean {
-  const { messages, tokens } = viewLimit ?? {};
-  if (messages !== undefined && session.headCount + nextPosition(session) - session.start > messages) {
-    return true;
-  }
-  return (
-    tokens !== undefined && (session.tokens === undefined || session.counter !== counter || session.tokens > tokens)
-  );
-}
-
-function tokensAfter(
-  session: InMemorySession,
-  { next, tokens, counter, tokensRead }: CommitRequest,
-): number | undefined {
-  if (tokens === undefined || counter === undefined || nextPosition(session) === next) {
-    return counter === undefined ? undefined : tokens;
-  }
-  const known = session.tokens !== undefined && session.counter === counter && tokensRead !== undefined;
-  return known ? tokens + (session.tokens! - tokensRead) : undefined;
+function targetOf(session: InMemorySession): AppendTarget {
+  const { epoch, base, fence, ids } = session;
+  const next = nextPosition(session);
+  const digestOf = (id: string) => {
+    const stored = ids.get(id);
+    return stored !== undefined && stored.position >= base && stored.position < next ? stored.digest : undefined;
+  };
+  return { epoch, next, fence, digestOf };
 }
 
 function forget(session: InMemorySession, ids: readonly string[], gone: (position: number) => boolean): void {

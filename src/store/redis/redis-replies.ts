@@ -1,6 +1,6 @@
 import { beginsRound } from "../rounds.js";
 import { emptyView } from "../empty-results.js";
-import type { LogPage, SessionView, StoredRounds } from "../session-store.js";
+import type { LogPage, SessionView, StoredRounds } from "../session-reads.js";
 
 /** A view as read from Redis: fields of `state`, records of the log from an index on, and the number of ids. */
 export interface ViewReply {

@@ -32,7 +32,16 @@ import { releaseLeaseScript } from "./scripts/release-lease.js";
 import { rewindScript } from "./scripts/rewind.js";
 import { writeSideScript } from "./scripts/write-side.js";
 import { SessionCache } from "./session-cache.js";
-import type * as contract from "../session-store.js";
+import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  CompleteSessionStore,
+  IdentifyRecord,
+  RewindRequest,
+  SideWrite,
+} from "../session-store.js";
 import { sideWithPrefix } from "../side-fields.js";
 
 /** Options of {@link RedisSessionStore}; exactly one of `client`, `url` and `config` is needed. */
@@ -91,7 +100,7 @@ const optionsSchema = lazy(() =>
  * Reads of a session of which a part was evicted or deleted give what is left, marked `damaged`; where `state` is gone,
  * that is the whole log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
  */
-export class RedisSessionStore implements contract.SessionStore {
+export class RedisSessionStore implements CompleteSessionStore {
   readonly #options: SchemaOutput<typeof optionsSchema>;
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
@@ -105,7 +114,7 @@ export class RedisSessionStore implements contract.SessionStore {
     this.#runner = new ScriptRunner({ client: () => this.#connection.client(), commandTimeout, waitReplicas, onEvent });
   }
 
-  async append(sessionId: string, request: contract.AppendRequest): Promise<contract.AppendResult> {
+  async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
     const at = this.#seen.get(sessionId)?.next ?? 0;
     const reply = await this.#script("append", sessionId, {
@@ -118,10 +127,7 @@ export class RedisSessionStore implements contract.SessionStore {
     return result;
   }
 
-  async readView(
-    sessionId: string,
-    { neverReduced = false }: contract.ReadViewOptions = {},
-  ): Promise<contract.SessionView> {
+  async readView(sessionId: string, { neverReduced = false }: ReadViewOptions = {}): Promise<SessionView> {
     const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
     const seen = known && viewFrom(await readTail(this.#read("readView", sessionId, known.start - known.base)));
     const view =
@@ -133,7 +139,7 @@ export class RedisSessionStore implements contract.SessionStore {
     return view;
   }
 
-  async readRounds(sessionId: string, count: number): Promise<contract.StoredRounds> {
+  async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
     checkInteger("count", count, 1);
     return roundsFrom(
       await this.#script("readRounds", sessionId, { script: readRoundsScript, args: [count], writes: false }),
@@ -143,7 +149,7 @@ export class RedisSessionStore implements contract.SessionStore {
   async readLog(
     sessionId: string,
     { from, limit }: { readonly from?: number; readonly limit?: number } = {},
-  ): Promise<contract.LogPage> {
+  ): Promise<LogPage> {
     checkSessionId(sessionId);
     checkPage({ from, limit });
     let base = this.#seen.get(sessionId)?.view?.base ?? 0;
@@ -158,11 +164,8 @@ export class RedisSessionStore implements contract.SessionStore {
     }
   }
 
-  async commitReduction(sessionId: string, request: contract.CommitRequest): Promise<"committed" | "stale"> {
+  async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(sessionId, request);
-    if (request.start > request.next) {
-      throw outOfRange("start");
-    }
     const { head, discard, ...rest } = request;
     const scriptRequest = { ...rest, newRev: randomToken(), discard: discard !== undefined };
     const args = [JSON.stringify(scriptRequest), head, hashesOf(discard?.forget ?? [])];
@@ -173,11 +176,8 @@ export class RedisSessionStore implements contract.SessionStore {
     return word === "COMMITTED" ? "committed" : "stale";
   }
 
-  async rewind(sessionId: string, request: contract.RewindRequest): Promise<"rewound" | "stale"> {
+  async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
-    if (request.to > request.next) {
-      throw outOfRange("to");
-    }
     const { forget, ...rest } = request;
     const args = [JSON.stringify({ ...rest, newRev: randomToken() }), hashesOf(forget)];
     const word = await this.#write("rewind", sessionId, { script: rewindScript, args });
@@ -194,7 +194,7 @@ export class RedisSessionStore implements contract.SessionStore {
     this.#seen.delete(sessionId);
   }
 
-  async rebuild(sessionId: string, identify: Parameters<contract.SessionStore["rebuild"]>[1]): Promise<void> {
+  async rebuild(sessionId: string, identify: IdentifyRecord): Promise<void> {
     const name = { operation: "rebuild", sessionId };
     await rebuildSession({ runner: this.#runner, name, keys: this.#keys(sessionId), identify });
     this.#seen.delete(sessionId);
@@ -211,7 +211,7 @@ export class RedisSessionStore implements contract.SessionStore {
     return sideWithPrefix(sideFrom(reply), "");
   }
 
-  async writeSide(sessionId: string, changes: contract.SideWrite): Promise<boolean> {
+  async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
     checkSideWrite(sessionId, changes);
     const { log, ids, state } = this.#keys(sessionId);
     const keys = changes.ttlMs === undefined ? [state] : [state, log, ids];

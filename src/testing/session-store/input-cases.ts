@@ -8,7 +8,7 @@ const badNumbers: readonly unknown[] = [-1, 0.5, Number.NaN, Infinity, "1", null
 export const inputCases: readonly StoreCase[] = [
   {
     title: "session ids that are empty, too long, ill-formed or no strings are refused by every method",
-    async check({ store }) {
+    async check({ store, has }) {
       for (const id of [
         "",
         "x".repeat(513),
@@ -24,16 +24,14 @@ export const inputCases: readonly StoreCase[] = [
         const calls = [
           store.append(id, { records: [record("a")] }),
           store.readView(id),
-          store.readRounds(id, 1),
           store.readLog(id),
           store.commitReduction(id, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
-          store.rewind(id, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] }),
           store.clear(id),
-          store.rebuild(id, () => undefined),
-          store.readSide(id, ""),
-          store.writeSide(id, { set: { field: "1" } }),
-          store.acquireLease(id, 1_000),
-          store.releaseLease(id, "token"),
+          ...(has("rounds") ? [store.readRounds(id, 1)] : []),
+          ...(has("rewind") ? [store.rewind(id, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] })] : []),
+          ...(has("rebuild") ? [store.rebuild(id, () => undefined)] : []),
+          ...(has("sideData") ? [store.readSide(id, ""), store.writeSide(id, { set: { field: "1" } })] : []),
+          ...(has("leases") ? [store.acquireLease(id, 1_000), store.releaseLease(id, "token")] : []),
         ];
         for (const outcome of await Promise.allSettled(calls)) {
           assert.ok(
@@ -77,19 +75,15 @@ export const inputCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "numbers that cannot be meant are refused by the name of their option",
+    title: "invalid numbers are refused by the name of their option",
     async check({ store, session }) {
       for (const bad of badNumbers as number[]) {
         const append = (part: Partial<AppendRequest>) => store.append(session, { records: [record("a")], ...part });
         await assert.rejects(append({ expectedNext: bad }), option("expectedNext"));
         await assert.rejects(append({ fencingToken: bad }), option("fencingToken"));
         await assert.rejects(append({ ttlMs: bad }), option("ttlMs"));
-        await assert.rejects(append({ side: { bound: { prefix: "", keep: bad } } }), option("side.bound.keep"));
-        await assert.rejects(store.readRounds(session, bad), option("count"));
         await assert.rejects(store.readLog(session, { from: bad }), option("from"));
         await assert.rejects(store.readLog(session, { limit: bad }), option("limit"));
-        await assert.rejects(store.writeSide(session, { set: { field: "1" }, ttlMs: bad }), option("ttlMs"));
-        await assert.rejects(store.acquireLease(session, bad), option("ttlMs"));
       }
       for (const bad of [-1, Number.NaN, Infinity, "1"] as number[]) {
         await assert.rejects(
@@ -109,12 +103,40 @@ export const inputCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "zero is refused where nothing would live or be read",
+    title: "a time to live and a limit of zero are refused",
     async check({ store, session }) {
       await assert.rejects(store.append(session, { records: [record("a")], ttlMs: 0 }), option("ttlMs"));
-      await assert.rejects(store.readRounds(session, 0), option("count"));
       await assert.rejects(store.readLog(session, { limit: 0 }), option("limit"));
-      await assert.rejects(store.acquireLease(session, 0), option("ttlMs"));
+    },
+  },
+  {
+    title: "an invalid number of rounds is refused",
+    needs: ["rounds"],
+    async check({ store, session }) {
+      for (const bad of [0, ...badNumbers] as number[]) {
+        await assert.rejects(store.readRounds(session, bad), option("count"));
+      }
+    },
+  },
+  {
+    title: "invalid numbers of a side write are refused",
+    needs: ["sideData"],
+    async check({ store, session }) {
+      for (const bad of badNumbers as number[]) {
+        const side = { bound: { prefix: "", keep: bad } };
+        await assert.rejects(store.append(session, { records: [], side }), option("side.bound.keep"));
+        await assert.rejects(store.writeSide(session, { set: { field: "1" }, ttlMs: bad }), option("ttlMs"));
+      }
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "an invalid duration of a lease is refused",
+    needs: ["leases"],
+    async check({ store, session }) {
+      for (const bad of [0, ...badNumbers] as number[]) {
+        await assert.rejects(store.acquireLease(session, bad), option("ttlMs"));
+      }
     },
   },
   {

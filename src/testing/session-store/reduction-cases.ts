@@ -7,6 +7,7 @@ import {
   option,
   record,
   records,
+  sideOf,
   texts,
   written,
   type StoreCase,
@@ -130,7 +131,7 @@ export const reductionCases: readonly StoreCase[] = [
   {
     title: "discarding removes what lies before the start, and positions stay what they were",
     async check(context) {
-      const { store, session } = context;
+      const { store, session, has } = context;
       const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
       const view = await written(context, chat);
       const discard = { forget: ["q1", "a1", "q2", "a2"] };
@@ -147,12 +148,8 @@ export const reductionCases: readonly StoreCase[] = [
         next: 6,
         damaged: false,
       });
-      assert.deepEqual(await store.readRounds(session, 9), {
-        records: texts(chat.slice(4)),
-        from: 4,
-        firstRound: 3,
-        damaged: false,
-      });
+      const lastRound = { records: texts(chat.slice(4)), from: 4, firstRound: 3, damaged: false };
+      assert.deepEqual(has("rounds") ? await store.readRounds(session, 9) : lastRound, lastRound);
       assert.equal((await store.append(session, { records: [record("a3"), record("n")] })).duplicates, 1);
       assert.equal((await store.append(session, { records: [record("a1")] })).next, 8);
     },
@@ -160,8 +157,8 @@ export const reductionCases: readonly StoreCase[] = [
   {
     title: "discarding the whole log keeps the head, the life and the counting of positions",
     async check(context) {
-      const { store, session } = context;
-      const view = await written(context, records("a", 3), { side: { set: { field: "1" } } });
+      const { store, session, has } = context;
+      const view = await written(context, records("a", 3), sideOf(context, { set: { field: "1" } }));
       const commit = {
         ...asRead(view),
         start: 3,
@@ -175,7 +172,7 @@ export const reductionCases: readonly StoreCase[] = [
         [left.epoch, left.base, left.start, left.next, left.head, left.records],
         [view.epoch, 3, 3, 3, "summary", []],
       );
-      assert.deepEqual(await store.readSide(session, ""), { field: "1" });
+      assert.deepEqual(has("sideData") ? await store.readSide(session, "") : { field: "1" }, { field: "1" });
       assert.deepEqual((await written(context, [record("b")])).records, [record("b").record]);
       assert.equal((await store.readView(session)).next, 4);
     },
@@ -197,7 +194,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "numbers that cannot be meant are refused by name",
+    title: "invalid numbers of a commit are refused by name",
     async check({ store, session }) {
       const commit = { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 };
       await assert.rejects(store.commitReduction(session, { ...commit, start: -1 }), option("start"));

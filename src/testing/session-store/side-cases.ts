@@ -5,6 +5,7 @@ import { code, record, records, texts, written, type StoreCase } from "./store-c
 export const sideCases: readonly StoreCase[] = [
   {
     title: "side fields are read by the beginning of their names",
+    needs: ["sideData"],
     async check({ store, session }) {
       const odd = {
         "tool:1": "a",
@@ -24,6 +25,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "side fields do not touch what the store keeps about the session",
+    needs: ["sideData"],
     async check(context) {
       const { store, session } = context;
       const before = await written(context, records("a", 2));
@@ -34,6 +36,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a session may consist of side fields, and its first message joins them in the same life",
+    needs: ["sideData"],
     async check(context) {
       const { store, session } = context;
       await store.writeSide(session, { set: { field: "1" } });
@@ -47,6 +50,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "the first message of a session of side fields takes over its expiry",
+    needs: ["sideData"],
     async check(context) {
       const { store, session, wait } = context;
       await store.writeSide(session, { set: { field: "1" }, ttlMs: 400 });
@@ -58,6 +62,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "an append changes side fields in the same step",
+    needs: ["sideData"],
     async check({ store, session }) {
       await store.append(session, { records: [record("a")], side: { set: { one: "1", two: "2" } } });
       await store.append(session, {
@@ -71,6 +76,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "an append of fields alone begins a session",
+    needs: ["sideData"],
     async check({ store, session }) {
       const { epoch } = await store.append(session, { records: [], side: { set: { field: "1" } } });
       assert.equal((await store.readView(session)).epoch, epoch);
@@ -79,6 +85,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a bound keeps the last fields in byte order of their names",
+    needs: ["sideData"],
     async check({ store, session }) {
       const set = { "t:1": "", "t:B": "", "t:a": "", "t:é": "", "t:\u{ff5e}": "", "t:👍": "", "u:1": "" };
       await store.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
@@ -94,6 +101,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a field that is removed and set in one change is set",
+    needs: ["sideData"],
     async check({ store, session }) {
       await store.writeSide(session, { set: { field: "1" } });
       await store.writeSide(session, { set: { field: "2" }, remove: ["field"] });
@@ -102,6 +110,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a side write that expects other values changes nothing",
+    needs: ["sideData"],
     async check({ store, session }) {
       assert.equal(await store.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
       assert.equal((await store.readView(session)).epoch, "");
@@ -124,6 +133,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "of several side writes that expect the same value one succeeds",
+    needs: ["sideData"],
     async check({ store, session }) {
       const tries = Array.from({ length: 8 }, (_, index) =>
         store.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }),
@@ -135,6 +145,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "removing fields creates no session, and removing the last leaves the session",
+    needs: ["sideData"],
     async check({ store, session }) {
       assert.equal(await store.writeSide(session, { remove: ["field"], ttlMs: 60_000 }), true);
       assert.equal((await store.readView(session)).epoch, "");
@@ -146,6 +157,7 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a side write with a time to live sets it for the whole session; one without leaves it alone",
+    needs: ["sideData"],
     async check(context) {
       const { store, session, wait } = context;
       await written(context, records("a", 2));
@@ -159,11 +171,31 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a side value that is no string is refused",
+    needs: ["sideData"],
     async check({ store, session }) {
       await assert.rejects(
         store.writeSide(session, { set: { field: 1 as unknown as string } }),
         code("invalid_option"),
       );
+      assert.equal((await store.readView(session)).epoch, "");
+    },
+  },
+  {
+    title: "clearing a session removes its side fields",
+    needs: ["sideData"],
+    async check({ store, session }) {
+      await store.append(session, { records: records("a", 3), side: { set: { field: "1" } } });
+      await store.clear(session);
+      assert.deepEqual(await store.readSide(session, ""), {});
+    },
+  },
+  {
+    title: "side fields count towards the size limit of an append",
+    needs: ["sideData"],
+    async check({ store, session }) {
+      const list = records("a", 10).map((item) => ({ ...item, record: "x".repeat(950_000) }));
+      const side = { set: { file: "x".repeat(600_000) } };
+      await assert.rejects(store.append(session, { records: list, side }), code("too_large"));
       assert.equal((await store.readView(session)).epoch, "");
     },
   },

@@ -1,8 +1,21 @@
 import { createHash } from "node:crypto";
-import type { AppendRequest, NewRecord, SessionStore, SessionView } from "../../store/session-store.js";
+import type { StoreCapability } from "../../store/capabilities.js";
+import type { SessionView } from "../../store/session-reads.js";
+import type {
+  AppendRequest,
+  CompleteSessionStore,
+  NewRecord,
+  SessionStore,
+  SideChanges,
+} from "../../store/session-store.js";
 
 /** How to make the store that is put to the test. */
 export interface StoreSetup {
+  /**
+   * Shows which optional methods the stores have: a store, or the prototype of its class. Cases of capabilities that it
+   * lacks are left out. @default a store with every capability
+   */
+  readonly probe?: object;
   /** A store with default limits on which the sessions `contract-<number>` do not exist. */
   create(): SessionStore | Promise<SessionStore>;
   /** Called after each case, also after one that failed. */
@@ -13,14 +26,18 @@ export interface StoreSetup {
 
 /** What a case works with. */
 export interface StoreContext {
-  readonly store: SessionStore;
+  /** Has the core and what the case {@link StoreCase.needs}; anything else only where `has` says so. */
+  readonly store: CompleteSessionStore;
   readonly session: string;
+  has(capability: StoreCapability): boolean;
   wait(milliseconds: number): Promise<void>;
 }
 
 /** A promise and its proof. */
 export interface StoreCase {
   readonly title: string;
+  /** Capabilities without which the case does not apply. @default none */
+  readonly needs?: readonly StoreCapability[];
   check(context: StoreContext): Promise<void>;
 }
 
@@ -60,13 +77,18 @@ export async function written(
 }
 
 /** Everything that reads show of a session: two equal ones, and nothing has changed in between. */
-export async function everything({ store, session }: StoreContext): Promise<unknown> {
+export async function everything({ store, session, has }: StoreContext): Promise<unknown> {
   return {
     view: await store.readView(session),
     log: await store.readLog(session),
-    rounds: await store.readRounds(session, 1_000),
-    side: await store.readSide(session, ""),
+    rounds: has("rounds") && (await store.readRounds(session, 1_000)),
+    side: has("sideData") && (await store.readSide(session, "")),
   };
+}
+
+/** Side changes for a request, where the store takes them. */
+export function sideOf({ has }: StoreContext, side: SideChanges): Pick<AppendRequest, "side"> {
+  return has("sideData") ? { side } : {};
 }
 
 /** For `assert.rejects`: an error of this code. */

@@ -1,0 +1,78 @@
+import { contentConflict, epochConflict, fenced, positionConflict } from "./refusals.js";
+import type { AppendPlan } from "./request-checks.js";
+import type { AppendRequest, NewRecord } from "./session-store.js";
+
+/** A request to append, and what {@link planAppend} made of it. */
+export interface PlannedAppend {
+  readonly sessionId: string;
+  readonly request: AppendRequest;
+  readonly plan: AppendPlan;
+}
+
+/** What an append depends on of a session that exists. */
+export interface AppendTarget {
+  readonly epoch: string;
+  /** The position that the next record will get. */
+  readonly next: number;
+  /** The highest fencing token used so far; 0 where none was. */
+  readonly fence: number;
+  /** The digest that is stored for a message id; undefined for an id that the log does not hold. */
+  digestOf(id: string): string | undefined;
+}
+
+/** Which records an append adds, and what it says about the others. */
+export interface AppendDecision {
+  /** To be added, in this order. */
+  readonly fresh: readonly NewRecord[];
+  readonly duplicates: number;
+  /** Indexes in the request, ascending, of records that are left out because their id holds other content. */
+  readonly conflicts: readonly number[];
+}
+
+/**
+ * Decides what an append to a session (undefined: there is none yet) adds. Changes nothing.
+ *
+ * @throws ConflictError `epoch`, `position` or `content`; StoreError `fenced`.
+ */
+export function decideAppend(append: PlannedAppend, target: AppendTarget | undefined): AppendDecision {
+  const { plan } = append;
+  const fresh: NewRecord[] = [];
+  const stored = { duplicates: 0, conflicts: [] as number[] };
+  plan.records.forEach((record, index) => {
+    const digest = target?.digestOf(record.id);
+    if (digest === undefined) {
+      fresh.push(record);
+    } else if (digest === record.digest) {
+      stored.duplicates += 1;
+    } else {
+      stored.conflicts.push(plan.indexes[index]!);
+    }
+  });
+  refuseUnlessExpected(append, target, { fresh, conflicts: stored.conflicts });
+  const conflicts = [...plan.conflicts, ...stored.conflicts].sort((a, b) => a - b);
+  return { fresh, duplicates: plan.duplicates + stored.duplicates, conflicts };
+}
+
+function refuseUnlessExpected(
+  { sessionId, request, plan }: PlannedAppend,
+  target: AppendTarget | undefined,
+  { fresh, conflicts }: Pick<AppendDecision, "fresh" | "conflicts">,
+): void {
+  const { expectedEpoch, expectedNext, fencingToken } = request;
+  const { epoch, next, fence } = target ?? { epoch: "", next: 0, fence: 0 };
+  const refused = request.onConflict !== "keep" && conflicts.length > 0;
+  // A repeated append is answered, not refused: the first try itself moved the session on.
+  const repeats = plan.records.length > 0 && fresh.length === 0 && !refused;
+  if (expectedEpoch !== undefined && expectedEpoch !== epoch && !(repeats && expectedEpoch === "")) {
+    throw epochConflict(sessionId);
+  }
+  if (fencingToken !== undefined && fencingToken < fence) {
+    throw fenced(sessionId);
+  }
+  if (expectedNext !== undefined && expectedNext !== next && !repeats) {
+    throw positionConflict(sessionId, expectedNext, next);
+  }
+  if (refused) {
+    throw contentConflict(sessionId, request.records[conflicts[0]!]!.id);
+  }
+}

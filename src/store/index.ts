@@ -1,0 +1,43 @@
+export {
+  capabilitiesOf,
+  checkSessionStore,
+  hasCapability,
+  type CapabilityMethods,
+  type StoreCapability,
+  type StoreWith,
+} from "./capabilities.js";
+export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "./append-decision.js";
+export { emptyPage, emptyRounds, emptyView } from "./empty-results.js";
+export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./in-memory/in-memory-session-store.js";
+export { randomToken } from "./random-token.js";
+export { closed, damaged, outOfRange } from "./refusals.js";
+export {
+  checkCommit,
+  checkInteger,
+  checkPage,
+  checkRewind,
+  checkSideWrite,
+  planAppend,
+  type AppendPlan,
+  type SizeLimits,
+} from "./request-checks.js";
+export { beginsRound, lastRounds } from "./rounds.js";
+export { checkSessionId } from "./session-id.js";
+export type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+export type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  CompleteSessionStore,
+  IdentifyRecord,
+  NewRecord,
+  RecordIdentity,
+  RewindRequest,
+  SessionStore,
+  SessionStoreCore,
+  SideChanges,
+  SideWrite,
+  ViewLimit,
+} from "./session-store.js";
+export { applySide, sideWithPrefix } from "./side-fields.js";
+export { exceedsLimit, totalAfterAppend, totalAfterCommit, type TokenTotal } from "./token-total.js";

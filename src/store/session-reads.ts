@@ -1,0 +1,49 @@
+/** How to read a view. */
+export interface ReadViewOptions {
+  /** True where nobody reduces this session: the start is then taken to be 0 at first. Only a matter of speed. */
+  readonly neverReduced?: boolean;
+}
+
+/** The state of a session and the log from its start on. */
+export interface SessionView {
+  /** `""` where the session does not exist (then all else is empty or 0). */
+  readonly epoch: string;
+  readonly rev: string;
+  /** Position of the oldest record that is kept; above 0 only after retention `discard`. */
+  readonly base: number;
+  readonly start: number;
+  /** The position that the next record will get. */
+  readonly next: number;
+  /** As committed; `""` where there is none. */
+  readonly head: string;
+  readonly headCount: number;
+  /** Tokens of head and log from the start under `counter`; undefined where not known. */
+  readonly tokens: number | undefined;
+  readonly counter: string;
+  /** Records from `start` to `next`. Where `damaged`, what is left of them. */
+  readonly records: readonly string[];
+  /** True where a part of the session is missing; writes are refused until `rebuild` or `clear`. */
+  readonly damaged: boolean;
+}
+
+/** The records of the last rounds. */
+export interface StoredRounds {
+  readonly records: readonly string[];
+  /** Position of the first of them. */
+  readonly from: number;
+  /**
+   * Number of the first round that begins among them, counted over the session's whole life; the session's first round
+   * is 1.
+   */
+  readonly firstRound: number;
+  readonly damaged: boolean;
+}
+
+/** A page of the log. */
+export interface LogPage {
+  readonly records: readonly string[];
+  readonly from: number;
+  readonly base: number;
+  readonly next: number;
+  readonly damaged: boolean;
+}
