@@ -11,8 +11,9 @@ const history = new RedisChatMessageHistory({
   reducer: new ChatHistoryTokenReducer({ maxTokens: 800, targetTokens: 600, tokenCounter }),
   onEvent: (event) => {
     if (event.type === "reduced") {
+      const { before, after } = event;
       console.log(
-        `reduced: ${event.before.tokens} tokens in ${event.before.messages} messages -> ${event.after.tokens} in ${event.after.messages}`,
+        `reduced: ${before.tokens} tokens in ${before.messages} messages -> ${after.tokens} in ${after.messages}`,
       );
     }
   },
@@ -33,8 +34,7 @@ for (let turn = 1; turn <= 6; turn += 1) {
 }
 
 const view = await history.getMessages();
-console.log(
-  `the model sees ${view.length} of ${(await history.getTranscript()).length} messages, beginning with: ${view[0]!.text}`,
-);
+const transcript = await history.getTranscript();
+console.log(`the model sees ${view.length} of ${transcript.length} messages, beginning with: ${view[0]!.text}`);
 await history.clear();
 await history.close();

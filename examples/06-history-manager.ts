@@ -123,7 +123,8 @@ await play(one.manager, "May I fly to Vienna?", [
   [calling("", ["rest", "search"]), { id: "rest", name: "search", chunks: chunks("hotels", 3) }],
   [
     new AIMessage(
-      "Yes: the train takes ten hours, and [source1] allows a flight then. [source10] names a hotel.\n\nAsk next: What will it cost?",
+      "Yes: the train takes ten hours, and [source1] allows a flight then. [source10] names a hotel.\n\n" +
+        "Ask next: What will it cost?",
     ),
   ],
 ]);

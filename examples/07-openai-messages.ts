@@ -40,6 +40,5 @@ console.log(
     .map((message) => message.getType())
     .join(", ")}`,
 );
-console.log(
-  `the same after JSON: ${JSON.stringify(MessageHistory.fromJSON(JSON.stringify(history))) === JSON.stringify(history)}`,
-);
+const json = JSON.stringify(history);
+console.log(`the same after JSON: ${JSON.stringify(MessageHistory.fromJSON(json)) === json}`);

@@ -156,11 +156,13 @@ describe("a record that cannot be read", () => {
     ],
     [
       "with bytes that are no floats",
-      '{"type":"human","data":{"content":"","additional_kwargs":{"a":{"$lcmem":["Float64Array","AAA="]}}},"meta":{"v":1}}',
+      '{"type":"human","data":{"content":"","additional_kwargs":' +
+        '{"a":{"$lcmem":["Float64Array","AAA="]}}},"meta":{"v":1}}',
     ],
     [
       "with tags nested too deeply",
-      `{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":{"$lcmem":["Set",[${deep(100_000)}]]}},"meta":{"v":1}}`,
+      '{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":' +
+        `{"$lcmem":["Set",[${deep(100_000)}]]}},"meta":{"v":1}}`,
     ],
     ["with a version that is no number", '{"type":"human","data":{"content":"secret"},"meta":{"v":"1"}}'],
   ])("because it is %s says where, and not what it holds", (_, record) => {
@@ -182,12 +184,10 @@ describe("a record that cannot be read", () => {
   });
 
   it("because it is nested without end does not take the process along", () => {
-    const record = `{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":${deep(200_000)}},"meta":{"v":1}}`;
-    const { message } = decodeRecord(record);
+    const tool = `{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":${deep(200_000)}}`;
+    const { message } = decodeRecord(`${tool},"meta":{"v":1}}`);
     expect(() => digestMessage(message)).toThrow(RecordError);
-    expect(
-      errorOf(`{"type":"tool","data":{"content":"","tool_call_id":"c","artifact":${deep(200_000)}}}`),
-    ).toMatchObject({ code: "corrupt" });
+    expect(errorOf(`${tool}}`)).toMatchObject({ code: "corrupt" });
   });
 
   function errorOf(record: string, position?: number): RecordError {
@@ -204,7 +204,8 @@ describe("a record that cannot be read", () => {
 describe("an odd record that can be read", () => {
   it("has a key __proto__ as data and changes no prototype", () => {
     const record =
-      '{"type":"human","data":{"content":"x","__proto__":{"polluted":1},"additional_kwargs":{"__proto__":{"polluted":1}}}}';
+      '{"type":"human","data":{"content":"x","__proto__":{"polluted":1},' +
+      '"additional_kwargs":{"__proto__":{"polluted":1}}}}';
     for (const text of [record, `${record.slice(0, -1)},"meta":{"v":1}}`]) {
       const { message } = decodeRecord(text);
       expect(Object.keys(message.additional_kwargs)).toEqual(["__proto__"]);

@@ -62,7 +62,7 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
     expect(read.filter((text) => text !== "new")).toEqual(Array.from({ length: 350 }, (_, index) => `${index}`));
   });
 
-  it("is read without the elements that are no messages, which are reported by their index from the oldest", async () => {
+  it("is read without elements that are not messages, which are reported by index from the oldest", async () => {
     await client.lpush(
       key,
       JSON.stringify(human("a").toDict()),

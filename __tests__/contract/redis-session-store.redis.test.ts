@@ -21,15 +21,15 @@ function itKeepsTheContract(open: () => ClosableClient): void {
   }
 }
 
-describe("RedisSessionStore keeps the contract of session stores with a Redis of ioredis 6", () => {
+describe("RedisSessionStore keeps the contract with a Redis of ioredis 6", () => {
   itKeepsTheContract(() => new Redis(sharedRedisUrl()));
 });
 
-describe("RedisSessionStore keeps the contract of session stores with a Redis of ioredis 5", () => {
+describe("RedisSessionStore keeps the contract with a Redis of ioredis 5", () => {
   itKeepsTheContract(() => new Redis5(sharedRedisUrl()));
 });
 
-describe("RedisSessionStore keeps the contract of session stores with numbers as strings and automatic pipelines", () => {
+describe("RedisSessionStore keeps the contract with numbers as strings and automatic pipelines", () => {
   itKeepsTheContract(
     () =>
       new Redis(sharedRedisUrl(), {
@@ -41,7 +41,7 @@ describe("RedisSessionStore keeps the contract of session stores with numbers as
   );
 });
 
-describe("RedisSessionStore keeps the contract of session stores with a Cluster that reads from replicas", () => {
+describe("RedisSessionStore keeps the contract with a Cluster that reads from replicas", () => {
   let cluster: PrivateCluster;
   beforeAll(async () => {
     cluster = await startCluster(3);

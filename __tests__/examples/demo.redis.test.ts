@@ -18,7 +18,7 @@ function total(output: string): string[] {
 }
 
 describe("the demo", () => {
-  it("plays the shipped conversations on the server of REDIS_URL, in a table of 100 columns, and leaves no key behind", async () => {
+  it("plays the shipped conversations on REDIS_URL, in 100 columns, and leaves no key behind", async () => {
     const { exitCode, output } = await runExample("demo/main.ts", { environment: { REDIS_URL: sharedRedisUrl() } });
     expect(output).toContain("the Redis server of REDIS_URL");
     expect(output).toContain(allGood);
@@ -39,7 +39,7 @@ describe("the demo", () => {
     expect(exitCode).toBe(0);
   }, 60_000);
 
-  it("plays all recorded conversations that it is given: every model input valid, two round trips a turn, three in one that reduces", async () => {
+  it("plays recorded conversations: every model input valid, two round trips a turn, three if it reduces", async () => {
     const file = existsSync(recorded) ? recorded : join(__dirname, "../../examples/data/recorded-conversations.jsonl");
     const { exitCode, output } = await runExample("demo/main.ts", {
       args: ["--file", file],

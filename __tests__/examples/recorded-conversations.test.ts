@@ -34,7 +34,7 @@ describe("the recorded conversations", () => {
     expect(recordings.some(({ messages }) => textOf(messages).match(/\p{Script=Hiragana}/u))).toBe(true);
   });
 
-  it("hold what makes conversations hard to cut: parallel calls, a failed and repeated call, a long result, a long chain", () => {
+  it("hold what is hard to cut: parallel calls, a failed and repeated call, a long result, a long chain", () => {
     const first = recordings[0]!.messages;
     expect(first.filter(({ tool_calls: calls = [] }) => calls.length >= 2).length).toBeGreaterThanOrEqual(3);
     expect(

@@ -49,7 +49,7 @@ function turn(index: number): BaseMessage[] {
 }
 
 describe("summaries of a session that several processes share", () => {
-  it("are paid for once by four processes that reach the threshold at the same time, and nothing that came meanwhile is lost", async () => {
+  it("are paid for once by four processes that reach the threshold together, and lose nothing", async () => {
     const keyPrefix = uniquePrefix();
     const history = newMemory({ keyPrefix }).memory.history("shared");
     await history.addMessages([0, 1, 2, 3, 4].flatMap(turn).concat(human("one more", "more")));
@@ -107,7 +107,7 @@ describe("summaries of a session that several processes share", () => {
     }
   }, 60_000);
 
-  it("are made by another process when the one that was paying died: its lease runs out, and nothing was lost", async () => {
+  it("are made by another process when the one that was paying died, and lose nothing", async () => {
     const { told, model } = countingSummarizer();
     const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 2 });
     const { memory, keyPrefix } = newMemory({ reducer });

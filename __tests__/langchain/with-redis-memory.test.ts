@@ -347,7 +347,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored()).toEqual(["go", "done"]);
   });
 
-  it("adds nothing when a job is retried, although the model answers anew, and does not show the model its question twice", async () => {
+  it("adds nothing when a job is retried, and does not show the model its question twice", async () => {
     for (const [input, turnId] of [
       ["go", "job-8"],
       [human("go", "message-8"), undefined],
@@ -375,7 +375,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored()).toEqual(["go", "reply to go"]);
   });
 
-  it("takes only what is new of a client that sends its whole history, and a system message that comes with every turn", async () => {
+  it("stores only what is new if a client sends its whole history, or a system message with every turn", async () => {
     const { memory, stored } = newMemory();
     const model = echoModel();
     const agent = withRedisMemory(model, { memory });

@@ -32,7 +32,8 @@ describe("ChatMemoryModule as text", () => {
   it("shows a message a line, a blank line between rounds, agents by their name", async () => {
     const text = await new ChatMemoryModule({ history: sourceOf(weather) }).retrieve();
     expect(text).toBe(
-      `user: What is the weather today?\nassistant: Let me check the weather for you.\nweather_agent: It's sunny and 72°F.\n\n${umbrella}\n\n${last}`,
+      `user: What is the weather today?\nassistant: Let me check the weather for you.\n` +
+        `weather_agent: It's sunny and 72°F.\n\n${umbrella}\n\n${last}`,
     );
   });
 
@@ -117,7 +118,7 @@ describe("ChatMemoryModule as text", () => {
     expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Hi");
   });
 
-  it("shows what came before the first human message only when all rounds are shown and more were asked for", async () => {
+  it("shows what came before the first human message only if more rounds were asked for than exist", async () => {
     const history = sourceOf([system("Be kind."), ai("Welcome!"), human("Hi"), ai("Hello!")]);
     expect(await new ChatMemoryModule({ history, nRounds: 1 }).retrieve()).toBe("user: Hi\nassistant: Hello!");
     expect(await new ChatMemoryModule({ history, nRounds: 2 }).retrieve()).toBe(

@@ -64,7 +64,7 @@ describe("RedisChatMessageHistory, as LangChain uses it", () => {
     expect(JSON.parse(record!)).toMatchObject({ type: "human", data: { content: "Grüße", id: "m1" }, meta: { v: 1 } });
   });
 
-  it("makes and closes its own connection from a url or from ioredis options, and never closes the caller's", async () => {
+  it("opens and closes its own connection from a url or ioredis options, and never closes the caller's", async () => {
     const url = new URL(sharedRedisUrl());
     for (const connection of [{ url: url.href }, { config: { host: url.hostname, port: Number(url.port) } }]) {
       const own = new RedisChatMessageHistory({ sessionId: "ann", keyPrefix: uniquePrefix(), ...connection });
@@ -396,7 +396,7 @@ describe("damage", () => {
 });
 
 describe("a reduction that races writers", () => {
-  it("loses nothing: every message is in the transcript once, and all that came during a reduction is in the view", async () => {
+  it("loses nothing: every message is in the transcript once, and what came meanwhile is in the view", async () => {
     const keyPrefix = uniquePrefix();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
     const clients = [new Redis(sharedRedisUrl()), new Redis(sharedRedisUrl())];

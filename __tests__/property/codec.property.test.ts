@@ -39,7 +39,7 @@ describe("encode and decode, for any message", () => {
     );
   });
 
-  it("do so whether a record is just as it was written or other JSON that says the same, also where it is damaged", () => {
+  it("do so whether a record is as it was written or other JSON with the same meaning, also if damaged", () => {
     const pieces = fc.constantFrom(
       "",
       " ",

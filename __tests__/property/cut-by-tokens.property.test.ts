@@ -64,7 +64,7 @@ describe("a cut by tokens", () => {
       expect(places).toEqual([...places].sort((a, b) => a - b));
     }));
 
-  it("keeps systems, summaries, the newest message and the newest human message, and begins with a human one if it can", () =>
+  it("keeps systems, summaries and the newest messages, and begins with a human message if it can", () =>
     promise(({ messages: result }, { messages }) => {
       const texts = (list: readonly BaseMessage[]) =>
         new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));

@@ -44,7 +44,7 @@ async function summarize(given: { messages: BaseMessage[]; measure: object; useS
 }
 
 describe("a summarization", () => {
-  it("keeps or covers every message, splits no step, keeps systems and order, and calls the model only for progress", async () => {
+  it("keeps or covers every message, splits no step, and calls the model only for progress", async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (given) => {
         const { told, outcome, tokenCounter } = await summarize(given);

@@ -174,7 +174,8 @@ describe("asReducer", () => {
     const error: unknown = await asReducer(() => [["weird", "SECRET"]])
       .reduce(conversation)
       .catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ option: "reducer", message: expect.stringContaining("Reducer result[0] is not a message") });
+    const message: unknown = expect.stringContaining("Reducer result[0] is not a message");
+    expect(error).toMatchObject({ option: "reducer", message });
     expect(inspect(error)).not.toContain("SECRET");
   });
 

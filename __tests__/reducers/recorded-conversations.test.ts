@@ -103,11 +103,14 @@ describe("recorded conversations at half of their tokens", () => {
     }
   });
 
-  it("repeat at least 1.9 times as much of the previous prompt's beginning as a sliding window does, once they are too long", async () => {
+  it("repeat 1.9 times as much of the previous prompt's beginning as a sliding window, once too long", async () => {
     const [ours, window] = [await prefixShares(tokenReducer), await prefixShares(slidingWindow)];
+    const percent = (share: number, width: number): string => `${(100 * share).toFixed(1).padStart(width)} %`;
     const row = (name: string, shares: typeof ours): string =>
-      `${name.padEnd(24)}${(100 * shares.all).toFixed(1).padStart(10)} %${(100 * shares.tooLong).toFixed(1).padStart(26)} %`;
-    const title = `Prompt tokens that repeat the previous prompt's beginning (${conversations.length} conversations, budget half of their tokens)`;
+      `${name.padEnd(24)}${percent(shares.all, 10)}${percent(shares.tooLong, 26)}`;
+    const title =
+      `Prompt tokens that repeat the previous prompt's beginning (${conversations.length} conversations, ` +
+      "budget half of their tokens)";
     const head = `${"".padEnd(24)}${"all prompts".padStart(12)}${"conversation over budget".padStart(28)}`;
     process.stdout.write(
       `${[title, head, row("ChatHistoryTokenReducer", ours), row("sliding window", window)].join("\n")}\n`,

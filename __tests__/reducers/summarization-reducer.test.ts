@@ -144,9 +144,9 @@ describe("one summary that is carried forward", () => {
     const reducer = reducerOf(model);
     const once = await reducer.invoke(talk);
     const outcome = await reducer.reduceWithOutcome([...once, human("more", "q4"), ai("yes", { id: "a4" })]);
-    expect(told(model, 1)).toMatch(
-      /<summary_so_far>\nThey spoke\.\n<\/summary_so_far>\n\n<messages>\nuser: question 3\nassistant: answer 3\n<\/messages>/,
-    );
+    const request = told(model, 1);
+    expect(request).toContain("<summary_so_far>\nThey spoke.\n</summary_so_far>\n\n<messages>\n");
+    expect(request).toContain("</summary_so_far>\n\n<messages>\nuser: question 3\nassistant: answer 3\n</messages>");
     expect(outcome.messages.map(({ text }) => text.split("\n").at(-1))).toEqual(["They spoke on.", "more", "yes"]);
     expect(summaryMarkOf(outcome.summary!)).toEqual({ firstId: "q0", lastId: "a3", count: 8 });
     expect(outcome.removed).toEqual([once[0], ...talk.slice(6)]);
@@ -219,7 +219,8 @@ describe("one summary that is carried forward", () => {
       ...talk.slice(6),
     ]);
     expect(told(model)).toContain(
-      'user: plain [unknown] [unknown] of no type\nuser: marked [image_url]\nassistant called add({"n":"1"})\nassistant called add(…)',
+      "user: plain [unknown] [unknown] of no type\nuser: marked [image_url]\nassistant called " +
+        'add({"n":"1"})\nassistant called add(…)',
     );
   });
 });
@@ -241,7 +242,7 @@ describe("summaries one after another", () => {
     return view;
   }
 
-  it("adds a summary to the earlier ones, which the model sees and which stay, also behind a system message", async () => {
+  it("adds a summary to the earlier ones, which the model sees and which stay", async () => {
     let written = 0;
     const model = writer(() => `part ${(written += 1)}`);
     const view = await play(model, 3);

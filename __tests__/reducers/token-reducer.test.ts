@@ -187,7 +187,8 @@ describe("clipping tool results", () => {
 
 describe("counting", () => {
   const words =
-    "the quick brown fox jumps over the lazy dog and then some more of the same words until there are enough of them to be about forty eight tokens long which takes a few more";
+    "the quick brown fox jumps over the lazy dog and then some more of the same words until there are " +
+    "enough of them to be about forty eight tokens long which takes a few more";
   const many = Array.from({ length: 1000 }, (_, index) =>
     index % 2 === 0 ? human(`${index} ${words}`) : ai(`${index} ${words}`),
   );

@@ -255,7 +255,7 @@ describe("RedisSessionStore's connection", () => {
     client.disconnect();
   });
 
-  it("is one that is opened at the first call and closed with the store, by ioredis or node-redis options", async () => {
+  it("is opened at the first call and closed with the store, by ioredis or node-redis options", async () => {
     const { port } = new URL(sharedRedisUrl());
     const configs = [
       { host: "127.0.0.1", port: Number(port), connectionName: "own-ioredis" },
@@ -355,7 +355,7 @@ describe("RedisSessionStore's options", () => {
     await store.close();
   });
 
-  it("take as many records in one append as a command takes, and refuse more before the connection breaks", async () => {
+  it("take as many records in one append as a command can, and refuse more before the connection breaks", async () => {
     const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 30_000 });
     const most = Array.from({ length: 300_000 }, (_, index) => ({
       id: String(index),

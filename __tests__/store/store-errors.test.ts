@@ -7,7 +7,8 @@ describe("toStoreError", () => {
   it.each([
     ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.", "out_of_memory", true],
     [
-      "ERR Error running script (call to f_abc): @user_script:4: @user_script: 4: -OOM command not allowed when used memory > 'maxmemory'.",
+      "ERR Error running script (call to f_abc): @user_script:4: @user_script: 4: -OOM command not allowed " +
+        "when used memory > 'maxmemory'.",
       "out_of_memory",
       true,
     ],

@@ -52,7 +52,7 @@ export function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** Paths of this repository that a document names in inline code, such as `src/index.ts`; those with a gap are left out. */
+/** Paths of this repository in a document's inline code, such as `src/index.ts`; those with a gap are left out. */
 export function pathsNamed(text: string): string[] {
   const named = [...withoutFences(text).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
   return named.filter((code) => /^(src|__tests__|scripts|examples|benchmarks|docs|\.ci)\/[\w./-]+$/.test(code));

@@ -39,7 +39,8 @@ export function requireRedisServer(): string {
     return found;
   }
   const sentence =
-    "The tests need a redis-server: install one (for example `apt-get install redis-server`) or set REDIS_SERVER_BIN to its path.";
+    "The tests need a redis-server: install one (for example `apt-get install redis-server`) or set " +
+    "REDIS_SERVER_BIN to its path.";
   if (!existsSync("/etc/debian_version") || process.getuid?.() !== 0) {
     throw new Error(sentence);
   }

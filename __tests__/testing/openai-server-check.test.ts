@@ -177,7 +177,8 @@ describe("checkChatCompletionRequest refuses", () => {
       [user, { role: "assistant", tool_calls: [call("a", { arguments: {} })] }],
       {
         message:
-          "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an object instead.",
+          "Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string, but got an " +
+          "object instead.",
       },
     ],
     [

@@ -17,7 +17,8 @@ export function reportText(sections: readonly Section[], machine: string): strin
 /** The table for the README. */
 export function headlineText(headlines: readonly Headline[], machine: string): string {
   const rows = headlines.map(({ what, ours, others, difference }) => [what, ours, others, difference]);
-  return `${tableText({ title: "", head: ["", "this package", "@langchain/redis, @langchain/community", "difference"], rows })}\n\n${machine}`;
+  const head = ["", "this package", "@langchain/redis, @langchain/community", "difference"];
+  return `${tableText({ title: "", head, rows })}\n\n${machine}`;
 }
 
 function sectionText({ title, about, tables }: Section): string {

@@ -18,7 +18,10 @@ export function plot(charts: readonly Chart[]): string {
   const style =
     "<style>text{font:11px system-ui,sans-serif;fill:#444}.title{font-size:13px;font-weight:600;fill:#111}</style>";
   const background = `<rect width="${width}" height="${height}" fill="#fff"/>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">${style}${background}${panels.join("")}</svg>\n`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">` +
+    `${style}${background}${panels.join("")}</svg>\n`
+  );
 }
 
 function drawChart({ title, xLabel, lines }: Chart): string {
@@ -33,7 +36,8 @@ function drawChart({ title, xLabel, lines }: Chart): string {
   );
   const parts = [
     `<text class="title" x="${panel.left}" y="20">${escape(title)}</text>`,
-    `<text x="${(panel.left + panel.width - panel.right) / 2}" y="${panel.height - 8}" text-anchor="middle">${escape(xLabel)}</text>`,
+    `<text x="${(panel.left + panel.width - panel.right) / 2}" y="${panel.height - 8}" ` +
+      `text-anchor="middle">${escape(xLabel)}</text>`,
     ...x.ticks.map((value) => gridLine({ at: x.at(value), label: value.toLocaleString("en-US"), vertical: true })),
     ...y.ticks.map((value) =>
       gridLine({ at: y.at(value), label: time(value).replace(/\.0+(?= )/, ""), vertical: false }),
@@ -58,15 +62,18 @@ function drawLine({ name, points }: Chart["lines"][number], { index, x, y }: Pla
   const legendY = panel.height + index * legendLine;
   return (
     `<polyline points="${path.join(" ")}" fill="none" stroke="${color}" stroke-width="2"/>${dots.join("")}` +
-    `<rect x="${panel.left}" y="${legendY - 9}" width="10" height="10" fill="${color}"/><text x="${panel.left + 16}" y="${legendY}">${escape(name)}</text>`
+    `<rect x="${panel.left}" y="${legendY - 9}" width="10" height="10" fill="${color}"/>` +
+    `<text x="${panel.left + 16}" y="${legendY}">${escape(name)}</text>`
   );
 }
 
 function gridLine({ at, label, vertical }: { at: number; label: string; vertical: boolean }): string {
   const [bottom, right] = [panel.height - panel.bottom, panel.width - panel.right];
   return vertical
-    ? `<line x1="${at}" x2="${at}" y1="${panel.top}" y2="${bottom}" stroke="#eee"/><text x="${at}" y="${bottom + 15}" text-anchor="middle">${label}</text>`
-    : `<line x1="${panel.left}" x2="${right}" y1="${at}" y2="${at}" stroke="#eee"/><text x="${panel.left - 6}" y="${at + 4}" text-anchor="end">${escape(label)}</text>`;
+    ? `<line x1="${at}" x2="${at}" y1="${panel.top}" y2="${bottom}" stroke="#eee"/>` +
+        `<text x="${at}" y="${bottom + 15}" text-anchor="middle">${label}</text>`
+    : `<line x1="${panel.left}" x2="${right}" y1="${at}" y2="${at}" stroke="#eee"/>` +
+        `<text x="${panel.left - 6}" y="${at + 4}" text-anchor="end">${escape(label)}</text>`;
 }
 
 function scale(values: readonly number[], { from, to }: { from: number; to: number }) {

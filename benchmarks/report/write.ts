@@ -34,5 +34,8 @@ export function writeReadme(sections: readonly Section[]): void {
 
 function machine(): string {
   const version = /v=(\S+)/.exec(execFileSync(requireRedisServer(), ["--version"], { encoding: "utf8" }))?.[1] ?? "?";
-  return `Medians of one run on ${availableParallelism()} cores, Node.js ${process.versions.node}, Redis ${version}; all contenders in turn, on the same data and server.`;
+  return (
+    `Medians of one run on ${availableParallelism()} cores, Node.js ${process.versions.node}, Redis ` +
+    `${version}; all contenders in turn, on the same data and server.`
+  );
 }

@@ -1,9 +1,10 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 
-const words =
-  "the agent looked at the booking and found that the train from Lund leaves before the flight lands so it asked whether a later one would do and what the customer would rather have than wait for two hours in the rain".split(
-    " ",
-  );
+const words = (
+  "the agent looked at the booking and found that the train from Lund leaves before the flight lands " +
+  "so it asked whether a later one would do and what the customer would rather have than wait for two " +
+  "hours in the rain"
+).split(" ");
 
 /**
  * Messages as agents make them: question, call, result, answer, and again; about 400 bytes each in LangChain's own `{

@@ -107,8 +107,10 @@ function section({ bySize, byLatency, byLength }: { bySize: Case[]; byLatency: C
   return {
     title: "Append",
     about:
-      "Messages are added to sessions with a time to live. Raw ioredis is one MULTI of RPUSH and PEXPIRE with elements that were serialized before: no ids, no idempotence, no digest. " +
-      "The peers send two commands a message, one after the other. Latency is added to each reply by a proxy in a process of its own; 0 ms goes through the same proxy.",
+      "Messages are added to sessions with a time to live. Raw ioredis is one MULTI of RPUSH and PEXPIRE " +
+      "with elements that were serialized before: no ids, no idempotence, no digest. " +
+      "The peers send two commands a message, one after the other. Latency is added to each reply by a " +
+      "proxy in a process of its own; 0 ms goes through the same proxy.",
     tables: [
       comparisonTable("Append with a time to live, on loopback", bySize),
       comparisonTable("Append of 10 with a time to live, by network latency", byLatency),

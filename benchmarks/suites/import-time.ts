@@ -23,7 +23,9 @@ export async function importSuite({ quick }: Setting): Promise<Section> {
   return {
     title: "Import and bundle",
     about:
-      "Each import in a new Node.js process, ES modules, the file cache warm, all entries in turn. Bundles by esbuild, minified, for Node.js, with the peer dependencies (@langchain/*, ioredis, langchain) left outside; js-tiktoken's encodings are split off because they are loaded when first needed.",
+      "Each import in a new Node.js process, ES modules, the file cache warm, all entries in turn. Bundles " +
+      "by esbuild, minified, for Node.js, with the peer dependencies (@langchain/*, ioredis, langchain) " +
+      "left outside; js-tiktoken's encodings are split off because they are loaded when first needed.",
     tables: [
       comparisonTable("Import", [
         { name: "time", measured: wall! },

@@ -70,7 +70,9 @@ function section(counts: readonly number[], lines: readonly number[][][]): Secti
   return {
     title: "Many processes",
     about:
-      "Turns a second (a read and a write of two messages with a time to live) of several client processes, eight sessions at once in each, on one server; median and range of the repeats. Clients and server share the machine's cores.",
+      "Turns a second (a read and a write of two messages with a time to live) of several client " +
+      "processes, eight sessions at once in each, on one server; median and range of the repeats. Clients " +
+      "and server share the machine's cores.",
     tables: [{ title: "Turns a second, by number of client processes", head, rows }],
     headlines: [rateHeadline({ what: `turns a second, ${counts.at(-1)} client processes`, ours: ours!, others })],
   };

@@ -30,7 +30,9 @@ export async function redisMemorySuite({ server, quick }: Setting): Promise<Sect
   return {
     title: "Memory in Redis",
     about:
-      "MEMORY USAGE of all keys of a session over its number of messages, with ids as message providers make them. What is more than a peer's list is the index of ids that makes writes idempotent, and the session's state.",
+      "MEMORY USAGE of all keys of a session over its number of messages, with ids as message providers " +
+      "make them. What is more than a peer's list is the index of ids that makes writes idempotent, and " +
+      "the session's state.",
     tables: [
       {
         title: "Bytes a message, by length of the history",

@@ -44,7 +44,11 @@ export async function residentMemorySuite({ server, quick }: Setting): Promise<S
   await Promise.all(contenders.map((contender) => contender.close()));
   return {
     title: "Memory of the process",
-    about: `A Node.js process that uses one package: resident after a first turn, heap for each of ${whole(sessions)} histories that are kept after a turn, and the largest resident size over 20 reads of ${whole(length)} messages. The process holds this benchmark's loader and all three packages too.`,
+    about:
+      "A Node.js process that uses one package: resident after a first turn, heap for each of " +
+      `${whole(sessions)} histories that are kept after a turn, and the largest resident size over 20 ` +
+      `reads of ${whole(length)} messages. The process holds this benchmark's loader and all three ` +
+      "packages too.",
     tables: [
       {
         title: "Memory, medians",

@@ -150,8 +150,13 @@ function section(cases: readonly Case[], edits: readonly Case[], lengths: readon
   return {
     title: "Cutting by tokens",
     about:
-      `To ${whole(maxTokens)} tokens of o200k_base, the encoding loaded. "counts stored": messages as a read of a history gives them that was written with a counter. trimMessages counts the whole rest again for each message that it drops: ` +
-      "at 1,000 messages it ran once, at 10,000 not at all. The summarization middleware's hook is measured without its graph, with a model that answers at once, and without its trimming of what it summarizes (which is trimMessages again); it counts with js-tiktoken too (its default counts characters).",
+      `To ${whole(maxTokens)} tokens of o200k_base, the encoding loaded. "counts stored": messages as a ` +
+      "read of a history gives them that was written with a counter. trimMessages counts the whole rest " +
+      "again for each message that it drops: " +
+      "at 1,000 messages it ran once, at 10,000 not at all. The summarization middleware's hook is " +
+      "measured without its graph, with a model that answers at once, and without its trimming of what it " +
+      "summarizes (which is trimMessages again); it counts with js-tiktoken too (its default counts " +
+      "characters).",
     tables: [
       comparisonTable("Cut to 1,000 tokens, by number of messages", cases),
       comparisonTable("Old tool results shortened or cleared, by number of messages", edits),

@@ -58,7 +58,9 @@ export async function tokenizerSuite({ quick }: Setting): Promise<Section> {
   const longest = texts.map((_, index) => cases.filter((__, place) => place % texts.length === index));
   return {
     title: "Counting tokens",
-    about: `Texts of so many characters, o200k_base, loaded before; both agree on every count. On text without spaces js-tiktoken takes quadratic time and is not asked beyond ${whole(oddLimit)} characters.`,
+    about:
+      "Texts of so many characters, o200k_base, loaded before; both agree on every count. On text without " +
+      `spaces js-tiktoken takes quadratic time and is not asked beyond ${whole(oddLimit)} characters.`,
     tables: [comparisonTable("One text, by kind and length", cases)],
     charts: [chartOf("Counting one letter, again and again", "characters", { cases: longest[3]!, xs: lengths })],
   };

@@ -200,8 +200,12 @@ function section(bills: readonly Bill[], conversations: readonly BaseMessage[][]
   return {
     title: "Tokens billed",
     about:
-      `${conversations.length} recorded conversations with tool calls (${whole(conversations.flat().length)} messages), each with a budget of half its tokens; every AI message is one request. A prompt's messages count as cached as long as they equal those of the request before; ` +
-      `a cached token is billed at ${cachedPrice * 100} % of the price of another. Providers cache only from some length on (1,024 tokens at OpenAI), which is left out here; so are answers.`,
+      `${conversations.length} recorded conversations with tool calls ` +
+      `(${whole(conversations.flat().length)} messages), each with a budget of half its tokens; every AI ` +
+      "message is one request. A prompt's messages count as cached as long as they equal those of the " +
+      "request before; " +
+      `a cached token is billed at ${cachedPrice * 100} % of the price of another. Providers cache only ` +
+      "from some length on (1,024 tokens at OpenAI), which is left out here; so are answers.",
     tables: [
       {
         title: "Prompt tokens",

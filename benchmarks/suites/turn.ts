@@ -33,8 +33,12 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
   return {
     title: "A turn of a chain",
     about:
-      `Prompt with history, a model that answers at once, histories of ${lengthBefore} to ${lengthBefore + 2 * turnsPerSession} messages with a time to live: \`withRedisMemory\` against \`RunnableWithMessageHistory\` with the peers' histories, all with \`historyMessagesKey\`, the peers' best case. ` +
-      "What LangChain itself costs is in all of them. Latency is added to each reply by a proxy; 0 ms goes through it too.",
+      `Prompt with history, a model that answers at once, histories of ${lengthBefore} to ` +
+      `${lengthBefore + 2 * turnsPerSession} messages with a time to live: \`withRedisMemory\` against ` +
+      `\`RunnableWithMessageHistory\` with the peers' histories, all with \`historyMessagesKey\`, the ` +
+      "peers' best case. " +
+      "What LangChain itself costs is in all of them. Latency is added to each reply by a proxy; 0 ms goes " +
+      "through it too.",
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
     charts: [
       chartOf("A turn by network latency", "latency in ms, plus 1", {

@@ -104,7 +104,9 @@ function section({ cases, windows, lengths }: { cases: Case[]; windows: Case; le
   return {
     title: "Read",
     about:
-      `Whole histories, and the ${windowSize} newest messages (with the human message of the round that they begin in) of sessions whose start a reduction has moved. The peers cannot window: they read and parse all. ` +
+      `Whole histories, and the ${windowSize} newest messages (with the human message of the round that ` +
+      "they begin in) of sessions whose start a reduction has moved. The peers cannot window: they read " +
+      "and parse all. " +
       "Raw ioredis is LRANGE of the peers' list without any parsing.",
     tables: [
       comparisonTable("Read of the whole history, by its length", cases),

@@ -33,7 +33,8 @@ async function main(): Promise<number> {
   });
   console.log(`${conversations.length} recorded conversations, two application instances, ${backend.description}.`);
   console.log(
-    `Each view is cut to ${values.target} messages when it exceeds ${values.target} + ${values.threshold}; the transcript stays whole.\n`,
+    `Each view is cut to ${values.target} messages when it exceeds ${values.target} + ` +
+      `${values.threshold}; the transcript stays whole.\n`,
   );
 
   const played: PlayedConversation[] = [];
