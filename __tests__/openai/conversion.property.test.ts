@@ -13,7 +13,7 @@ import { anyMessage, anyText } from "../support/openai-arbitraries.js";
 const history = fc.array(anyMessage, { maxLength: 4 }).map((messages) => new MessageHistory(messages));
 
 describe("a history of any content", () => {
-  it("comes back from LangChain messages as it was", () => {
+  it("survives conversion to LangChain messages and back", () => {
     fc.assert(
       fc.property(history, (given) => {
         expect(MessageHistory.fromMessages(given.toMessages()).toList()).toEqual(given.toList());
@@ -22,7 +22,7 @@ describe("a history of any content", () => {
     );
   });
 
-  it("comes back from JSON as it was", () => {
+  it("survives JSON and back", () => {
     fc.assert(
       fc.property(history, (given) => {
         expect(MessageHistory.fromJSON(JSON.stringify(given)).toList()).toEqual(given.toList());
@@ -31,7 +31,7 @@ describe("a history of any content", () => {
     );
   });
 
-  it("comes back from a prompt as it was", () => {
+  it("survives a prompt and back", () => {
     fc.assert(
       fc.property(history, (given) => {
         expect(MessageHistory.fromPrompt(given.toPrompt()).toList()).toEqual(given.toList());
@@ -125,7 +125,7 @@ const anyLangChainMessage: fc.Arbitrary<BaseMessage> = fc.oneof(
 );
 
 describe("LangChain messages of any content", () => {
-  it("come back from a history as they were", () => {
+  it("survive a history and back", () => {
     fc.assert(
       fc.property(fc.array(anyLangChainMessage, { maxLength: 3 }), (messages) => {
         const back = MessageHistory.fromMessages(messages).toMessages();
@@ -135,7 +135,7 @@ describe("LangChain messages of any content", () => {
     );
   });
 
-  it("come back from a history that was written as JSON and as a prompt", () => {
+  it("survive a history that is written as JSON and as a prompt", () => {
     fc.assert(
       fc.property(fc.array(anyLangChainMessage, { maxLength: 3 }), (messages) => {
         const given = MessageHistory.fromMessages(messages);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { ConfigurationError } from "../../src/errors.js";
 import { jsonSnapshot } from "../../src/openai/json-value.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
-import { parseXml } from "../../src/openai/prompt/xml.js";
+import { parseXml } from "../../src/openai/xml-prompt/xml.js";
 
 const pieces = [
   ...[
@@ -60,7 +60,7 @@ const pieces = [
 const markup = fc.array(fc.constantFrom(...pieces), { maxLength: 14 }).map((parts) => parts.join(""));
 
 describe("any text as a prompt", () => {
-  it("gives messages or a ConfigurationError, and messages that it gives can be written and read again", () => {
+  it("returns messages or throws a ConfigurationError; the messages can be written and read again", () => {
     fc.assert(
       fc.property(fc.oneof(markup, fc.string({ unit: "binary" })), (prompt) => {
         let history: MessageHistory;
@@ -76,7 +76,7 @@ describe("any text as a prompt", () => {
     );
   });
 
-  it("is one user message, as it is, where it is not XML", () => {
+  it("is one unchanged user message if it is not XML", () => {
     fc.assert(
       fc.property(markup, (prompt) => {
         if (parseXml(prompt) === undefined) {
@@ -89,7 +89,7 @@ describe("any text as a prompt", () => {
 });
 
 describe("any value in a tool record", () => {
-  it("is kept as what JSON gives back unchanged", () => {
+  it("is kept in a form that JSON restores unchanged", () => {
     const anything = fc.anything({
       withBigInt: true,
       withDate: true,
@@ -110,7 +110,7 @@ describe("any value in a tool record", () => {
     );
   });
 
-  it("is kept as it is where it is JSON", () => {
+  it("is kept unchanged if it is JSON", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const plain = JSON.parse(JSON.stringify(value)) as unknown;

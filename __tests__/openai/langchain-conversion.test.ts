@@ -55,12 +55,12 @@ describe("LangChain messages in OpenAI's format", () => {
       new AIMessage({ content: "", additional_kwargs: { refusal: "No.", audio: { id: "audio_1", data: "AA" } } }),
       { role: "assistant", refusal: "No.", audio: { id: "audio_1", data: "AA" } },
     ],
-  ])("say the same: %s", (_, message, expected) => {
+  ])("convert to equal messages: %s", (_, message, expected) => {
     expect(one(message)).toEqual(expected);
     expect(back(expected).toDict()).toEqual(message.toDict());
   });
 
-  it("keep their id, usage, metadata, artifact and status for the way back, and models are not sent them", () => {
+  it("keep id, usage, metadata, artifact and status for the way back, and do not send them to models", () => {
     const answer = new AIMessage({
       id: "run-1",
       content: "Hi",
@@ -88,7 +88,7 @@ describe("LangChain messages in OpenAI's format", () => {
     expect([second.id, second.status, second.artifact]).toEqual(["t", "error", { at: new Date(0), big: 10n }]);
   });
 
-  it("translate LangChain's own content blocks, of both versions", () => {
+  it("translate LangChain's own content blocks of both versions", () => {
     const content = [
       { type: "text", text: "Look:" },
       { type: "image", url: "https://example.com/a.png" },
@@ -120,7 +120,7 @@ describe("LangChain messages in OpenAI's format", () => {
     expect(back(one(new HumanMessage({ content }))).content).toEqual(content);
   });
 
-  it("keep what the format has no part for only for the way back: thinking, video, sound behind a URL", () => {
+  it("keep blocks that the format has no part for (thinking, video, audio by URL) for the way back", () => {
     const content = [
       { type: "thinking", thinking: "hm", signature: "s" },
       { type: "text", text: "Hi" },
@@ -133,7 +133,7 @@ describe("LangChain messages in OpenAI's format", () => {
     expect(back(message).content).toEqual(content);
   });
 
-  it("do not lose calls whose arguments are broken, nor the order of calls", () => {
+  it("keep calls with invalid arguments, and the order of calls", () => {
     const given: OpenAIMessage = {
       role: "assistant",
       tool_calls: [call("1", "{broken"), call("2", '{ "a" : 1 }'), call("3", "[1]"), call("4", "")],
@@ -165,7 +165,7 @@ describe("LangChain messages in OpenAI's format", () => {
     expect(one(message)).toEqual(given);
   });
 
-  it("win over what was kept where somebody edited them since, and keep what still holds", () => {
+  it("take precedence over kept fields if edited since, and keep the fields that still agree", () => {
     const given: OpenAIMessage = {
       role: "assistant",
       content: null,
@@ -193,18 +193,18 @@ describe("LangChain messages in OpenAI's format", () => {
     ["a type that is not the role's", { type: "human" }],
     ["calls that are not the message's", { tool_calls: [{ type: "tool_call", id: "evil", name: "rm", args: {} }] }],
     ["fields of the wrong form", { tool_calls: "x", usage_metadata: "y", additional_kwargs: "z" }],
-  ])("do not believe kept fields that say something else: %s", (_, langchain) => {
+  ])("ignore kept fields that contradict the message: %s", (_, langchain) => {
     const message = back({ role: "assistant", content: "Hi", langchain: langchain as Record<string, unknown> });
     expect([message.getType(), message.content, (message as AIMessage).tool_calls]).toEqual(["ai", "Hi", []]);
   });
 
-  it("may be chat messages with a role, and come back as such", () => {
+  it("may be chat messages with a role, and convert back to chat messages", () => {
     const message = new ChatMessage({ role: "developer", content: "Be kind." });
     expect(one(message)).toMatchObject({ role: "developer", content: "Be kind." });
     expect(back(one(message)).toDict()).toEqual(message.toDict());
   });
 
-  it("become whole messages where they are chunks", () => {
+  it("become whole messages if they are chunks", () => {
     const chunk = new AIMessageChunk({
       content: "",
       tool_call_chunks: [{ type: "tool_call_chunk", id: "c", name: "f", args: '{"a":1}', index: 0 }],
@@ -212,7 +212,7 @@ describe("LangChain messages in OpenAI's format", () => {
     expect(one(chunk)).toEqual({ role: "assistant", tool_calls: [call("c", '{"a":1}')] });
   });
 
-  it("are not changed by being converted", () => {
+  it("are not changed by the conversion", () => {
     const message = new AIMessage({
       content: [{ type: "text", text: "a" }],
       tool_calls: [{ id: "c", name: "f", args: {} }],
@@ -223,7 +223,7 @@ describe("LangChain messages in OpenAI's format", () => {
     expect([JSON.stringify(message), history.at(0)?.content]).toEqual([before, [{ type: "text", text: "a" }]]);
   });
 
-  it("are refused with their position where the format has no role for them", () => {
+  it("are refused with their position if the format has no role for them", () => {
     for (const odd of [
       new RemoveMessage({ id: "1" }),
       new FunctionMessage({ name: "f", content: "" }),
@@ -237,7 +237,7 @@ describe("LangChain messages in OpenAI's format", () => {
     expect(() => MessageHistory.fromMessages("x" as never)).toThrow(ConfigurationError);
   });
 
-  it("are sent by LangChain's own model class as the history would send them", () => {
+  it("are sent the same way by LangChain's own model class", () => {
     const history = new MessageHistory();
     history.addMessage(
       "user",
@@ -258,7 +258,7 @@ describe("LangChain messages in OpenAI's format", () => {
 });
 
 describe("a LangChain history", () => {
-  it("is loaded, and gets back only what was added since, once", async () => {
+  it("is loaded, and receives only what was added since, once", async () => {
     const stored = new InMemoryChatMessageHistory([human("Hi"), ai("Hello", { calls: ["c"] })]);
     const history = await MessageHistory.load(stored);
     await history.save(stored);
@@ -272,7 +272,7 @@ describe("a LangChain history", () => {
     expect(MessageHistory.fromMessages(await other.getMessages()).toOpenAIFormat()).toEqual(history.toOpenAIFormat());
   });
 
-  it("gets what was added after clear, and nothing twice", async () => {
+  it("receives what was added after clear, and nothing twice", async () => {
     const stored = new InMemoryChatMessageHistory([human("Hi")]);
     const history = await MessageHistory.load(stored);
     history.clear();
@@ -281,7 +281,7 @@ describe("a LangChain history", () => {
     expect((await stored.getMessages()).map(({ content }) => content)).toEqual(["Hi", "again"]);
   });
 
-  it("holds a message once when a save is repeated after its outcome got lost", async () => {
+  it("holds a message once if a save is repeated after its outcome was lost", async () => {
     const stored = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore() });
     const flaky = {
       getMessages: () => stored.getMessages(),

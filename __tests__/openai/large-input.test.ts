@@ -5,7 +5,7 @@ const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
 describe("large and odd input", () => {
-  it("of calls, results or fields is taken like any other", () => {
+  it("of calls, results or fields is accepted like any other", () => {
     const history = new MessageHistory();
     history.addSimulatedCalls(many(130_000, (index) => ({ id: `c${index}`, name: "f", arguments: "{}", result: "x" })));
     expect(history.length).toBe(130_001);
@@ -18,7 +18,7 @@ describe("large and odd input", () => {
   }, 60_000);
 
   // With a try for each field, the time would grow with the square of their number: minutes.
-  it("of fields in a message that was edited takes linear time, and keeps those that still hold", () => {
+  it("of fields in an edited message takes linear time and keeps the fields that still agree", () => {
     const extra = Object.fromEntries(many(20_000, (index) => [`k${index}`, index]));
     const odd = {
       role: "user",
@@ -45,7 +45,7 @@ describe("large and odd input", () => {
     });
   }, 60_000);
 
-  it.each(["null", "7", "[]"])("without fields in an element for fields adds none: %s", (json) => {
+  it.each(["null", "7", "[]"])("without fields in a fields element adds none: %s", (json) => {
     expect(MessageHistory.fromPrompt(`<message role="user">x<fields>${json}</fields></message>`).toList()).toEqual([
       { role: "user", content: "x" },
     ]);

@@ -36,7 +36,7 @@ function refusalOf(action: () => unknown): ConfigurationError {
 }
 
 describe("MessageHistory", () => {
-  it("is empty at first, and says how many messages it holds", () => {
+  it("starts empty and reports its number of messages", () => {
     const history = new MessageHistory();
     expect([history.length, [...history], history.toList(), history.getLastMessage(), history.at(0)]).toEqual([
       0,
@@ -49,7 +49,7 @@ describe("MessageHistory", () => {
     expect(String(weather())).toBe("MessageHistory(4 messages)");
   });
 
-  it("writes the fields of a message in one order", () => {
+  it("writes the fields of a message in a fixed order", () => {
     const history = new MessageHistory([], { clock });
     history.addMessage("user", "Hello!", { metadata: { page: 1 }, name: "ema" });
     history.addToolCall([call("c")], { metadata: { run: 1 }, content: "Let me look." });
@@ -71,7 +71,7 @@ describe("MessageHistory", () => {
     ]);
   });
 
-  it("keeps several calls in one message, and content that is a list", () => {
+  it("keeps several calls in one message, and list content", () => {
     const history = new MessageHistory();
     history.addToolCall([call("a"), call("b")]);
     history.addMessage("user", image);
@@ -79,7 +79,7 @@ describe("MessageHistory", () => {
     expect(history.at(1)?.content).toEqual(image);
   });
 
-  it("gives messages by index from both ends, and slices as an array does", () => {
+  it("returns messages by index from both ends, and slices like an array", () => {
     const history = weather();
     expect([history.at(0)?.role, history.at(-1)?.role, history.at(-2)?.role, history.at(4), history.at(-5)]).toEqual([
       "user",
@@ -99,7 +99,7 @@ describe("MessageHistory", () => {
     expect(refusalOf(() => weather().filterByRole("ai" as MessageRole)).option).toBe("role");
   });
 
-  it("begins with messages as they are given", () => {
+  it("starts with the given messages", () => {
     const given: OpenAIMessage[] = [
       { role: "user", content: "Hi", timestamp: "2025-01-01T00:00:00Z" },
       { role: "assistant", content: null, refusal: "No." },
@@ -107,7 +107,7 @@ describe("MessageHistory", () => {
     expect(new MessageHistory(given).toList()).toEqual(given);
   });
 
-  it("is empty after clear, and does not change while it is iterated", () => {
+  it("is empty after clear, and does not change an iteration in progress", () => {
     const history = weather();
     const seen = [];
     for (const message of history) {
@@ -119,7 +119,7 @@ describe("MessageHistory", () => {
     expect(history.toList()).toEqual([]);
   });
 
-  it("gives what a run added since a mark, also after clear", () => {
+  it("returns what was added since a mark, also after clear", () => {
     const history = weather();
     const mark = history.mark();
     expect(history.since(mark)).toEqual([]);
@@ -133,8 +133,8 @@ describe("MessageHistory", () => {
   });
 });
 
-describe("what a model is sent", () => {
-  it("has no metadata and timestamps, and no content where there was none", () => {
+describe("the request format", () => {
+  it("has no metadata or timestamps, and no content if there was none", () => {
     expect(weather().toOpenAIFormat()).toEqual([
       { role: "user", content: "What is the weather?" },
       { role: "assistant", tool_calls: [call("call_123")] },
@@ -144,13 +144,12 @@ describe("what a model is sent", () => {
     expect(Object.keys(weather().toOpenAIFormat()[1]!)).toEqual(["role", "tool_calls"]);
   });
 
-  it("does not lose refusals, the id of audio, reasoning and old function calls", () => {
+  it("includes refusals, the id of audio and old function calls", () => {
     const history = new MessageHistory([
       { role: "assistant", content: null, refusal: "I cannot." },
       {
         role: "assistant",
         audio: { id: "audio_1", data: "AAAA", transcript: "hi" },
-        reasoning_content: "hm",
         function_call: { name: "f", arguments: "{}" },
       },
     ]);
@@ -160,12 +159,29 @@ describe("what a model is sent", () => {
         role: "assistant",
         audio: { id: "audio_1" },
         function_call: { name: "f", arguments: "{}" },
-        reasoning_content: "hm",
       },
     ]);
   });
 
-  it("has no fields that the format does not know, and no empty list of calls", () => {
+  it("leaves out annotations and reasoning, which the API refuses as input, and keeps them in the history", () => {
+    const messages: OpenAIMessage[] = [
+      { role: "assistant", content: "4 °C", reasoning_content: "hm", annotations: [{ type: "url_citation" }] },
+      { role: "assistant", reasoning_content: "only thought", annotations: [] },
+      { role: "assistant", content: null, reasoning_content: "called", tool_calls: [call("a")] },
+    ];
+    const history = new MessageHistory(messages);
+    expect(history.toOpenAIFormat()).toEqual([
+      { role: "assistant", content: "4 °C" },
+      { role: "assistant", content: "" },
+      { role: "assistant", content: null, tool_calls: [call("a")] },
+    ]);
+    expect(history.toList()).toEqual(messages);
+    expect(MessageHistory.fromJSON(JSON.stringify(history)).toList()).toEqual(messages);
+    expect(MessageHistory.fromMessages(history.toMessages()).toList()).toEqual(messages);
+    expect(history.toMessages()[0]!.additional_kwargs).toMatchObject({ reasoning_content: "hm" });
+  });
+
+  it("has no fields that the format does not know and no empty list of calls", () => {
     const odd = { role: "assistant", content: "x", tool_calls: [], weight: 1, langchain: { id: "1" } } as OpenAIMessage;
     const history = new MessageHistory([odd]);
     expect(history.toOpenAIFormat()).toEqual([{ role: "assistant", content: "x" }]);
@@ -174,14 +190,14 @@ describe("what a model is sent", () => {
 });
 
 describe("copies in, copies out", () => {
-  it("does not leak later messages into a list that was taken before", () => {
+  it("does not add later messages to a list returned before", () => {
     const history = weather();
     const list = history.toList();
     history.addMessage("user", "from the future");
     expect(list).toHaveLength(4);
   });
 
-  it("is not changed by changing what was given", () => {
+  it("is not changed by changing what was passed in", () => {
     const given: OpenAIMessage[] = [
       { role: "user", content: [{ type: "text", text: "a" }], metadata: { deep: { value: 1 } } },
     ];
@@ -214,7 +230,7 @@ describe("copies in, copies out", () => {
     expect(JSON.stringify(history)).toBe(before);
   });
 
-  it("does not begin with the list that was given, also where that is empty", () => {
+  it("does not keep the list that was passed in, even an empty one", () => {
     const empty: OpenAIMessage[] = [];
     const history = new MessageHistory(empty);
     history.addMessage("user", "Hi");
@@ -223,7 +239,7 @@ describe("copies in, copies out", () => {
 });
 
 describe("timestamps", () => {
-  it("are in UTC by default, not in local time without a zone", () => {
+  it("are in UTC by default", () => {
     const history = new MessageHistory();
     const before = new Date().toISOString();
     history.addMessage("user", "Hi");
@@ -233,24 +249,39 @@ describe("timestamps", () => {
   });
 
   it.each([
-    ["2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"],
-    ["2026-01-31T12:00:00.123456Z", "2026-01-31T12:00:00.123456Z"],
-    ["2026-01-31T01:00:00.123456+02:00", "2026-01-30T23:00:00.123456Z"],
-  ])("that are given are kept: %s", (given, kept) => {
+    "2026-01-31T12:00:00Z",
+    "2026-01-31T12:00:00.123456Z",
+    "2026-01-31T01:00:00.123456+02:00",
+    "2026-01-31T01:00:00-0530",
+    // As Python's isoformat() writes them.
+    "2026-01-31T12:00:00",
+    "2026-01-31T12:00:00.123456",
+    "2026-01-31T12:00",
+    "2024-02-29",
+    "20260131T120000Z",
+  ])("are kept as given: %s", (timestamp) => {
     const history = new MessageHistory([], { clock });
-    history.addMessage("user", "Hi", { timestamp: given });
-    history.addToolCall([call("a")], { timestamp: given });
-    history.addToolResponse("a", "", { timestamp: given });
-    expect(history.toList().map((message) => message.timestamp)).toEqual([kept, kept, kept]);
+    history.addMessage("user", "Hi", { timestamp });
+    history.addToolCall([call("a")], { timestamp });
+    history.addToolResponse("a", "", { timestamp });
+    const copies = [
+      new MessageHistory(history.toList()),
+      MessageHistory.fromJSON(JSON.stringify(history)),
+      MessageHistory.fromPrompt(history.toPrompt()),
+      MessageHistory.fromMessages(history.toMessages()),
+    ];
+    for (const copy of [history, ...copies]) {
+      expect(copy.toList().map((message) => message.timestamp)).toEqual([timestamp, timestamp, timestamp]);
+    }
   });
 
-  it.each(["2026-01-31T12:00:00", "2026-02-30T12:00:00Z", "yesterday", "", "2026-01-31", "2026-01-31T25:00:00Z"])(
-    "that are given are checked: %p",
-    (given) => {
-      const error = refusalOf(() => new MessageHistory().addMessage("user", "Hi", { timestamp: given }));
-      expect([error.option, error.message]).toEqual(["timestamp", expect.stringContaining("2026-01-31T12:00:00Z")]);
-    },
-  );
+  it.each([
+    ...["2026-02-30T12:00:00Z", "2026-13-01", "2025-02-29", "2026-01-31T25:00:00Z", "2026-01-31T12:60:00"],
+    ...["2026-01-31T12:00:00+25:00", "2026-01-31 noon", "yesterday", "", "2026", "1769860800", 1769860800],
+  ])("are rejected unless they are ISO 8601: %p", (given) => {
+    const error = refusalOf(() => new MessageHistory().addMessage("user", "Hi", { timestamp: given as string }));
+    expect([error.option, error.message]).toEqual(["timestamp", expect.stringContaining("2026-01-31T12:00:00Z")]);
+  });
 });
 
 describe("what is refused", () => {
@@ -305,12 +336,12 @@ describe("what is refused", () => {
     ["text that is no JSON", "text", () => MessageHistory.fromJSON("{")],
     ["a prompt that is no text", "prompt", () => MessageHistory.fromPrompt(5 as never)],
     ["an unknown option of the history", "clocks", () => new MessageHistory([], { clocks: 1 } as never)],
-  ])("%s, naming the parameter", (_, option, action) => {
+  ])("%s, with an error that names the parameter", (_, option, action) => {
     expect(refusalOf(action).option).toBe(option);
     expect(history.length).toBe(0);
   });
 
-  it("is told without the text of messages", () => {
+  it("is reported without message text", () => {
     const secret = "hunter2";
     const errors = [
       () => add("user", { secret }),
@@ -324,15 +355,15 @@ describe("what is refused", () => {
     }
   });
 
-  it("is metadata that refers back to itself or is nested without end", () => {
+  it("includes circular and endlessly nested metadata", () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
-    expect(refusalOf(() => add("user", "Hi", { metadata: circular })).message).toContain("refers back");
+    expect(refusalOf(() => add("user", "Hi", { metadata: circular })).message).toContain("is circular");
     const deep = JSON.parse(`${"[".repeat(5000)}${"]".repeat(5000)}`) as unknown;
     expect(refusalOf(() => add("user", "Hi", { metadata: { deep } })).message).toContain("nested deeper");
   });
 
-  it("does not let a key of metadata change what objects are", () => {
+  it("does not let a key of metadata change an object's prototype", () => {
     const metadata = JSON.parse('{"__proto__":{"polluted":true}}') as Record<string, unknown>;
     const copy = new MessageHistory([{ role: "user", content: "Hi", metadata }]).at(0)!.metadata!;
     expect([Object.keys(copy), "polluted" in copy, JSON.stringify(copy)]).toEqual([
@@ -344,7 +375,7 @@ describe("what is refused", () => {
 });
 
 describe("simulated calls", () => {
-  it("are one assistant message with all calls, then each result under its id", () => {
+  it("are one assistant message with all calls, then each result with its id", () => {
     const history = new MessageHistory([], { clock });
     history.addSimulatedCalls([
       {
@@ -403,7 +434,7 @@ describe("simulated calls", () => {
 });
 
 describe("names", () => {
-  it("tell two users of one role apart, as in Semantic Kernel's restaurant", () => {
+  it("tell two users with the same role apart, as in Semantic Kernel's restaurant example", () => {
     const history = new MessageHistory();
     history.addMessage("system", "You are a helpful assistant");
     history.addMessage("user", image, { name: "Laimonis Dumins" });

@@ -15,7 +15,7 @@ describe("RedisToolInvocationHistory on Redis", () => {
   });
   afterAll(() => client.quit());
 
-  it("has no key of its own: its records are fields of the session's state, with the same expiry", async () => {
+  it("has no key of its own: records are fields of the session's state, with the same expiry", async () => {
     const history = new RedisChatMessageHistory({ sessionId: "s", client, keyPrefix, sessionTTL: 100 });
     const log = new RedisToolInvocationHistory({ sessionId: "s", client, keyPrefix, sessionTTL: 200 });
     await history.addMessage(new HumanMessage("Hi"));
@@ -30,7 +30,7 @@ describe("RedisToolInvocationHistory on Redis", () => {
     expect(await log.length).toBe(0);
   });
 
-  it("keeps all records of several writers at once, up to the limit", async () => {
+  it("keeps all records of concurrent writers, up to the limit", async () => {
     const logs = Array.from(
       { length: 4 },
       () => new RedisToolInvocationHistory({ sessionId: "many", client, keyPrefix, limit: 30 }),
@@ -43,7 +43,7 @@ describe("RedisToolInvocationHistory on Redis", () => {
     expect((await logs[0]!.toList()).map(({ id }) => id)).toEqual(newest);
   });
 
-  it("opens a connection for a URL, and closes it", async () => {
+  it("opens a connection for a URL and closes it", async () => {
     const log = new RedisToolInvocationHistory({ sessionId: "url", url: sharedRedisUrl(), keyPrefix });
     await log.addInvocation(run);
     expect(await log.length).toBe(1);

@@ -16,7 +16,7 @@ class SlowStore extends InMemorySessionStore {
 }
 
 describe("RedisToolInvocationHistory", () => {
-  it("keeps records with the session, in order, for every instance", async () => {
+  it("keeps records with the session, in order, for all instances", async () => {
     const store = new InMemorySessionStore();
     const one = new RedisToolInvocationHistory({ sessionId: "s", store });
     const other = new RedisToolInvocationHistory({ sessionId: "s", store });
@@ -36,7 +36,7 @@ describe("RedisToolInvocationHistory", () => {
     expect(await new RedisToolInvocationHistory({ sessionId: "other", store }).toList()).toEqual([]);
   });
 
-  it("keeps no more than its limit, the newest", async () => {
+  it("keeps only the newest records, up to its limit", async () => {
     const log = new RedisToolInvocationHistory({ sessionId: "s", store: new InMemorySessionStore(), limit: 2 });
     for (const outputs of [1, 2, 3]) {
       await log.addInvocation({ ...run, outputs });
@@ -44,7 +44,7 @@ describe("RedisToolInvocationHistory", () => {
     expect((await log.toList()).map(({ outputs }) => outputs)).toEqual([2, 3]);
   });
 
-  it("clips what is long, and says how long it was", async () => {
+  it("clips long inputs and outputs, and says how long they were", async () => {
     const log = new RedisToolInvocationHistory({
       sessionId: "s",
       store: new InMemorySessionStore(),
@@ -65,7 +65,7 @@ describe("RedisToolInvocationHistory", () => {
     expect((await log.addInvocation({ ...run, inputs: 1, outputs: "short" })).meta).toEqual({});
   });
 
-  it("lives and dies with the session, and renews its expiry", async () => {
+  it("is deleted with the session, and renews its expiry", async () => {
     let now = 0;
     const store = new InMemorySessionStore({ now: () => now });
     const history = new RedisChatMessageHistory({ sessionId: "s", store, sessionTTL: 10 });
@@ -82,7 +82,7 @@ describe("RedisToolInvocationHistory", () => {
     expect(await log.length).toBe(0);
   });
 
-  it("leaves a record out that cannot be read, and tells", async () => {
+  it("skips a record that cannot be read, and reports it", async () => {
     const store = new InMemorySessionStore();
     const events: MemoryEvent[] = [];
     const log = new RedisToolInvocationHistory({ sessionId: "s", store, onEvent: (event) => events.push(event) });
@@ -93,7 +93,7 @@ describe("RedisToolInvocationHistory", () => {
     expect(JSON.stringify(events)).not.toContain("secret");
   });
 
-  it("records tool runs by itself, and has written them when the run is over, also where LangChain runs callbacks in the background", async () => {
+  it("has written every tool run when the run ends, even if LangChain runs callbacks in the background", async () => {
     const weather = tool(({ city }) => `4 °C in ${city}`, {
       name: "weather",
       description: "",
@@ -126,13 +126,13 @@ describe("RedisToolInvocationHistory", () => {
       { sessionId: "s", store: new InMemorySessionStore(), url: "redis://localhost" },
     ],
     ["an unknown option", "sesionTTL", { sessionId: "s", url: "redis://localhost", sesionTTL: 1 }],
-  ])("refuses %s, naming the option", (_, option, options) => {
+  ])("refuses %s, with an error that names the option", (_, option, options) => {
     expect(() => new RedisToolInvocationHistory(options as never)).toThrow(
       expect.objectContaining({ option }) as Error,
     );
   });
 
-  it("never closes a store that was given", async () => {
+  it("never closes a store that was passed in", async () => {
     const store = new InMemorySessionStore();
     const log = new RedisToolInvocationHistory({ sessionId: "s", store });
     await log.close();

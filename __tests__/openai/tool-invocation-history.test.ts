@@ -9,7 +9,7 @@ const clock = () => new Date("2026-01-31T12:00:00.000Z");
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
 
 describe("ToolInvocationHistory", () => {
-  it("gives each record an id, a timestamp in UTC and meta", () => {
+  it("adds an id, a UTC timestamp and meta to each record", () => {
     const log = new ToolInvocationHistory([], { clock });
     const record = log.addInvocation(run);
     expect(record).toEqual({
@@ -34,7 +34,7 @@ describe("ToolInvocationHistory", () => {
     expect([log.length, [...log], String(log)]).toEqual([2, log.toList(), "ToolInvocationHistory(2 invocations)"]);
   });
 
-  it("begins with records, and adds to them what they lack", () => {
+  it("starts with given records, and adds what they lack", () => {
     const whole = { ...run, id: "1", timestamp: "2025-01-01T00:00:00Z", meta: { a: 1 } };
     expect(new ToolInvocationHistory([whole, run], { clock }).toList()).toEqual([
       whole,
@@ -42,7 +42,7 @@ describe("ToolInvocationHistory", () => {
     ]);
   });
 
-  it("does not return the live list: what was taken does not grow, and what is changed is a copy", () => {
+  it("returns copies: they do not grow, and changing them does not change the log", () => {
     const inputs = { query: ["Oslo"] };
     const log = new ToolInvocationHistory([{ ...run, inputs }]);
     const before = log.toList();
@@ -55,7 +55,7 @@ describe("ToolInvocationHistory", () => {
     expect(log.toList()[1]!.inputs).toEqual(run.inputs);
   });
 
-  it("filters by tool, status, call and time, and by several at once", () => {
+  it("filters by tool, status, call and time, also combined", () => {
     const log = new ToolInvocationHistory([
       { ...run, toolCallId: "a", timestamp: "2026-01-31T11:59:59.999Z" },
       { ...run, toolCallId: "b", timestamp: "2026-01-31T12:00:00Z", status: "error" },
@@ -71,7 +71,7 @@ describe("ToolInvocationHistory", () => {
     expect(ids({ name: "search", since: "2026-01-31T12:00:00.000Z" })).toEqual(["b"]);
   });
 
-  it("keeps no more than its limit, the newest", () => {
+  it("keeps only the newest records, up to its limit", () => {
     const log = new ToolInvocationHistory(
       [1, 2, 3].map((outputs) => ({ ...run, outputs })),
       { limit: 2 },
@@ -81,7 +81,7 @@ describe("ToolInvocationHistory", () => {
     expect(log.toList().map(({ outputs }) => outputs)).toEqual([3, 4]);
   });
 
-  it("comes back from JSON as it was", () => {
+  it("survives JSON and back", () => {
     const log = new ToolInvocationHistory([
       { ...run, durationMs: 1, toolCallId: "c", meta: { a: [1] } },
       { ...run, outputs: null },
@@ -89,7 +89,7 @@ describe("ToolInvocationHistory", () => {
     expect(ToolInvocationHistory.fromJSON(JSON.stringify(log)).toList()).toEqual(log.toList());
   });
 
-  it("keeps of any value what JSON can hold, and never fails on one", () => {
+  it("keeps what JSON can express of any value, and never throws", () => {
     const circular: Record<string, unknown> = {
       at: new Date(0),
       big: 10n,
@@ -119,7 +119,7 @@ describe("ToolInvocationHistory", () => {
     expect(record.outputs).toEqual([{ name: "Error", message: "bad" }, [["a", 1]], [2], "[Unreadable]", null, null]);
   });
 
-  it("bounds what one value can cost: shared references, depth, self-made JSON", () => {
+  it("bounds the cost of one value: shared references, depth, custom toJSON", () => {
     let shared: unknown = 1;
     let deep: unknown = 1;
     for (let level = 0; level < 5_000; level += 1) {
@@ -157,11 +157,11 @@ describe("ToolInvocationHistory", () => {
     ["a filter by what there is not", "tool", () => new ToolInvocationHistory().filter({ tool: "x" } as never)],
     ["a filter by a local time", "since", () => new ToolInvocationHistory().filter({ since: "today" })],
     ["text that is no JSON", "text", () => ToolInvocationHistory.fromJSON("{")],
-  ])("refuses %s, naming it", (_, option, action) => {
+  ])("refuses %s, with an error that names it", (_, option, action) => {
     expect(action).toThrow(expect.objectContaining({ option }) as ConfigurationError);
   });
 
-  it("gives ids that order by time, also within a millisecond and when the clock goes back", () => {
+  it("assigns ids that sort by time, also within a millisecond and if the clock goes back", () => {
     const times = [5, 5, 5, 4, 9, 1].map((second) => new Date(Date.UTC(2100, 0, 1, 0, 0, second)));
     const log = new ToolInvocationHistory([], { clock: () => times.shift() ?? new Date() });
     const ids = Array.from({ length: 6 }, () => log.addInvocation(run).id);
@@ -189,7 +189,7 @@ describe("the callback handler", () => {
   );
   const toolCall = (id: string, name: string, args = {}) => ({ type: "tool_call" as const, id, name, args });
 
-  it("records a run that a model asked for: arguments, result, call, duration", async () => {
+  it("records a run that a model requested: arguments, result, call, duration", async () => {
     const log = new ToolInvocationHistory([], { clock });
     await weather.invoke(toolCall("c1", "weather", { city: "Oslo" }), { callbacks: [log.callbackHandler()] });
     expect(log.toList()).toEqual([
@@ -207,7 +207,7 @@ describe("the callback handler", () => {
     ]);
   });
 
-  it("records a run that failed: the error's message, its type, its call", async () => {
+  it("records a failed run: the error's message, its type and its call", async () => {
     const log = new ToolInvocationHistory();
     await expect(broken.invoke(toolCall("c2", "broken"), { callbacks: [log.callbackHandler()] })).rejects.toThrow(
       "no such city",
@@ -217,7 +217,7 @@ describe("the callback handler", () => {
     ]);
   });
 
-  it("records an error that the tool answered with", async () => {
+  it("records an error that the tool returned", async () => {
     const polite = tool(() => new ToolMessage({ content: "cannot", tool_call_id: "c3", status: "error" }), {
       name: "polite",
       description: "",
@@ -228,7 +228,7 @@ describe("the callback handler", () => {
     expect(log.toList()).toMatchObject([{ name: "polite", outputs: "cannot", status: "error", toolCallId: "c3" }]);
   });
 
-  it("knows the tool's name where a run has another, and runs that no model asked for", async () => {
+  it("records the tool's name if the run has another, and runs that no model requested", async () => {
     const echo = new DynamicTool({ name: "echo", description: "", func: (text) => Promise.resolve(text) });
     class Shout extends StructuredTool {
       name = "shout";
@@ -275,7 +275,7 @@ describe("the callback handler", () => {
     ).toEqual([0, 10, 20, 30].map((ms) => [`c${ms}`, { ms }, String(ms)]));
   });
 
-  it("has recorded a run when the run is over, also where LangChain runs callbacks in the background", async () => {
+  it("has recorded a run when it ends, even if LangChain runs callbacks in the background", async () => {
     process.env["LANGCHAIN_CALLBACKS_BACKGROUND"] = "true";
     try {
       const log = new ToolInvocationHistory();
@@ -286,7 +286,7 @@ describe("the callback handler", () => {
     }
   });
 
-  it("forgets runs whose end nobody told, and is its own copy", () => {
+  it("forgets runs whose end was never reported, and returns itself as its copy", () => {
     const log = new ToolInvocationHistory();
     const handler = log.callbackHandler() as ToolCallbackHandler;
     expect(handler.copy()).toBe(handler);

@@ -1,29 +1,29 @@
 import { types } from "node:util";
 import { ConfigurationError } from "../errors.js";
 
-/** Nesting that is accepted; far above what messages need, far below what exhausts the stack. */
+/** Maximum nesting: far above what messages need, far below what exhausts the stack. */
 const maxDepth = 200;
-/** Values that a snapshot takes before it leaves the rest out. */
+/** Maximum number of values in a snapshot; the rest is left out. */
 const maxValues = 100_000;
 
 /**
- * The value of a text that `JSON.stringify` wrote.
+ * Parses JSON.
  *
- * @throws ConfigurationError for `text`, which it does not show, in the name of `owner`.
+ * @throws ConfigurationError naming `owner` and the option `text`, without showing the text.
  */
 export function parseJson(text: string, owner: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ConfigurationError("text", `${owner}: the text must be JSON, as JSON.stringify writes it.`);
+    throw new ConfigurationError("text", `${owner}: option "text" must be valid JSON.`);
   }
 }
 
 /**
- * A deep copy of JSON data, without properties that are undefined.
+ * Copies JSON data deeply, without properties that are undefined.
  *
- * @throws ConfigurationError naming the place of a value that JSON cannot hold (a date, a function, `NaN`, a circular
- *   reference).
+ * @throws ConfigurationError naming the field of a value that JSON cannot express (a date, a function, `NaN`, a
+ *   circular reference).
  */
 export function copyJson<T>(value: T, place = ""): T {
   return copy(value, place, 0) as T;
@@ -38,10 +38,7 @@ function copy(value: unknown, place: string, depth: number): unknown {
   }
   if (depth > maxDepth) {
     const start = `${place.slice(0, 80)}…`;
-    throw new ConfigurationError(
-      start,
-      `"${start}" is nested deeper than ${maxDepth} levels or refers back to itself.`,
-    );
+    throw new ConfigurationError(start, `"${start}" is circular or nested deeper than ${maxDepth} levels.`);
   }
   if (Array.isArray(value)) {
     return value.map((element, index) => copy(element, within(place, index), depth + 1));
@@ -52,7 +49,8 @@ function copy(value: unknown, place: string, depth: number): unknown {
   }
   throw new ConfigurationError(
     place,
-    `"${place}" must be JSON data: text, numbers, booleans, null, arrays and plain objects; got a value of type ${typeof value}.`,
+    `"${place}" must be JSON data (strings, finite numbers, booleans, null, arrays and plain objects); ` +
+      `got a value of type ${typeof value}.`,
   );
 }
 
@@ -60,7 +58,7 @@ function within(place: string, key: string | number): string {
   return place === "" ? String(key) : `${place}.${key}`;
 }
 
-/** True for objects that are nothing but their properties, also those of another realm. */
+/** True for plain objects, also those of another realm. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return false;
@@ -69,7 +67,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** True where both are the same JSON data, whatever the order of keys. */
+/** True if both are the same JSON data, whatever the order of keys. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) {
     return true;
@@ -87,12 +85,12 @@ export function sameJson(a: unknown, b: unknown): boolean {
 }
 
 /**
- * What JSON can hold of any value, as a copy; never throws.
+ * Copies what JSON can express of any value; never throws.
  *
  * Dates become ISO 8601 text, big integers their digits, errors `{ name, message }`, maps and sets arrays, bytes
- * base64, objects with `toJSON` what that returns; functions and undefined properties are left out, and what JSON has
- * no number for is null. `"[Circular]"` stands for a reference back, `"[Truncated]"` for what lies deeper than 200
- * levels or beyond 100,000 values.
+ * base64, and objects with `toJSON` what that returns. Functions and undefined properties are left out; `NaN` and
+ * infinities become null. `"[Circular]"` replaces circular references, `"[Truncated]"` whatever is nested deeper than
+ * 200 levels or comes after 100,000 values.
  */
 export function jsonSnapshot(value: unknown): unknown {
   return snap(value, { ancestors: new Set(), values: 0 }) ?? null;

@@ -1,18 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
-import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions } from "../options.js";
-import { copyJson, parseJson } from "./json-value.js";
+import { parseJson } from "./json-value.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
-import {
-  newCallsSchema,
-  nonEmpty,
-  noteFields,
-  parseMessage,
-  parseMessages,
-  requestMessage,
-  roleSchema,
-} from "./message-schema.js";
+import { checkArgument, checkMark } from "./message-arguments.js";
+import { copyMessage, parseMessage, parseMessages, requestMessage } from "./message-schema.js";
 import type {
   ContentPart,
   MessageNotes,
@@ -21,37 +12,26 @@ import type {
   OpenAIMessage,
   OpenAIRequestMessage,
 } from "./openai-message.js";
-import { readPrompt } from "./prompt/prompt-reader.js";
-import { writePrompt } from "./prompt/prompt-writer.js";
+import { readPrompt } from "./xml-prompt/prompt-reader.js";
+import { writePrompt } from "./xml-prompt/prompt-writer.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
 import { simulatedMessages, type SimulatedCall } from "./simulated-calls.js";
 import { systemClock, type Clock } from "./timestamp.js";
 
 /** Options of {@link MessageHistory}. */
 export interface MessageHistoryOptions {
-  /** Gives the timestamp of messages that are added without one. @default the machine's time */
+  /** Provides the timestamp of messages added without one. @default the system clock */
   readonly clock?: Clock;
 }
 
 const owner = "MessageHistory";
 
-const notesSchema = lazy(() => z.strictObject(noteFields()));
-const callNotesSchema = lazy(() => notesSchema().omit({ name: true }));
-const argumentSchemas = {
-  options: lazy(() => z.strictObject({ clock: anyFunction<Clock>().optional() })),
-  messages: lazy(() => z.object({ messages: z.array(z.unknown(), "must be an array of messages") })),
-  prompt: lazy(() => z.object({ prompt: anyText() })),
-  toolCalls: lazy(() => z.object({ toolCalls: newCallsSchema() })),
-  toolCallId: lazy(() => z.object({ toolCallId: nonEmpty() })),
-  role: lazy(() => z.object({ role: roleSchema() })),
-};
-
 /**
- * A conversation in OpenAI's chat format, list-like.
+ * A list of messages in OpenAI's chat format.
  *
- * Messages are copied in and out: nothing that is given or returned changes the history later. What is added is checked
- * message by message (roles, content parts, calls, timestamps); whether the messages go together is not, since a
- * history may hold a part of a conversation. For that there is `validateConversation(history.toMessages())`.
+ * Copies messages in and out: changing what you passed in or got back does not change the history. Checks each message
+ * that is added (role, content parts, calls, timestamp), but not whether the messages form a valid conversation: a
+ * history may hold part of one. Use `validateConversation(history.toMessages())` for that.
  *
  * @example
  * const history = new MessageHistory();
@@ -63,43 +43,43 @@ const argumentSchemas = {
 export class MessageHistory implements Iterable<OpenAIMessage> {
   readonly #clock: Clock;
   #messages: OpenAIMessage[];
-  /** Messages that `clear` removed; marks count them, so that they stay valid. */
+  /** Number of messages that `clear` removed; marks count them, so that they stay valid. */
   #removed = 0;
   readonly #saved = new SavedMessages();
 
-  /** @throws ConfigurationError naming the place of what is wrong, such as `messages.2.content.0.type`. */
+  /** @throws ConfigurationError naming the invalid field, such as `messages.2.content.0.type`. */
   constructor(messages: readonly OpenAIMessage[] = [], options: MessageHistoryOptions = {}) {
-    this.#clock = parseOptions(owner, argumentSchemas.options(), options).clock ?? systemClock;
+    this.#clock = checkArgument(owner, "options", options).clock ?? systemClock;
     this.#messages = parseMessages(owner, messages);
   }
 
   /**
-   * The history of LangChain messages. What OpenAI's format cannot say is kept in a message's field `langchain`, for
-   * `toMessages`.
+   * Creates a history from LangChain messages. The field `langchain` of a message keeps what OpenAI's format cannot
+   * express, for `toMessages`.
    *
-   * @throws RecordError `unsupported_message` for a type without a role in the format, with its position.
+   * @throws RecordError `unsupported_message`, with the position, for a type without a role in the format.
    */
   static fromMessages(messages: readonly BaseMessage[], options?: MessageHistoryOptions): MessageHistory {
-    parseOptions(`${owner}.fromMessages`, argumentSchemas.messages(), { messages });
+    checkArgument(`${owner}.fromMessages`, "messages", { messages });
     return new MessageHistory(messages.map(fromLangChain), options);
   }
 
-  /** The history that `JSON.stringify(history)` wrote. */
+  /** Restores a history from what `JSON.stringify(history)` wrote. */
   static fromJSON(text: string, options?: MessageHistoryOptions): MessageHistory {
     return new MessageHistory(parseJson(text, `${owner}.fromJSON`) as OpenAIMessage[], options);
   }
 
   /**
-   * The history that `toPrompt` wrote, or that a prompt template rendered: text before the first `message` element is a
-   * system message, text after one a user message, other elements stay text. A prompt without messages, or that is not
-   * XML, is one user message.
+   * Reads a history that `toPrompt` wrote or a prompt template rendered. Text before the first `message` element is a
+   * system message, text after one a user message; other elements stay text. A prompt without messages, or one that is
+   * not XML, is one user message.
    */
   static fromPrompt(prompt: string, options?: MessageHistoryOptions): MessageHistory {
-    parseOptions(`${owner}.fromPrompt`, argumentSchemas.prompt(), { prompt });
+    checkArgument(`${owner}.fromPrompt`, "prompt", { prompt });
     return new MessageHistory(readPrompt(prompt) as unknown as OpenAIMessage[], options);
   }
 
-  /** The messages of a LangChain history. Saving to the same object afterwards adds only what is new. */
+  /** Loads the messages of a LangChain history. Saving to the same object later adds only what is new. */
   static async load(history: ChatHistoryLike, options?: MessageHistoryOptions): Promise<MessageHistory> {
     checkHistory(`${owner}.load`, history, "getMessages");
     const loaded = MessageHistory.fromMessages(await history.getMessages(), options);
@@ -108,9 +88,8 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   }
 
   /**
-   * Appends the messages to a LangChain history, by one `addMessages`: those that were not loaded from this object or
-   * saved to it before. Messages get ids that stay the same, so trying again after a failure is safe where the history
-   * knows messages by id.
+   * Appends messages to a LangChain history with one `addMessages`: those that were not loaded from or saved to this
+   * object before. A retry uses the same message ids, so it is safe if the history recognizes messages by id.
    */
   async save(history: ChatHistoryLike): Promise<void> {
     checkHistory(`${owner}.save`, history, "addMessages");
@@ -118,10 +97,10 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   }
 
   /**
-   * Adds what somebody said.
+   * Adds a message.
    *
-   * @throws ConfigurationError naming the parameter; also for the role `tool`: results need the id of their call, see
-   *   `addToolResponse`.
+   * @throws ConfigurationError naming the parameter; also for the role `tool`, because a result needs the id of its
+   *   call: use `addToolResponse`.
    */
   addMessage(
     role: Exclude<MessageRole, "tool">,
@@ -131,94 +110,84 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     if ((role as MessageRole) === "tool") {
       throw new ConfigurationError(
         "role",
-        `${owner}.addMessage: use addToolResponse for the role "tool"; it takes the id of the call.`,
+        `${owner}.addMessage: role "tool" is not allowed; use addToolResponse, which takes the id of the call.`,
       );
     }
-    this.#add("addMessage", { role, content } as OpenAIMessage, notes, notesSchema());
+    checkArgument(`${owner}.addMessage`, "notes", notes);
+    this.#add("addMessage", { role, content } as OpenAIMessage, notes);
   }
 
-  /**
-   * Adds an assistant message with tool calls: at least one, with ids that differ. Without `content` it has no such
-   * key.
-   */
+  /** Adds an assistant message with tool calls: at least one, with different ids. `content` is optional. */
   addToolCall(
     toolCalls: readonly MessageToolCall[],
     notes: Omit<MessageNotes, "name"> & { readonly content?: string } = {},
   ): void {
-    parseOptions(`${owner}.addToolCall`, argumentSchemas.toolCalls(), { toolCalls });
+    checkArgument(`${owner}.addToolCall`, "toolCalls", { toolCalls });
     const { content, ...others } = notes;
-    const message = { role: "assistant", content, tool_calls: toolCalls } as OpenAIMessage;
-    this.#add("addToolCall", message, others, callNotesSchema());
+    checkArgument(`${owner}.addToolCall`, "toolCallNotes", others);
+    this.#add("addToolCall", { role: "assistant", content, tool_calls: toolCalls } as OpenAIMessage, others);
   }
 
   /**
-   * Adds the result of a call.
-   *
-   * The call need not be in this history: it may hold the end of a conversation only, and results may come from
-   * elsewhere. A result whose call is nowhere is what `validateConversation` finds.
+   * Adds the result of a call. The call need not be in this history, which may hold only the end of a conversation;
+   * `validateConversation` finds results without a call.
    */
   addToolResponse(toolCallId: string, content: string | readonly ContentPart[], notes: MessageNotes = {}): void {
-    parseOptions(`${owner}.addToolResponse`, argumentSchemas.toolCallId(), { toolCallId });
-    this.#add(
-      "addToolResponse",
-      { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage,
-      notes,
-      notesSchema(),
-    );
+    checkArgument(`${owner}.addToolResponse`, "toolCallId", { toolCallId });
+    checkArgument(`${owner}.addToolResponse`, "notes", notes);
+    this.#add("addToolResponse", { role: "tool", content, tool_call_id: toolCallId } as OpenAIMessage, notes);
   }
 
   /**
    * Adds calls that no model made, with their results: an assistant message with all calls, then a tool message for
-   * each. All or none are added.
+   * each. Adds all of them, or none if one is invalid.
    *
-   * @throws ConfigurationError for an id that a call of this history has already.
+   * @throws ConfigurationError for an id that a call of this history already has.
    */
   addSimulatedCalls(calls: readonly SimulatedCall[]): void {
     const usedIds = this.#messages.flatMap(({ tool_calls: made = [] }) => made.map(({ id }) => id));
     const timestamp = this.#now();
     const added = simulatedMessages(calls, new Set(usedIds)).map((message) => ({ ...message, timestamp }));
-    for (const message of parseMessages(`${owner}.addSimulatedCalls`, added)) {
-      this.#messages.push(message);
-    }
+    this.#messages = this.#messages.concat(parseMessages(`${owner}.addSimulatedCalls`, added));
   }
 
-  /** The messages of one role. */
+  /** Returns the messages with a role. */
   filterByRole(role: MessageRole): OpenAIMessage[] {
-    parseOptions(`${owner}.filterByRole`, argumentSchemas.role(), { role });
+    checkArgument(`${owner}.filterByRole`, "role", { role });
     return this.#messages.filter((message) => message.role === role).map(copyMessage);
   }
 
-  /** The newest message; undefined where there is none. */
+  /** Returns the newest message; undefined if there is none. */
   getLastMessage(): OpenAIMessage | undefined {
     return this.at(-1);
   }
 
-  /** All messages, oldest first, with metadata and timestamps. */
+  /** Returns all messages, oldest first, with metadata and timestamps. */
   toList(): OpenAIMessage[] {
     return this.#messages.map(copyMessage);
   }
 
-  /** All messages as OpenAI's API takes them: without metadata, timestamps and fields that its format does not know. */
+  /** Returns all messages with only the fields that OpenAI's API accepts as input. */
   toOpenAIFormat(): OpenAIRequestMessage[] {
     return this.#messages.map(requestMessage);
   }
 
   /**
-   * LangChain messages; what LangChain has no field for is in `additional_kwargs.lcmem_openai`. `fromMessages` reads
-   * all of it back.
+   * Returns LangChain messages. `additional_kwargs.lcmem_openai` keeps what LangChain has no field for; `fromMessages`
+   * restores it.
    */
   toMessages(): BaseMessage[] {
     return this.#messages.map(toLangChain);
   }
 
-  /** What `JSON.stringify(history)` writes: the messages as in `toList`. */
+  /** Returns the messages as `toList` does, for `JSON.stringify(history)`. */
   toJSON(): OpenAIMessage[] {
     return this.toList();
   }
 
   /**
-   * The history as XML, a `chat_history` of `message` elements in the manner of Semantic Kernel; `fromPrompt` reads all
-   * of it back.
+   * Returns the history as XML, a `chat_history` of `message` elements as in Semantic Kernel; `fromPrompt` restores all
+   * of it.
    */
   toPrompt(): string {
     return writePrompt(this.#messages);
@@ -229,18 +198,18 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     return this.#messages.length;
   }
 
-  /** The message at an index, counted from the end where it is negative; undefined where there is none. */
+  /** Returns the message at an index, counted from the end if negative; undefined if there is none. */
   at(index: number): OpenAIMessage | undefined {
     const message = this.#messages.at(index);
     return message === undefined ? undefined : copyMessage(message);
   }
 
-  /** The messages from `start` up to but not including `end`, by the rules of `Array.slice`. */
+  /** Returns the messages from `start` up to but not including `end`, as `Array.slice` does. */
   slice(start?: number, end?: number): OpenAIMessage[] {
     return this.#messages.slice(start, end).map(copyMessage);
   }
 
-  /** Copies of the messages that are there when the iteration begins. */
+  /** Iterates over copies of the messages that exist when the iteration begins. */
   *[Symbol.iterator](): IterableIterator<OpenAIMessage> {
     for (const message of this.#messages.slice()) {
       yield copyMessage(message);
@@ -253,28 +222,23 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
     this.#messages = [];
   }
 
-  /** A mark for {@link MessageHistory.since}: stands for all messages that were added up to now. */
+  /** Returns a mark for {@link MessageHistory.since}: it stands for all messages added up to now. */
   mark(): number {
     return this.#removed + this.#messages.length;
   }
 
-  /** The messages that were added since the mark was taken: what a run added, for instance. */
+  /** Returns the messages added since the mark was taken, such as those of one run. */
   since(mark: number): OpenAIMessage[] {
-    parseOptions(
-      `${owner}.since`,
-      z.object({ mark: nonNegativeInteger.max(this.mark(), "must be a mark of this history") }),
-      { mark },
-    );
+    checkMark(`${owner}.since`, mark, this.mark());
     return this.slice(Math.max(0, mark - this.#removed));
   }
 
-  /** `MessageHistory(3 messages)`. */
+  /** Returns `MessageHistory(3 messages)`. */
   toString(): string {
     return `${owner}(${this.length} messages)`;
   }
 
-  #add(method: string, message: OpenAIMessage, notes: MessageNotes, allowed: z.ZodType): void {
-    parseOptions(`${owner}.${method}`, allowed, notes);
+  #add(method: string, message: OpenAIMessage, notes: MessageNotes): void {
     const { timestamp = this.#now(), ...others } = notes;
     this.#messages.push(parseMessage(`${owner}.${method}`, { ...message, ...others, timestamp }));
   }
@@ -282,8 +246,4 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   #now(): string {
     return this.#clock().toISOString();
   }
-}
-
-function copyMessage(message: OpenAIMessage): OpenAIMessage {
-  return copyJson(message);
 }

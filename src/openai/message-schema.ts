@@ -2,9 +2,9 @@ import { z } from "zod";
 import { anyText, lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import type { OpenAIMessage, OpenAIRequestMessage } from "./openai-message.js";
-import { timestampSchema, toUtc } from "./timestamp.js";
+import { timestampSchema } from "./timestamp.js";
 
-/** Text that says something. */
+/** Text that is not empty. */
 export const nonEmpty = lazy(() => anyText().min(1, "must not be empty"));
 const detail = lazy(() => anyText().optional());
 const plainObject = lazy(() => z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object"));
@@ -41,7 +41,7 @@ const partSchema = lazy(() =>
 
 const partsSchema = lazy(() => z.array(partSchema(), "must be a string or an array of content parts"));
 
-/** Text or parts; the errors are those of the one that was meant. */
+/** Text or parts; reports the errors of the parts, not of the union. */
 const bodySchema = lazy(() =>
   z.unknown().check((context) => {
     if (typeof context.value === "string") {
@@ -54,7 +54,7 @@ const bodySchema = lazy(() =>
   }),
 );
 
-/** Calls as they come from models: a provider without ids gives empty ones. */
+/** A call as a model makes it: the id is empty if the provider has no ids. */
 const callSchema = lazy(() =>
   z.discriminatedUnion(
     "type",
@@ -74,28 +74,10 @@ const callSchema = lazy(() =>
   ),
 );
 
-/** Calls that are made by hand: at least one, with ids that differ. */
-export const newCallsSchema = lazy(() =>
-  z
-    .array(callSchema(), "must be an array of tool calls")
-    .min(1, "must hold at least one tool call")
-    .check((context) => {
-      const seen = new Set<string>();
-      context.value.forEach(({ id }, index) => {
-        if (id === "" || seen.has(id)) {
-          context.issues.push({
-            code: "custom",
-            message: id === "" ? "must not be empty" : "must differ from the ids before it",
-            path: [index, "id"],
-            input: id,
-          });
-        }
-        seen.add(id);
-      });
-    }),
-);
+/** Tool calls as a model makes them. */
+export const toolCallsSchema = lazy(() => z.array(callSchema(), "must be an array of tool calls"));
 
-/** What every message may have beside its content. */
+/** Schema fields that every message may have besides its content. */
 export const noteFields = lazy(() => ({
   name: anyText().optional(),
   metadata: plainObject().optional(),
@@ -104,7 +86,7 @@ export const noteFields = lazy(() => ({
 
 const anyRole = lazy(() => ({ ...noteFields(), langchain: plainObject().optional() }));
 const assistantFields = lazy(() => ({
-  tool_calls: z.array(callSchema(), "must be an array of tool calls").optional(),
+  tool_calls: toolCallsSchema().optional(),
   refusal: anyText().nullish(),
   audio: z.looseObject({ id: anyText() }, "must be an object with an id").nullish(),
   function_call: z
@@ -131,7 +113,8 @@ const messageSchema = lazy(() =>
         })
         .refine((message) => (message.content ?? undefined) !== undefined || saysOtherwise(message), {
           message:
-            "must be given where an assistant message has no tool_calls, refusal, audio, function_call or reasoning_content",
+            "must be present unless the assistant message has tool_calls, refusal, audio, function_call " +
+            "or reasoning_content",
           path: ["content"],
         }),
       z.looseObject({ role: z.literal("tool"), content: bodySchema(), tool_call_id: anyText(), ...anyRole() }),
@@ -142,10 +125,10 @@ const messageSchema = lazy(() =>
 
 const messagesSchema = lazy(() => z.object({ messages: z.array(messageSchema(), "must be an array of messages") }));
 
-/** The role of a message. */
+/** Schema of a message's role. */
 export const roleSchema = lazy(() => z.enum(["system", "developer", "user", "assistant", "tool"], roleError));
 
-/** True where the model said something beside content. */
+/** True if an assistant message says something besides its content. */
 export function saysOtherwise(message: Partial<Record<keyof OpenAIMessage, unknown>>): boolean {
   const { tool_calls: calls, refusal, audio, function_call: call, reasoning_content: reasoning } = message;
   return (
@@ -155,47 +138,54 @@ export function saysOtherwise(message: Partial<Record<keyof OpenAIMessage, unkno
 }
 
 /**
- * Copies of messages, checked, with their keys in one order and their timestamps in UTC.
+ * Checks messages and returns copies with their keys in a fixed order.
  *
- * @throws ConfigurationError naming the place, such as `messages.2.content.0.type`.
+ * @throws ConfigurationError naming the field, such as `messages.2.content.0.type`.
  */
 export function parseMessages(owner: string, messages: unknown): OpenAIMessage[] {
   parseOptions(owner, messagesSchema(), { messages });
   return (messages as OpenAIMessage[]).map((message, index) => normalize(copyJson(message, `messages.${index}`)));
 }
 
-/** The same for one message; places are named from the message on, such as `content.0.type`. */
+/** Does the same for one message; errors name the field within the message, such as `content.0.type`. */
 export function parseMessage(owner: string, message: unknown): OpenAIMessage {
   parseOptions(owner, messageSchema(), message);
   return normalize(copyJson(message as OpenAIMessage));
 }
 
-/** True for what {@link parseMessages} takes. */
+/** Copies a message deeply. */
+export function copyMessage(message: OpenAIMessage): OpenAIMessage {
+  return copyJson(message);
+}
+
+/** True for messages that {@link parseMessages} accepts. */
 export function isMessage(value: unknown): boolean {
   return messageSchema().safeParse(value).success;
 }
 
-/** True for a content part that OpenAI's format knows. */
+/** True for content parts of OpenAI's format. */
 export function isContentPart(value: unknown): boolean {
   return partSchema().safeParse(value).success;
 }
 
+/** The fields that the API accepts as input. */
 const requestKeys = [
-  ...["role", "content", "name", "tool_calls", "tool_call_id"],
-  ...["refusal", "audio", "function_call", "reasoning_content", "annotations"],
+  ...["role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call"],
 ] as const;
+/** Fields of the API's answers that it refuses as input. */
+const answerKeys = ["reasoning_content", "annotations"] as const;
 const ownKeys = ["langchain", "metadata", "timestamp"] as const;
 
 function normalize(message: OpenAIMessage): OpenAIMessage {
   const { langchain, metadata, timestamp, ...fields } = message;
-  const ordered = { ...pick(fields, requestKeys), ...fields } as OpenAIMessage;
-  return Object.assign(
-    ordered,
-    pick({ langchain, metadata, timestamp: timestamp === undefined ? undefined : toUtc(timestamp) }, ownKeys),
-  );
+  const ordered = { ...pick(fields, [...requestKeys, ...answerKeys]), ...fields } as OpenAIMessage;
+  return Object.assign(ordered, pick({ langchain, metadata, timestamp }, ownKeys));
 }
 
-/** A copy with the fields that a model may be sent and no others; sound that the model spoke is named by its id. */
+/**
+ * Returns a copy with only the fields that the API accepts as input. Audio of the model is referred to by its id. A
+ * message that only has `reasoning_content` gets empty content, because the API requires some.
+ */
 export function requestMessage(message: OpenAIMessage): OpenAIRequestMessage {
   const copy = copyJson(pick(message, requestKeys) as OpenAIMessage);
   if (copy.tool_calls?.length === 0) {
@@ -203,6 +193,9 @@ export function requestMessage(message: OpenAIMessage): OpenAIRequestMessage {
   }
   if (copy.audio) {
     copy.audio = { id: copy.audio.id };
+  }
+  if ((copy.content ?? undefined) === undefined && !saysOtherwise(copy)) {
+    copy.content = "";
   }
   return copy as OpenAIRequestMessage;
 }

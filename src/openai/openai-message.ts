@@ -1,7 +1,7 @@
-/** Who speaks, in the words of OpenAI's chat format. */
+/** The role of a message in OpenAI's chat format. */
 export type MessageRole = "system" | "developer" | "user" | "assistant" | "tool";
 
-/** A part of a message's content. Further fields of a part, such as `cache_control`, are kept. */
+/** A part of a message's content. Additional fields of a part, such as `cache_control`, are kept. */
 export type ContentPart = TextPart | ImagePart | ImageFilePart | FilePart | AudioPart | RefusalPart;
 
 /** Text. */
@@ -22,32 +22,32 @@ export interface ImageFilePart {
   image_file: { file_id: string; detail?: "auto" | "low" | "high" };
 }
 
-/** A file: by the id of an uploaded file, or its data (a data URL) with its name. */
+/** A file: by the id of an uploaded file, or by its data (a data URL) and name. */
 export interface FilePart {
   type: "file";
   file: { file_id?: string; file_data?: string; filename?: string };
 }
 
-/** Sound, base64 encoded. */
+/** Audio, base64 encoded. */
 export interface AudioPart {
   type: "input_audio";
   input_audio: { data: string; format: "wav" | "mp3" };
 }
 
-/** The model's words where it refused. */
+/** What the model said when it refused. */
 export interface RefusalPart {
   type: "refusal";
   refusal: string;
 }
 
-/** A call that a model made; `arguments` is the JSON text as the model wrote it, which may be broken. */
+/** A call that a model made; `arguments` is JSON text as the model wrote it, which may be invalid. */
 export interface FunctionToolCall {
   id: string;
   type: "function";
   function: { name: string; arguments: string };
 }
 
-/** A call of a tool that takes free text. */
+/** A call of a tool that takes free-form text. */
 export interface CustomToolCall {
   id: string;
   type: "custom";
@@ -58,47 +58,47 @@ export interface CustomToolCall {
 export type MessageToolCall = FunctionToolCall | CustomToolCall;
 
 /**
- * A message of a {@link MessageHistory}: OpenAI's fields, and `metadata`, `timestamp` (ISO 8601, UTC) and `langchain`,
- * which no model is sent. Fields that are not named here are kept as well.
+ * A message of a {@link MessageHistory}: OpenAI's fields, and `metadata`, `timestamp` and `langchain`, which are never
+ * sent to a model. Fields that are not listed here are kept as well.
  */
 export interface OpenAIMessage {
   role: MessageRole;
   /**
-   * Absent (or null, as OpenAI answers) only in assistant messages that say something otherwise: calls, a refusal,
+   * Absent (or null, as in OpenAI's answers) only in assistant messages that say something else: calls, a refusal,
    * audio, reasoning.
    */
   content?: string | ContentPart[] | null;
   name?: string;
   tool_calls?: MessageToolCall[];
-  /** Tool messages only: the id of the call that this answers. */
+  /** Tool messages only: the id of the call that this responds to. */
   tool_call_id?: string;
   refusal?: string | null;
-  /** Sound that the model spoke. */
+  /** Audio that the model produced. */
   audio?: { id: string; data?: string; expires_at?: number; transcript?: string } | null;
-  /** What came before `tool_calls`. */
+  /** The deprecated predecessor of `tool_calls`. */
   function_call?: { name: string; arguments: string } | null;
-  /** The reasoning that some providers with this format send, and want back. */
+  /** Reasoning that some providers return. Kept, but not part of `toOpenAIFormat()`: the API refuses it as input. */
   reasoning_content?: string | null;
+  /** Citations that the model returned. Kept, but not part of `toOpenAIFormat()`: the API refuses them as input. */
   annotations?: object[];
   metadata?: Record<string, unknown>;
+  /** ISO 8601, as it was given. */
   timestamp?: string;
-  /**
-   * What a LangChain message said beyond this format (id, usage, response metadata, artifact, other content blocks).
-   */
+  /** What this format cannot express of a LangChain message (id, usage, response metadata, artifact, other blocks). */
   langchain?: Record<string, unknown>;
 }
 
-/** What a message may have beside its content. */
+/** What a message may have besides its content. */
 export interface MessageNotes {
-  /** Who of several with the same role speaks. */
+  /** Tells speakers with the same role apart. */
   readonly name?: string;
-  /** JSON data of your own; no model is sent it. */
+  /** JSON data of your own; never sent to a model. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** ISO 8601 with its zone, kept in UTC. @default now */
+  /** ISO 8601, with or without a zone; kept as given. @default now, in UTC */
   readonly timestamp?: string;
 }
 
-/** A message as OpenAI's API takes it, told apart by `role`. */
+/** A message as OpenAI's API accepts it, discriminated by `role`. */
 export type OpenAIRequestMessage =
   RequestInstruction | RequestUserMessage | RequestAssistantMessage | RequestToolMessage;
 

@@ -11,11 +11,11 @@ export interface ChatHistoryLike {
   addMessages(messages: BaseMessage[]): Promise<void>;
 }
 
-/** Which messages of a conversation which LangChain histories hold already, so that none is saved twice. */
+/** Remembers which messages LangChain histories already hold, so that none is saved twice. */
 export class SavedMessages {
   /** By history: the mark up to which it holds the conversation. */
   readonly #marks = new WeakMap<object, number>();
-  /** Ids that were given to messages without one when they were saved, so that a second try brings the same. */
+  /** The ids assigned to messages without one when they were saved, so that a retry uses the same. */
   readonly #ids = new WeakMap<OpenAIMessage, string>();
 
   /** Remembers that the history holds all messages before the mark. */
@@ -23,7 +23,7 @@ export class SavedMessages {
     this.#marks.set(history, mark);
   }
 
-  /** Appends what the history does not hold yet; `messages` are those since the mark `first`. */
+  /** Appends the messages that the history does not hold yet; `messages` are those since the mark `first`. */
   async save(history: ChatHistoryLike, messages: readonly OpenAIMessage[], first: number): Promise<void> {
     const end = first + messages.length;
     const unsaved = messages.slice(Math.max(0, (this.#marks.get(history) ?? 0) - first));
@@ -44,7 +44,7 @@ export class SavedMessages {
   }
 }
 
-/** The history, if it has the method. @throws ConfigurationError naming `history`. */
+/** Returns the history if it has the method. @throws ConfigurationError naming `history`. */
 export function checkHistory(owner: string, history: ChatHistoryLike, method: keyof ChatHistoryLike): ChatHistoryLike {
   const schema = z.object({
     history: objectWith<ChatHistoryLike>([method], `a chat message history with ${method}()`),

@@ -6,9 +6,7 @@ import { nonEmpty } from "./message-schema.js";
 import type { OpenAIMessage } from "./openai-message.js";
 import { parseArguments } from "./conversion/tool-call-conversion.js";
 
-/**
- * A call that no model made, with its result: a way to tell a model facts that it trusts more than a system message.
- */
+/** A call that no model made, with its result: models trust facts from tools more than facts from a system message. */
 export interface SimulatedCall {
   /** Must differ from the ids of all calls in the history. */
   readonly id: string;
@@ -16,7 +14,7 @@ export interface SimulatedCall {
   readonly name: string;
   /** An object, or the JSON text of one. */
   readonly arguments: Readonly<Record<string, unknown>> | string;
-  /** Text as it is; anything else is written as JSON. */
+  /** Text is kept as it is; any other value becomes JSON. */
   readonly result: unknown;
 }
 
@@ -35,7 +33,7 @@ const callsSchema = lazy(() =>
           ),
           result: z
             .unknown()
-            .refine((value) => value !== undefined, "must be given; use null or an empty string for no result"),
+            .refine((value) => value !== undefined, "must be present; use null or an empty string for no result"),
         }),
         "must be an array of calls with id, name, arguments and result",
       )
@@ -44,10 +42,10 @@ const callsSchema = lazy(() =>
 );
 
 /**
- * The messages of simulated calls: an assistant message with all of them, then a tool message for each result, in their
- * order.
+ * Creates the messages of simulated calls: an assistant message with all of them, then a tool message for each result,
+ * in order.
  *
- * @throws ConfigurationError for a call that is not whole, and for an id that is in `usedIds` or comes twice.
+ * @throws ConfigurationError for an invalid call, and for an id that is in `usedIds` or used twice.
  */
 export function simulatedMessages(calls: readonly SimulatedCall[], usedIds: ReadonlySet<string>): OpenAIMessage[] {
   parseOptions(owner, callsSchema(), { calls });
@@ -56,7 +54,7 @@ export function simulatedMessages(calls: readonly SimulatedCall[], usedIds: Read
     if (seen.has(id)) {
       throw new ConfigurationError(
         `calls.${index}.id`,
-        `${owner}: the id of call ${index} is used already; results are matched by id, so give it one of its own.`,
+        `${owner}: the id of call ${index} is already in use; results are matched by id, so give each call its own.`,
       );
     }
     seen.add(id);

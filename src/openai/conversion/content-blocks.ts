@@ -4,8 +4,8 @@ import type { ContentPart } from "../openai-message.js";
 type Block = Readonly<Record<string, unknown>>;
 
 /**
- * The content parts that say the same as LangChain content blocks: OpenAI's own parts as they are, LangChain's standard
- * blocks (of either version) translated. Blocks that OpenAI's format has no part for, such as reasoning, are left out.
+ * Converts LangChain content blocks to content parts: keeps OpenAI's own parts and translates LangChain's standard
+ * blocks (of both versions). Leaves out blocks that OpenAI's format has no part for, such as reasoning.
  */
 export function partsOfBlocks(blocks: readonly unknown[]): ContentPart[] {
   return blocks.flatMap((block) => partOf(block as Block) ?? []);
@@ -39,7 +39,7 @@ function imagePart(block: Block): ContentPart | undefined {
     : checked({ type: "image_url", image_url: { url } });
 }
 
-/** The API takes the bytes and one of two formats; sound behind a URL has no part. */
+/** The API accepts only bytes in one of two formats; audio by URL has no part. */
 function audioPart(block: Block): ContentPart | undefined {
   const { mime, data } = bytesOf(block) ?? {};
   const format = mime === "audio/mpeg" ? "mp3" : /^audio\/(?:x-)?(wav|mp3)\b/.exec(mime ?? "")?.[1];
@@ -79,7 +79,7 @@ function dataUrlOf(block: Block): string | undefined {
   return bytes === undefined ? undefined : `data:${bytes.mime};base64,${bytes.data}`;
 }
 
-/** Base64 text and type of what a block holds itself, or in a data URL. */
+/** Returns the base64 data and the type that a block holds directly or in a data URL. */
 function bytesOf(block: Block): { mime: string; data: string } | undefined {
   const mime = stringOf(block["mimeType"]) ?? stringOf(block["mime_type"]) ?? "";
   const data = stringOf(block["data"]);

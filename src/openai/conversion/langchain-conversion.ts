@@ -6,17 +6,17 @@ import { isMessage } from "../message-schema.js";
 import type { OpenAIMessage } from "../openai-message.js";
 
 /**
- * Key in `additional_kwargs` for what a message in OpenAI's format says and LangChain has no place for: `metadata`,
- * `timestamp`, call arguments whose text JSON would write otherwise, a content of null, and fields that are not
- * OpenAI's.
+ * The key in `additional_kwargs` for what LangChain has no field for: `metadata`, `timestamp`, arguments whose JSON
+ * text is not in canonical form, null content, and fields that are not OpenAI's.
  */
 export const openAIKey = "lcmem_openai";
 
 /**
- * The message in OpenAI's format. What the format cannot say is kept in its field `langchain`, and {@link toLangChain}
- * gives an equal message back; what {@link toLangChain} kept is put back where it still agrees with the message.
+ * Converts a message to OpenAI's format. Its field `langchain` keeps what the format cannot express, so that
+ * {@link toLangChain} returns an equal message. Restores what {@link toLangChain} kept if it still agrees with the
+ * message.
  *
- * @throws RecordError `unsupported_message` for what is not a message, and for types that the format has no role for.
+ * @throws RecordError `unsupported_message` for a value that is not a message, or a type without a role in the format.
  */
 export function fromLangChain(message: BaseMessage, position: number): OpenAIMessage {
   const { fields, kept } = takeKept(fieldsOf(message, position));
@@ -41,8 +41,8 @@ export function fromLangChain(message: BaseMessage, position: number): OpenAIMes
 }
 
 /**
- * The message as LangChain has it; what LangChain has no field for is kept in `additional_kwargs` under {@link
- * openAIKey}.
+ * Converts a message to LangChain's. Keeps what LangChain has no field for in `additional_kwargs` under
+ * {@link openAIKey}.
  */
 export function toLangChain(message: OpenAIMessage): BaseMessage {
   const { langchain = {}, ...plain } = message;
@@ -88,23 +88,20 @@ interface Restoration {
   readonly agrees: (candidate: Fields) => boolean;
 }
 
-/** Fields on which it depends whether two messages agree: all that one of the formats reads of the other, or checks. */
+/** The fields that decide whether two messages agree: all that one format reads of the other, or checks. */
 const decisive: ReadonlySet<string> = new Set([
   ...["type", "role", "content", "name", "tool_calls", "invalid_tool_calls", "tool_call_id", "additional_kwargs"],
   ...["refusal", "audio", "function_call", "reasoning_content", "annotations", "metadata", "timestamp", "langchain"],
 ]);
 
-/**
- * The base with all that was kept, or, where that does not agree with the base any more (somebody edited it), with what
- * of it does.
- */
+/** Merges what was kept into the base; if it no longer agrees (the base was edited), merges only the parts that do. */
 function restore({ base, kept, merge, agrees }: Restoration): Fields {
   const whole = merge(base, kept);
   if (Object.keys(kept).length === 0 || agrees(whole)) {
     return whole;
   }
   const entries = Object.entries(kept);
-  // What decides nothing goes together: else the time would grow with the square of the fields.
+  // Other fields are merged together: one by one, the time would grow with the square of their number.
   const others = entries.filter(([key]) => !decisive.has(key));
   const parts = [...entries.filter(([key]) => decisive.has(key)).map((entry) => [entry]), others];
   return parts.reduce((result, part) => {
@@ -113,7 +110,7 @@ function restore({ base, kept, merge, agrees }: Restoration): Fields {
   }, base);
 }
 
-/** True where every field is that of one of two others. */
+/** True if every field equals that of one of two others. */
 function saysOneOf(candidate: Fields | undefined, one: Fields, other: Fields): boolean {
   const keys = new Set([...Object.keys(candidate ?? {}), ...Object.keys(one)]);
   return (
@@ -122,10 +119,7 @@ function saysOneOf(candidate: Fields | undefined, one: Fields, other: Fields): b
   );
 }
 
-/**
- * Where the type is another one than the role suggests (a generic message), nothing of what the role brought along
- * stays.
- */
+/** Drops inherited `additional_kwargs` if the type is not the one that the role suggests (a generic message). */
 function mergeFields({ additional_kwargs: inherited, ...base }: Fields, kept: Fields): Fields {
   const own = kept["additional_kwargs"];
   const kwargs = kept["type"] === undefined ? { ...(inherited as object), ...(own as object) } : own;
@@ -133,10 +127,7 @@ function mergeFields({ additional_kwargs: inherited, ...base }: Fields, kept: Fi
   return isPlainObject(kwargs) && Object.keys(kwargs).length > 0 ? { ...merged, additional_kwargs: kwargs } : merged;
 }
 
-/**
- * What the original says and its translation back does not; undefined where that is nothing. Counterpart of {@link
- * mergeFields}.
- */
+/** Returns what the original says and its round trip does not; undefined if nothing. Undone by {@link mergeFields}. */
 function difference(original: Fields, back: Fields): Fields | undefined {
   const sameType = original["type"] === back["type"];
   const isPartial = (key: string) => key === "additional_kwargs" && sameType && isPlainObject(back[key]);

@@ -10,14 +10,11 @@ import { isMessage, saysOtherwise } from "../message-schema.js";
 import type { MessageRole, OpenAIMessage } from "../openai-message.js";
 import { callsToLangChain, callsToOpenAI } from "./tool-call-conversion.js";
 
-/**
- * A LangChain message's type and fields, as the codec stores them: plain JSON, in which values that JSON cannot hold
- * are tagged.
- */
+/** A LangChain message's type and fields as the codec stores them: JSON, with tags for values that JSON cannot hold. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The fields of a message that are not empty.
+ * Returns the fields of a message that are not empty.
  *
  * @throws RecordError `unsupported_message`, with the position given.
  */
@@ -36,19 +33,16 @@ export function fieldsOf(message: BaseMessage, position: number): Fields {
   }
 }
 
-/** The message that has these fields. @throws RecordError `corrupt` where they do not make one. */
+/** Creates the message with these fields. @throws RecordError `corrupt` if they are not those of a message. */
 export function messageOf({ type, ...data }: Fields): BaseMessage {
   return decodeRecord(JSON.stringify({ type, data, meta: { v: recordVersion } })).message;
 }
 
-/**
- * Fields that OpenAI-compatible models answer with, which LangChain's chat models keep in `additional_kwargs` under the
- * same names.
- */
+/** Fields of answers that LangChain's chat models keep in `additional_kwargs` under the same names. */
 const sharedKeys = ["refusal", "audio", "function_call", "reasoning_content", "annotations"] as const;
 const developerMark = { __openai_role__: "developer" };
 
-/** What LangChain's fields say of a message in OpenAI's format; what they have no place for is left out. */
+/** Converts a message in OpenAI's format to LangChain's fields, without what these cannot express. */
 export function toFields(message: OpenAIMessage): Fields {
   const { role, content, name, tool_calls: calls, tool_call_id: callId } = message;
   const kwargs = role === "developer" ? developerMark : role === "assistant" ? pick(message, sharedKeys) : {};
@@ -62,7 +56,7 @@ export function toFields(message: OpenAIMessage): Fields {
   });
 }
 
-/** What OpenAI's format says of a message with these fields; undefined where it has no role for it. */
+/** Converts LangChain's fields to a message in OpenAI's format; undefined if the format has no role for it. */
 export function toOpenAI(given: Fields): OpenAIMessage | undefined {
   const fields = untagged(given) as Fields;
   const role = roleOf(fields);
@@ -82,12 +76,12 @@ export function toOpenAI(given: Fields): OpenAIMessage | undefined {
   } as OpenAIMessage;
 }
 
-/** A copy of JSON data in which objects with the codec's own key are tagged, so that they come back as they are. */
+/** Copies JSON data and tags objects that have the codec's own key, so that they are restored unchanged. */
 export function tagged<T extends object>(value: T): T {
   return tagValue(value, startWalk()) as T;
 }
 
-/** A copy in which tagged values are what JSON makes of them: a date its text, bytes their base64. */
+/** Copies data and replaces tagged values with their JSON form: a date with its text, bytes with their base64. */
 export function untagged(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(untagged);

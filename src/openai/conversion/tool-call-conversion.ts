@@ -1,15 +1,13 @@
 import { copyJson, isPlainObject } from "../json-value.js";
 import type { FunctionToolCall, MessageToolCall } from "../openai-message.js";
 
-/** LangChain's two lists of calls; a list that would be empty is left out. */
+/** LangChain's two lists of calls, without empty lists. */
 export interface LangChainCalls {
   readonly tool_calls?: readonly object[];
   readonly invalid_tool_calls?: readonly object[];
 }
 
-/**
- * LangChain's calls: those whose arguments are a JSON object (or blank: no arguments), and the others as invalid ones.
- */
+/** Converts calls to LangChain's: valid if the arguments are a JSON object or blank (no arguments), else invalid. */
 export function callsToLangChain(calls: readonly MessageToolCall[] | undefined): LangChainCalls {
   const valid: object[] = [];
   const invalid: object[] = [];
@@ -32,7 +30,7 @@ function readCall(call: MessageToolCall): { name: string; text: string; args: Re
   return { name, text, args: parseArguments(text) };
 }
 
-/** The object that the JSON text of a call's arguments holds; undefined for everything else. */
+/** Parses a call's arguments; undefined unless they are a JSON object. */
 export function parseArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") {
     return {};
@@ -45,7 +43,7 @@ export function parseArguments(text: string): Record<string, unknown> | undefine
   }
 }
 
-/** OpenAI's calls for LangChain's, the valid ones first. An id or name that is missing becomes the empty string. */
+/** Converts LangChain's calls to OpenAI's, the valid ones first. A missing id or name becomes the empty string. */
 export function callsToOpenAI({
   tool_calls: valid = [],
   invalid_tool_calls: invalid = [],

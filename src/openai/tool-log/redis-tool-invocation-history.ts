@@ -21,23 +21,24 @@ import {
 
 /** Options of {@link RedisToolInvocationHistory}. One of `client`, `url`, `config` and `store` is required. */
 export interface RedisToolInvocationHistoryOptions extends RedisSessionStoreOptions {
-  /** The session whose tool runs these are; the same as that of its `RedisChatMessageHistory`. */
+  /** The session that the tool runs belong to; the same id as that of its `RedisChatMessageHistory`. */
   readonly sessionId: string;
-  /** A store of your own, or that of the session's history. It is never closed. */
+  /** Your own store, or that of the session's history. This log never closes it. */
   readonly store?: SessionStore;
   /**
-   * Seconds after which the whole session expires, from each record on; at least 1.
+   * Seconds after the latest record until the whole session expires. At least 1.
    * @default the expiry stays as it is
    */
   readonly sessionTTL?: number;
-  /** Number of records that are kept; beyond it the oldest go. At least 1. @default 1000 */
+  /** Maximum number of records; the oldest are dropped. At least 1. @default 1000 */
   readonly limit?: number;
   /**
-   * Characters of inputs and of outputs that are kept of each run, at least 1; the whole result is in the conversation.
+   * Maximum characters of each run's inputs, and of its outputs; longer ones are cut. At least 1. The conversation
+   * keeps the whole result.
    * @default 20_000
    */
   readonly maxCharacters?: number;
-  /** Gives the timestamp of records without one. @default the machine's time */
+  /** Provides the timestamp of records without one. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -55,11 +56,11 @@ const ownFields = lazy(() => ({
 }));
 
 /**
- * A log of a session's tool runs that lives with the session in Redis: in the same hash slot, with the same expiry,
- * gone when the session is cleared.
+ * A log of a session's tool runs, stored with the session in Redis: in the same hash slot, with the same expiry, and
+ * deleted when the session is cleared.
  *
- * Adding is one round trip whatever the length of the log, reading is one. Several processes may add at once. Records
- * are in the order of their ids, which is that of their writers' clocks.
+ * Adding takes one round trip whatever the length of the log; reading takes one. Several processes may add at the same
+ * time. Records are sorted by id, which follows the clocks of their writers.
  *
  * @example
  * const log = new RedisToolInvocationHistory({ sessionId: "user-1", url: "redis://localhost:6379", limit: 200 });
@@ -98,7 +99,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     }
   }
 
-  /** Adds a run and returns its record, with its id and timestamp, as it was written. */
+  /** Adds a run and returns its record as written, with its id and timestamp. */
   async addInvocation(invocation: NewToolInvocation): Promise<ToolInvocation> {
     const record = clipInvocation(
       newInvocation(`${owner}.addInvocation`, invocation, this.#clock),
@@ -112,18 +113,18 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     return record;
   }
 
-  /** All records, oldest first. One that cannot be read is left out and reported to `onEvent`. */
+  /** Returns all records, oldest first. Skips records that cannot be read and reports them to `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
     const fields = Object.entries(await this.#store.readSide(this.sessionId, prefix));
     return fields.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, text]) => this.#read(name, text) ?? []);
   }
 
-  /** The records for which all of the filter holds. */
+  /** Returns the records that match every field of the filter. */
   async filter(filter: ToolInvocationFilter): Promise<ToolInvocation[]> {
     return filterInvocations(`${owner}.filter`, await this.toList(), filter);
   }
 
-  /** A LangChain callback handler that adds every tool run to this log by itself. */
+  /** Creates a LangChain callback handler that adds every tool run to this log. */
   callbackHandler(): BaseCallbackHandler {
     return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
   }
@@ -133,7 +134,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     return this.toList().then((records) => records.length);
   }
 
-  /** The records that are there when the iteration begins. */
+  /** Iterates over the records that exist when the iteration begins. */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<ToolInvocation> {
     yield* await this.toList();
   }
@@ -152,7 +153,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     try {
       return parseInvocations(owner, [JSON.parse(text)], this.#clock)[0];
     } catch {
-      const error = new RecordError(`The tool record ${name} cannot be read.`, { code: "corrupt" });
+      const error = new RecordError(`Tool record ${name} is not a valid record; it was skipped.`, { code: "corrupt" });
       report(this.#onEvent, { type: "record_skipped", sessionId: this.sessionId, position: undefined, error });
       return undefined;
     }
@@ -179,7 +180,7 @@ function refuseConnection(options: RedisToolInvocationHistoryOptions): void {
   if (surplus !== undefined) {
     throw new ConfigurationError(
       surplus,
-      `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`,
+      `${owner}: option "${surplus}" cannot be combined with "store"; pass it to the store instead.`,
     );
   }
 }

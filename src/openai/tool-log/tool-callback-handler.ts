@@ -5,7 +5,7 @@ import { isPlainObject } from "../json-value.js";
 import type { Clock } from "../timestamp.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
 
-/** What a callback handler needs of the log that it writes to. */
+/** What a callback handler needs from its log. */
 export interface ToolCallbackOptions {
   readonly record: (invocation: NewToolInvocation) => unknown;
   readonly clock: Clock;
@@ -20,17 +20,17 @@ interface StartedRun {
 }
 
 /**
- * Runs whose end LangChain never told (it tells none where a tool breaks its response format) are forgotten beyond this
- * number, oldest first.
+ * How many started runs to remember; the oldest are forgotten first. LangChain does not report the end of a run whose
+ * tool breaks its response format.
  */
 const maxStartedRuns = 10_000;
 
 /**
- * Records every tool run that it is told of.
+ * Records every tool run that LangChain reports.
  *
- * LangChain waits for it, so no record is lost when the process ends after the run. Where the log cannot be written,
- * LangChain warns on the console and the run goes on. What LangChain refuses before a tool starts (input that does not
- * fit the schema) is not told to handlers.
+ * LangChain awaits this handler, so no record is lost if the process ends after the run. If writing the log fails,
+ * LangChain prints a warning and the run continues. LangChain does not report runs that it refuses before the tool
+ * starts (input that does not match the schema).
  */
 export class ToolCallbackHandler extends BaseCallbackHandler {
   override name = "tool_invocation_history";
@@ -42,7 +42,7 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
     this.#options = options;
   }
 
-  /** The same handler: a copy would not know the runs that have started. */
+  /** Returns this handler: a copy would not know the runs that have started. */
   override copy(): this {
     return this;
   }
@@ -59,7 +59,7 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
   }
 
   /**
-   * Records a run that came to an end. A tool message with status `error` is an error that the tool dealt with itself.
+   * Records a run that ended. A tool message with status `error` is an error that the tool handled itself.
    */
   override async handleToolEnd(output: unknown, runId: string): Promise<void> {
     const message = isToolMessage(output) ? output : undefined;
@@ -71,7 +71,7 @@ export class ToolCallbackHandler extends BaseCallbackHandler {
     });
   }
 
-  /** Records a run that threw: the error's message as outputs, its name in `meta.errorType`. */
+  /** Records a run that threw: the error's message as `outputs`, its name as `meta.errorType`. */
   override async handleToolError(error: unknown, runId: string): Promise<void> {
     const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
     await this.#record(runId, {
@@ -120,7 +120,7 @@ function isToolMessage(output: unknown): output is ToolMessageLike {
   return typeof getType === "function" && (output as { getType(): unknown }).getType() === "tool";
 }
 
-/** LangChain tells the arguments as text, also where they are an object. */
+/** LangChain passes the arguments as text, even if they are an object. */
 function inputsOf(input: unknown): unknown {
   if (typeof input !== "string" || !input.startsWith("{")) {
     return input;

@@ -16,18 +16,18 @@ import {
 
 /** Options of {@link ToolInvocationHistory}. */
 export interface ToolInvocationHistoryOptions {
-  /** Number of records that are kept; beyond it the oldest go. At least 1. @default no limit */
+  /** Maximum number of records; the oldest are dropped. At least 1. @default no limit */
   readonly limit?: number;
-  /** Gives the timestamp of records without one. @default the machine's time */
+  /** Provides the timestamp of records without one. @default the system clock */
   readonly clock?: Clock;
 }
 
 const owner = "ToolInvocationHistory";
 
 /**
- * A log of tool runs, apart from the conversation: what went in, what came out, how it ended and how long it took.
+ * A log of tool runs, separate from the conversation: inputs, outputs, status and duration.
  *
- * Records are copied in and out. They are kept in the order in which they were added.
+ * Copies records in and out, and keeps them in the order in which they were added.
  *
  * @example
  * const log = new ToolInvocationHistory();
@@ -39,7 +39,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
   readonly #limit: number;
   #records: ToolInvocation[];
 
-  /** @throws ConfigurationError naming the place of what is wrong, such as `records.2.status`. */
+  /** @throws ConfigurationError naming the invalid field, such as `records.2.status`. */
   constructor(
     records: readonly (NewToolInvocation & { readonly id?: string })[] = [],
     options: ToolInvocationHistoryOptions = {},
@@ -52,7 +52,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     this.#dropOldest();
   }
 
-  /** The log that `JSON.stringify(log)` wrote. */
+  /** Restores a log from what `JSON.stringify(log)` wrote. */
   static fromJSON(text: string, options?: ToolInvocationHistoryOptions): ToolInvocationHistory {
     return new ToolInvocationHistory(parseJson(text, `${owner}.fromJSON`) as ToolInvocation[], options);
   }
@@ -65,17 +65,17 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     return copyInvocation(record);
   }
 
-  /** All records, oldest first. */
+  /** Returns all records, oldest first. */
   toList(): ToolInvocation[] {
     return this.#records.map(copyInvocation);
   }
 
-  /** The records for which all of the filter holds. */
+  /** Returns the records that match every field of the filter. */
   filter(filter: ToolInvocationFilter): ToolInvocation[] {
     return filterInvocations(`${owner}.filter`, this.#records, filter).map(copyInvocation);
   }
 
-  /** A LangChain callback handler that adds every tool run to this log by itself. */
+  /** Creates a LangChain callback handler that adds every tool run to this log. */
   callbackHandler(): BaseCallbackHandler {
     return new ToolCallbackHandler({ record: (invocation) => this.addInvocation(invocation), clock: this.#clock });
   }
@@ -85,19 +85,19 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     return this.#records.length;
   }
 
-  /** What `JSON.stringify(log)` writes: the records as in `toList`. */
+  /** Returns the records as `toList` does, for `JSON.stringify(log)`. */
   toJSON(): ToolInvocation[] {
     return this.toList();
   }
 
-  /** Copies of the records that are there when the iteration begins. */
+  /** Iterates over copies of the records that exist when the iteration begins. */
   *[Symbol.iterator](): IterableIterator<ToolInvocation> {
     for (const record of this.#records.slice()) {
       yield copyInvocation(record);
     }
   }
 
-  /** `ToolInvocationHistory(3 invocations)`. */
+  /** Returns `ToolInvocationHistory(3 invocations)`. */
   toString(): string {
     return `${owner}(${this.length} invocations)`;
   }

@@ -4,22 +4,22 @@ import { anyText, lazy, parseOptions, type SchemaOutput } from "../../options.js
 import { copyJson, isPlainObject, jsonSnapshot } from "../json-value.js";
 import { nonEmpty } from "../message-schema.js";
 import { timeOrderedIds } from "../../time-ordered-id.js";
-import { comparableTimestamp, timestampSchema, toUtc, type Clock } from "../timestamp.js";
+import { comparableTimestamp, momentSchema, toUtc, type Clock } from "../timestamp.js";
 
-/** How a run ended; other words than these two are kept as they are. */
+/** How a run ended. Other words than these two are kept as well. */
 export type ToolStatus = "success" | "error" | (string & {});
 
-/** A tool run to record. Inputs and outputs may be anything; what is kept is what JSON can hold of them. */
+/** A tool run to record. Inputs and outputs may be any value; the record keeps what JSON can express of them. */
 export interface NewToolInvocation {
   /** Name of the tool. */
   readonly name?: string;
   readonly inputs: unknown;
-  /** What came out; by convention the error's message where the status is `error`. */
+  /** What the tool returned; by convention the error's message if the status is `error`. */
   readonly outputs: unknown;
   readonly status: ToolStatus;
-  /** Id of the tool call that asked for the run: links the record to the message that made the call. */
+  /** The id of the tool call that requested the run: links the record to the message that made the call. */
   readonly toolCallId?: string;
-  /** When the run began: ISO 8601 with its zone, kept in UTC. @default now */
+  /** When the run began: ISO 8601 with a time zone, stored in UTC. @default now */
   readonly timestamp?: string;
   /** How long the run took, in milliseconds. */
   readonly durationMs?: number;
@@ -34,12 +34,12 @@ export interface ToolInvocation extends NewToolInvocation {
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
-/** Which records to return: those for which all of what is given holds. */
+/** Which records to return: those that match every field. */
 export interface ToolInvocationFilter {
   readonly name?: string;
   readonly status?: ToolStatus;
   readonly toolCallId?: string;
-  /** Runs that began at this moment or later: ISO 8601 with its zone. */
+  /** Runs that began at this moment or later: ISO 8601 with a time zone. */
   readonly since?: string;
 }
 
@@ -49,7 +49,7 @@ const newFields = lazy(() => ({
   outputs: z.unknown().optional(),
   status: nonEmpty(),
   toolCallId: anyText().optional(),
-  timestamp: timestampSchema().optional(),
+  timestamp: momentSchema().optional(),
   durationMs: z.number("must be a number").min(0, "must be 0 or more").optional(),
   meta: z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object").optional(),
 }));
@@ -61,25 +61,25 @@ const filterSchema = lazy(() =>
     name: anyText().optional(),
     status: anyText().optional(),
     toolCallId: anyText().optional(),
-    since: timestampSchema().optional(),
+    since: momentSchema().optional(),
   }),
 );
 
-/** The record of a run, with an id that orders by time. @throws ConfigurationError naming the field. */
+/** Creates the record of a run, with an id that sorts by time. @throws ConfigurationError naming the field. */
 export function newInvocation(owner: string, invocation: NewToolInvocation, clock: Clock): ToolInvocation {
   return complete(parseOptions(owner, newSchema(), invocation), clock);
 }
 
 /**
- * Copies of records that exist already; what they lack (id, timestamp, meta) is added.
- * @throws ConfigurationError naming the place.
+ * Copies existing records and adds what they lack (id, timestamp, meta).
+ * @throws ConfigurationError naming the field.
  */
 export function parseInvocations(owner: string, records: unknown, clock: Clock): ToolInvocation[] {
   const parsed = parseOptions(owner, recordsSchema(), { records });
   return parsed.records.map((record) => complete(record, clock));
 }
 
-/** The records that pass, in their order. @throws ConfigurationError naming the field of the filter. */
+/** Returns the matching records, in order. @throws ConfigurationError naming the field of the filter. */
 export function filterInvocations(
   owner: string,
   records: readonly ToolInvocation[],
@@ -95,14 +95,14 @@ export function filterInvocations(
   );
 }
 
-/** A deep copy. */
+/** Copies a record deeply. */
 export function copyInvocation(record: ToolInvocation): ToolInvocation {
   return structuredClone(record);
 }
 
 /**
- * The record with inputs and outputs no longer, as JSON, than so many characters each: a longer one becomes the
- * beginning of its text, and `meta` says how long it was (`clippedInputs`, `clippedOutputs`).
+ * Cuts inputs and outputs that are longer than `maxCharacters` as JSON to the beginning of their text; `meta` then says
+ * how long they were (`clippedInputs`, `clippedOutputs`).
  */
 export function clipInvocation(record: ToolInvocation, maxCharacters: number): ToolInvocation {
   const inputs = clip(record.inputs, maxCharacters);
@@ -122,7 +122,7 @@ function clip(value: unknown, maxCharacters: number): { text: string; length: nu
     : { text: whole.slice(0, graphemeBoundary(whole, maxCharacters)), length: whole.length };
 }
 
-/** The ids of this process, in the order in which its records were made. */
+/** Ids of this process; they sort in the order in which its records were created. */
 const nextId = timeOrderedIds();
 
 function complete(record: SchemaOutput<typeof recordSchema>, clock: Clock): ToolInvocation {

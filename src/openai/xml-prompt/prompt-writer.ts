@@ -3,10 +3,9 @@ import type { ContentPart, FunctionToolCall, OpenAIMessage } from "../openai-mes
 import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
 
 /**
- * The messages as a prompt: a `chat_history` element with a `message` element for each, in the manner of Semantic
- * Kernel.
+ * Writes messages as a prompt: a `chat_history` element with a `message` element for each, as Semantic Kernel does.
  *
- * | in a message | stands for |
+ * | in a `message` element | stands for |
  * | --- | --- |
  * | attributes `role`, `name`, `timestamp`, `tool_call_id` | the fields of these names |
  * | text | content that is a string |
@@ -15,8 +14,8 @@ import { escapeAttribute, escapeText, hasIllegalCharacters } from "./xml.js";
  * | `<function_call id="…" name="…">` | a call, with its arguments |
  * | `<field name="…">` | any other field, as JSON (`<fields>`: several as one JSON object) |
  *
- * The result is well-formed XML 1.0 for every content: what holds characters that XML has no form for is written as
- * `<part>` or `<field>`, where JSON's own `\u0000` escapes them.
+ * The result is always well-formed XML 1.0: content with characters that XML cannot express is written as `<part>` or
+ * `<field>`, where JSON escapes them (`\u0000`).
  */
 export function writePrompt(messages: readonly OpenAIMessage[]): string {
   return ["<chat_history>", ...messages.map(writeMessage), "</chat_history>"].join("\n");
@@ -44,8 +43,8 @@ function writeMessage(message: OpenAIMessage): string {
 }
 
 /**
- * Beside other children blank text would be taken for indentation, and no text for no content; so these are written as
- * fields.
+ * If there are other children, blank text would be read as indentation and empty text as no content, so these are
+ * written as fields.
  */
 function writeContent(content: OpenAIMessage["content"], hasChildren: boolean): string {
   if (content === undefined) {
@@ -72,7 +71,7 @@ function writePart(part: ContentPart): string {
   return `<part>${writeJson(part)}</part>`;
 }
 
-/** The part that an `<image>` element stands for. */
+/** Creates the part that an `<image>` element stands for. */
 export function imagePart(url: string): ContentPart {
   return { type: "image_url", image_url: { url } };
 }
@@ -87,17 +86,18 @@ function isPlainCall(call: object): call is FunctionToolCall {
 }
 
 function writeCall({ id, function: called }: FunctionToolCall): string {
-  return `<function_call id="${escapeAttribute(id)}" name="${escapeAttribute(called.name)}">${escapeText(called.arguments)}</function_call>`;
+  const attributes = `id="${escapeAttribute(id)}" name="${escapeAttribute(called.name)}"`;
+  return `<function_call ${attributes}>${escapeText(called.arguments)}</function_call>`;
 }
 
-/** A field's name may hold illegal characters too, so it is escaped as JSON does where it must be. */
+/** A field's name may contain illegal characters too; then it is escaped as JSON. */
 function writeField(key: string, value: unknown): string {
   return hasIllegalCharacters(key)
     ? `<fields>${writeJson({ [key]: value })}</fields>`
     : `<field name="${escapeAttribute(key)}">${writeJson(value)}</field>`;
 }
 
-/** JSON escapes control characters and halves of surrogate pairs itself, these two it does not. */
+/** JSON escapes control characters and lone surrogates, but not these two characters. */
 function writeJson(value: unknown): string {
   return escapeText(
     JSON.stringify(value).replace(/[\uFFFE\uFFFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`),

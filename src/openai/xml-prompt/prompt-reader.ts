@@ -5,17 +5,16 @@ import { parseXml, type XmlElement, type XmlNode } from "./xml.js";
 type Message = Record<string, unknown>;
 
 /**
- * The messages of a prompt, not yet checked; the counterpart of `writePrompt`. Around and between `message` elements
- * Semantic Kernel's rules hold:
+ * Reads the messages of a prompt without checking them; the counterpart of `writePrompt`. Around and between `message`
+ * elements, Semantic Kernel's rules apply:
  *
  * - Text before the first message is a system message; text after a message is a user message. Both are trimmed.
- * - Elements that mean nothing here (HTML, say) stay text as they are written, and go with the text around them;
- *   directly after a
- *   message they go to that message.
- * - Where such text before messages is all there is, it is a user message.
- * - What is not XML is one user message, as it is.
+ * - Unknown elements (HTML, for example) stay text as written and belong to the text around them; directly after a
+ *   message, they belong to that message.
+ * - Text without any message is a user message.
+ * - A prompt that is not XML is one user message, unchanged.
  *
- * @throws ConfigurationError for a `part`, `field` or `fields` element that does not hold JSON.
+ * @throws ConfigurationError for a `part`, `field` or `fields` element without valid JSON.
  */
 export function readPrompt(prompt: string): Message[] {
   const nodes = parseXml(prompt);
@@ -40,7 +39,7 @@ export function readPrompt(prompt: string): Message[] {
   return bare ? messages.map((message) => ({ ...message, role: "user" })) : messages;
 }
 
-/** What stands between messages; elements before its first word belong to the message before. */
+/** Adds what is between messages; elements before its first word belong to the previous message. */
 function addLoose(prompt: string, nodes: readonly XmlNode[], messages: Message[]): void {
   const previous = messages.at(-1);
   const firstWord = nodes.findIndex((node) => typeof node === "string" && node.trim() !== "");
@@ -58,7 +57,7 @@ function addLoose(prompt: string, nodes: readonly XmlNode[], messages: Message[]
   }
 }
 
-/** The message of an element; several where it holds several results. */
+/** Returns the message of an element; several if it holds several results. */
 function readMessage(prompt: string, element: XmlElement): Message[] {
   const attributes = Object.fromEntries(
     ["role", "name", "timestamp", "tool_call_id"].flatMap((key) => entryOf(key, element.attributes.get(key))),
@@ -88,9 +87,7 @@ function readMessage(prompt: string, element: XmlElement): Message[] {
   return answers.length > 0 ? [...(Object.keys(said).length > 0 ? [own] : []), ...answers] : [own];
 }
 
-/**
- * A list where there are parts, otherwise text; undefined where there is nothing but white space beside other elements.
- */
+/** Returns a list if there are parts, otherwise text; undefined if there is only white space beside other elements. */
 function readContent(prompt: string, body: readonly XmlNode[], hasOthers: boolean): string | object[] | undefined {
   if (body.some((node) => typeof node !== "string" && partNames.has(node.name))) {
     return body.flatMap((node) => readPart(prompt, node));
@@ -134,7 +131,7 @@ function readJson(prompt: string, element: XmlElement): unknown {
   } catch {
     throw new ConfigurationError(
       "prompt",
-      `MessageHistory.fromPrompt: the <${element.name}> element at character ${element.start} must hold JSON.`,
+      `MessageHistory.fromPrompt: the <${element.name}> element at character ${element.start} must contain valid JSON.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** An element of a parsed text: `start` and `end` are where its tags begin and end there. */
+/** An element of a parsed text; `start` and `end` are the positions where its tags begin and end. */
 export interface XmlElement {
   readonly name: string;
   readonly attributes: ReadonlyMap<string, string>;
@@ -11,12 +11,12 @@ export interface XmlElement {
 export type XmlNode = string | XmlElement;
 
 /**
- * What a text that may be XML consists of; undefined where it is not well-formed. Several elements and text may stand
- * beside each other.
+ * Parses a text that may be XML; undefined if it is not well-formed. It may have several elements and text at the top
+ * level.
  *
- * Linear in the text, also on hostile input, and without recursion. Knows comments, CDATA sections, processing
- * instructions (left out), character references and the five entities of XML itself. A DOCTYPE is refused: entities
- * cannot be defined, so nothing expands.
+ * Linear in the text, also for hostile input, and without recursion. Understands comments, CDATA sections, processing
+ * instructions (ignored), character references and XML's five predefined entities. Refuses a DOCTYPE, so that no entity
+ * can be defined and expanded.
  */
 export function parseXml(text: string): XmlNode[] | undefined {
   const root: XmlElement = { name: "", attributes: new Map(), children: [], start: 0, end: text.length };
@@ -42,19 +42,18 @@ export function parseXml(text: string): XmlNode[] | undefined {
   return stack.length === 1 ? root.children : undefined;
 }
 
-/** Text as the content of an element. A carriage return is written as a reference: XML would read it as a line feed. */
+/** Escapes text for an element's content. A carriage return becomes a reference: XML would read it as a line feed. */
 export function escapeText(text: string): string {
   return text.replace(/[&<>\r]/g, (character) => references.get(character)!);
 }
 
-/** Text as the value of an attribute in double quotes. */
+/** Escapes text for an attribute value in double quotes. */
 export function escapeAttribute(text: string): string {
   return text.replace(/[&<>\r\n\t"]/g, (character) => references.get(character)!);
 }
 
 /**
- * True for text that holds characters which XML 1.0 allows in no form: most control characters, U+FFFE, U+FFFF, halves
- * of surrogate pairs.
+ * True for text with characters that XML 1.0 cannot express: most control characters, U+FFFE, U+FFFF, lone surrogates.
  */
 export function hasIllegalCharacters(text: string): boolean {
   return /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF\p{Cs}]/u.test(text);
@@ -82,7 +81,7 @@ const attribute = /\s+([\p{L}_:][\p{L}\p{N}_:.-]*)\s*=\s*(?:"([^"<]*)"|'([^'<]*)
 const tagEnd = /\s*(\/?)>/y;
 const closingTag = /<\/([\p{L}_:][\p{L}\p{N}_:.-]*)\s*>/uy;
 
-/** Reads what begins with the `<` at `open`; returns the position after it, undefined where it is not well-formed. */
+/** Reads the markup that begins with the `<` at `open`; returns the position after it, undefined if not well-formed. */
 function readMarkup(text: string, open: number, stack: XmlElement[]): number | undefined {
   if (text.startsWith("<!--", open)) {
     return after(text, "-->", open + 4);
