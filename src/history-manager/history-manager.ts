@@ -2,7 +2,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { assertConversation } from "../structure/validate.js";
 import { BudgetError, ConfigurationError } from "../errors.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
-import { sessionOf } from "../memory/redis-chat-message-history.js";
+import { sessionOf } from "../memory/session-of.js";
 import { parseOptions, type SchemaOutput } from "../options.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
@@ -58,7 +58,7 @@ export class HistoryManager {
     const { history, maxInputTokens, safetyMargin, percentForUploadedContent, tools, references, maxSources } =
       this.#options;
     this.references = references;
-    this.#session = sessionOf(history);
+    this.#session = sessionOf("HistoryManager", history);
     this.#data = new SessionData(this.#session, maxSources);
     this.#reader = new SessionReader(this.#session, this.#data, references);
     this.#numbering = new SourceNumbering(references, this.#data);
@@ -204,7 +204,7 @@ export class HistoryManager {
       stored: this.#reader.sort(view, originalUserMessage).current,
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
     });
-    await this.#session.append(messages, { turnId, side: this.#data.changes(data) });
+    await this.#options.history.append(messages, { turnId, side: this.#data.changes(data) });
     this.#endTurn(uncited);
   }
 

@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { repairConversation } from "../structure/repair/repair.js";
 import { report } from "../events.js";
-import { sessionOf, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { sessionOf } from "../memory/session-of.js";
 
 /** A view and what the user brings to it. */
 export interface GuardRequest {
@@ -18,13 +19,14 @@ export interface GuardRequest {
  * brings is never changed.
  */
 export function guardedView({ history, view, brought }: GuardRequest): BaseMessage[] {
+  const { onEvent } = sessionOf("withRedisMemory", history).context;
   const { messages, repairs } = repairConversation([...view, ...brought], { profile: "langchain" });
   if (repairs.length === 0) {
     return [...view];
   }
   const before = messages.length - brought.length;
   const intact = brought.every((message, index) => messages[before + index] === message);
-  report(sessionOf(history).context.onEvent, {
+  report(onEvent, {
     type: "repaired",
     sessionId: history.sessionId,
     rules: [...new Set(repairs.map(({ rule }) => rule))],

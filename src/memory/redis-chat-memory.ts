@@ -58,7 +58,7 @@ class RunScopedHistory extends RedisChatMessageHistory {
   #pinned: Promise<BaseMessage[]> | undefined;
 
   override async getMessages(): Promise<BaseMessage[]> {
-    this.#pinned ??= this.session.readView();
+    this.#pinned ??= super.getMessages();
     const reading = this.#pinned;
     try {
       return [...(await reading)];

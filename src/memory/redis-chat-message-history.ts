@@ -10,6 +10,7 @@ import {
   type MemoryContext,
   type RedisChatMemoryOptions,
 } from "./memory-context.js";
+import { noteSession } from "./session-of.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
 export interface RedisChatMessageHistoryOptions extends RedisChatMemoryOptions {
@@ -20,7 +21,8 @@ export interface RedisChatMessageHistoryOptions extends RedisChatMemoryOptions {
   readonly sessionId: string;
 }
 
-const contextKey = Symbol("context");
+/** Contexts that a memory shares with its histories, by the options that such a history is constructed with. */
+const sharedContexts = new WeakMap<object, MemoryContext>();
 
 /**
  * The messages of one session in Redis, for everything in LangChain that takes a chat message history.
@@ -37,26 +39,26 @@ const contextKey = Symbol("context");
 export class RedisChatMessageHistory extends BaseListChatMessageHistory implements AsyncDisposable {
   override lc_namespace: string[] = ["langchain", "stores", "message", "redis_memory"];
 
-  /** The session that this history reads and writes. */
-  protected readonly session: ConversationSession;
+  readonly #session: ConversationSession;
   readonly #ownsContext: boolean;
 
   constructor(options: RedisChatMessageHistoryOptions) {
     super();
     const { sessionId, ...rest } = (options ?? {}) as RedisChatMessageHistoryOptions;
-    const shared = (rest as { [contextKey]?: MemoryContext })[contextKey];
+    const shared = options && sharedContexts.get(options);
     this.#ownsContext = shared === undefined;
-    this.session = new ConversationSession(sessionId, shared ?? createMemoryContext("RedisChatMessageHistory", rest));
+    this.#session = new ConversationSession(sessionId, shared ?? createMemoryContext("RedisChatMessageHistory", rest));
+    noteSession(this, this.#session);
   }
 
   /** The session's id. */
   get sessionId(): string {
-    return this.session.sessionId;
+    return this.#session.sessionId;
   }
 
   /** What the model sees, oldest first: the view. The same as the transcript where no reducer is configured. */
   override getMessages(): Promise<BaseMessage[]> {
-    return this.session.readView();
+    return this.#session.readView();
   }
 
   /** Adds one message. */
@@ -80,7 +82,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * as the result.
    */
   append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    return this.session.append(messages, options);
+    return this.#session.append(messages, options);
   }
 
   /**
@@ -88,12 +90,12 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * a number of messages.
    */
   getTranscript(options?: { readonly from?: number; readonly limit?: number }): Promise<BaseMessage[]> {
-    return this.session.transcript(options);
+    return this.#session.transcript(options);
   }
 
   /** The last `count` rounds of the transcript, oldest first. Reads only these. */
   getRounds(count: number): Promise<Round[]> {
-    return this.session.rounds(count);
+    return this.#session.rounds(count);
   }
 
   /**
@@ -103,7 +105,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    *   if others kept changing the view; what the reducer throws.
    */
   reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
-    return this.session.reduceView(config);
+    return this.#session.reduceView(config);
   }
 
   /**
@@ -112,7 +114,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * @throws ConflictError `unknown_message` if it is not stored.
    */
   rewind(messageId: string): Promise<void> {
-    return this.session.rewind(messageId);
+    return this.#session.rewind(messageId);
   }
 
   /**
@@ -120,19 +122,19 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * log is derived anew from it.
    */
   rebuild(): Promise<void> {
-    return this.session.rebuild();
+    return this.#session.rebuild();
   }
 
   /** Forgets the session: messages, view and side data. */
   override clear(): Promise<void> {
-    return this.session.context.store.clear(this.sessionId);
+    return this.#session.context.store.clear(this.sessionId);
   }
 
   /** Waits for background reductions and closes the connection, if this history opened one. */
   async close(): Promise<void> {
     if (this.#ownsContext) {
-      await drainContext(this.session.context);
-      await (this.session.context.ownsStore ? this.session.context.store.close?.() : undefined);
+      await drainContext(this.#session.context);
+      await (this.#session.context.ownsStore ? this.#session.context.store.close?.() : undefined);
     }
   }
 
@@ -144,10 +146,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
 /** Options for a history that shares the context of a memory instead of making its own. */
 export function sharedOptions(sessionId: string, context: MemoryContext): RedisChatMessageHistoryOptions {
-  return { sessionId, [contextKey]: context } as RedisChatMessageHistoryOptions;
-}
-
-/** The session behind a history, for what stands beside it (modules, managers). */
-export function sessionOf(history: RedisChatMessageHistory): ConversationSession {
-  return (history as unknown as { session: ConversationSession }).session;
+  const options = { sessionId };
+  sharedContexts.set(options, context);
+  return options;
 }

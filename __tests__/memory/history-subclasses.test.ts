@@ -1,0 +1,100 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import type { AppendOptions, AppendOutcome } from "../../src/memory/conversation-session.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ai } from "../support/messages.js";
+
+class RedactingHistory extends RedisChatMessageHistory {
+  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    const redacted = messages.map((message) => {
+      const Kind = message.constructor as new (fields: object) => BaseMessage;
+      return new Kind({ id: message.id, content: message.text.replaceAll(/\d/g, "#") });
+    });
+    return super.append(redacted, options);
+  }
+}
+
+class RedactingMemory extends RedisChatMemory {
+  readonly #store: InMemorySessionStore;
+
+  constructor(store: InMemorySessionStore) {
+    super({ store });
+    this.#store = store;
+  }
+
+  override history(sessionId: string): RedisChatMessageHistory {
+    return new RedactingHistory({ sessionId, store: this.#store });
+  }
+}
+
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+
+describe("a history that overrides append decides about everything that is written", () => {
+  const store = new InMemorySessionStore();
+
+  it("by LangChain's methods", async () => {
+    const history = new RedactingHistory({ sessionId: "langchain", store });
+    await history.addUserMessage("card 4111");
+    await history.addAIMessage("card 4112");
+    await history.addMessage(new HumanMessage("card 4113"));
+    await history.addMessages([new HumanMessage("card 4114")]);
+    expect(texts(await history.getTranscript())).toEqual(Array.from({ length: 4 }, () => "card ####"));
+  });
+
+  it("by a HistoryManager", async () => {
+    const history = new RedactingHistory({ sessionId: "manager", store });
+    const manager = new HistoryManager({ history, maxInputTokens: 10_000 });
+    await manager.getHistoryForModelCall({
+      originalUserMessage: "card 4111",
+      renderedUserMessage: "card 4111",
+      renderedSystemMessage: "",
+    });
+    manager.addAssistantMessage(ai("your card 4111"));
+    await manager.commit();
+    expect(texts(await history.getTranscript())).toEqual(["card ####", "your card ####"]);
+  });
+
+  it("by withRedisMemory", async () => {
+    const memory = new RedactingMemory(store);
+    const chain = withRedisMemory(
+      RunnableLambda.from(() => ai("your card 4111")),
+      { memory },
+    );
+    await chain.invoke("card 4111", { configurable: { sessionId: "chain" } });
+    expect(texts(await memory.history("chain").getTranscript())).toEqual(["card ####", "your card ####"]);
+  });
+});
+
+describe("an object that only looks like a history", () => {
+  const real = new RedisChatMessageHistory({ sessionId: "s", store: new InMemorySessionStore() });
+  const methods = ["getMessages", "addMessages", "append", "getRounds", "getTranscript", "clear", "rewind"];
+  const lookalike = Object.fromEntries(methods.map((name) => [name, async () => []]));
+
+  it.each([
+    ["an object with its methods", lookalike],
+    ["an object that inherits from one", Object.create(real) as object],
+    ["a proxy of one", new Proxy(real, {})],
+    ["a string", "history"],
+    ["nothing", undefined],
+  ])("is refused by HistoryManager: %s", (_, history) => {
+    expect(() => new HistoryManager({ history, maxInputTokens: 100 } as never)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option: "history" }),
+    );
+  });
+
+  it("is refused by withRedisMemory where its memory returns one", async () => {
+    const memory = { history: () => lookalike, getMessageHistory: () => lookalike };
+    const chain = withRedisMemory(
+      RunnableLambda.from(() => ai("hi")),
+      { memory: memory as never },
+    );
+    await expect(chain.invoke("hi", { configurable: { sessionId: "s" } })).rejects.toMatchObject({
+      name: "ConfigurationError",
+      option: "history",
+    });
+  });
+});
