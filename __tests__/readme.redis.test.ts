@@ -7,8 +7,13 @@ import { startOpenAIServer } from "../src/testing/openai-server.js";
 import { sharedRedisUrl } from "./support/shared-redis.js";
 
 const root = join(__dirname, "..");
-const readme = readFileSync(join(root, "README.md"), "utf8");
-const blocks = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code!);
+const blocks = blocksOf("README.md");
+const storeExample = blocksOf("CONTRIBUTING.md")[0]!;
+
+function blocksOf(document: string): string[] {
+  const text = readFileSync(join(root, document), "utf8");
+  return [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code!);
+}
 
 /** What a block may use without importing it. */
 const prelude = `
@@ -23,7 +28,13 @@ declare global {
 }
 `;
 
-describe("the README", () => {
+/** Runs what the store's example gives to a test framework, and says how many cases passed. */
+const caseRunner = `
+const cases: (() => Promise<void>)[] = [];
+const it = (_title: string, run: () => Promise<void>) => void cases.push(run);
+`;
+
+describe("the README, and the store in CONTRIBUTING.md", () => {
   const folder = mkdtempSync(join(root, ".cache-readme-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -40,7 +51,7 @@ describe("the README", () => {
     const imported = (code: string) =>
       [...code.matchAll(/^import .*? from "langchain-redis-memory.*";$/gms)].length > 0;
     const names = Object.keys(jest.requireActual<object>("../src/index.js")).join(", ");
-    const files = blocks.map((code, index) => {
+    const files = [...blocks, storeExample].map((code, index) => {
       const path = join(folder, `block-${index}.mts`);
       writeFileSync(
         path,
@@ -75,5 +86,13 @@ describe("the README", () => {
     await server.close();
     expect(stdout.trim()).toBe("Hello Ann!");
     expect(server.requests).toHaveLength(1);
+  }, 60_000);
+
+  it("has a store that keeps the contract", async () => {
+    const path = join(folder, "store.mts");
+    const run = "await Promise.all(cases.map((run) => run()));\nconsole.log(cases.length);";
+    writeFileSync(path, `${caseRunner}${storeExample}\n${run}\n`);
+    const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", path], { cwd: root });
+    expect(Number(stdout)).toBeGreaterThan(30);
   }, 60_000);
 });
