@@ -21,7 +21,9 @@ compile("tsconfig.build.json");
 compile("tsconfig.build.cjs.json");
 
 // All entries in one run: what several of them need is in one chunk, so its state (caches, WeakMaps) is shared.
-const entries = ["index", "langchain/agent", "store/index", "testing/index"].map((name) => join(compiled, `${name}.js`));
+const entries = ["index", "langchain/agent", "store/index", "testing/index"].map((name) =>
+  join(compiled, `${name}.js`),
+);
 const bundle = await rollup({
   input: entries,
   external: (specifier) => !specifier.startsWith(".") && !isAbsolute(specifier),
