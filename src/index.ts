@@ -14,10 +14,11 @@ export type { MemoryEvent, MemoryEventHandler } from "./events.js";
 
 export type { Round } from "./conversation/rounds.js";
 export { summaryMarkOf, type Speaker, type SummaryMark } from "./messages/roles.js";
-export { assertConversation, validateConversation, type StructureOptions } from "./structure/validate.js";
+export { assertConversation, validateConversation } from "./structure/validate.js";
+export type { StructureOptions } from "./structure/structure-options.js";
 export { builtInProfiles, type BuiltInProfile } from "./structure/profiles/built-in-profiles.js";
-export { repairConversation, type RepairOptions, type RepairedConversation } from "./structure/repair/repair.js";
-export type { RepairChoices } from "./structure/repair/repair-choices.js";
+export { repairConversation, type RepairedConversation } from "./structure/repair/repair.js";
+export type { RepairChoices, RepairOptions } from "./structure/repair/repair-options.js";
 export {
   sanitizeConversation,
   type SanitizeChange,

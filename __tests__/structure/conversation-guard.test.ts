@@ -115,6 +115,8 @@ describe("conversationGuard", () => {
     ["profile", { mode: "throw", profile: "nobody" }],
     ["purpose", { mode: "throw", purpose: "fun" }],
     ["missingResults", { mode: "repair", missingResults: "keep" }],
+    ["profile", { mode: "throw", profile: { name: "mine", rules: { S99: "error" } } }],
+    ["missingResult", { mode: "repair", missingResult: "drop" }],
     ["onRepairs", { mode: "repair", onRepairs: 7 }],
     ["onIssues", { mode: "throw", onIssues: "log" }],
     ["onIssue", { mode: "throw", onIssue: () => undefined }],

@@ -1,4 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { builtInProfiles } from "../../src/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../src/structure/repair/repair.js";
 import { assertConversation, validateConversation } from "../../src/structure/validate.js";
 import type { StructurePurpose } from "../../src/structure/rules/rules.js";
 import { ConfigurationError, StructureError } from "../../src/errors.js";
@@ -130,10 +132,43 @@ describe("a profile of one's own", () => {
     ["a name that every object has", { profile: "constructor" }, "profile"],
     ["a profile without rules", { profile: { name: "mine" } }, "profile"],
     ["a rule that does not exist", { profile: { name: "mine", rules: { S99: "error" } } }, "profile"],
+    ["a severity that does not exist", { profile: { name: "mine", rules: { S07: "fatal" } } }, "profile"],
+    ["an unknown key", { profile: { name: "mine", rules: {}, callIDs: {} } }, "profile"],
+    ["an unknown key inside", { profile: { name: "mine", rules: {}, callIds: { maxLenght: 9 } } }, "profile"],
+    ["a speaker that does not exist", { profile: { name: "mine", rules: {}, blocks: { human: ["text"] } } }, "profile"],
     ["an unknown purpose", { purpose: "fun" }, "purpose"],
-  ])("is refused where it makes no sense: %s", (_, options, option) => {
-    const error = catchError(() => validateConversation([], options));
-    expect(ConfigurationError.isInstance(error) && error.option).toBe(option);
+    ["hasTools that is not a boolean", { hasTools: "yes" }, "hasTools"],
+    ["a misspelt option", { profle: "anthropic" }, "profle"],
+    ["a misspelt option of a repair", { missingResult: "drop" }, "missingResult"],
+  ])("is rejected by every function that takes one: %s", (_, options, option) => {
+    for (const [owner, run] of Object.entries({ validateConversation, assertConversation, repairConversation })) {
+      const error = catchError(() => run([], options));
+      expect(ConfigurationError.isInstance(error) && error.option).toBe(option);
+      expect((error as Error).message).toMatch(new RegExp(`^${owner}: `));
+    }
+  });
+
+  it("is rejected with the place of what is wrong", () => {
+    const messageOf = (profile: object) =>
+      (catchError(() => validateConversation([], { profile } as never)) as Error).message;
+    expect(messageOf({ name: "mine", rules: { S99: "error" } })).toBe(
+      'validateConversation: option "profile.rules" names the unknown rule "S99"; the rules are S01 to S31.',
+    );
+    expect(messageOf({ name: "mine", rules: {}, callIds: { maxLenght: 9 } })).toBe(
+      'validateConversation: option "profile.callIds" has no key "maxLenght"; remove it or check its spelling.',
+    );
+    expect(messageOf({ name: "mine", rules: {}, callIds: { maxLength: "9" } })).toBe(
+      'validateConversation: option "profile.callIds.maxLength" must be an integer of 0 or more.',
+    );
+  });
+
+  it.each(Object.values(builtInProfiles))("can be a copy of a built-in profile: $name", (profile) => {
+    expect(validateConversation([human("q")], { profile: { ...profile } })).toEqual([]);
+  });
+
+  it("shares its options with a repair", () => {
+    const options = { profile: "openai", missingResults: "drop" } as const;
+    expect(validateConversation(repairConversation([aiCalls("a"), human("q")], options).messages, options)).toEqual([]);
   });
 });
 

@@ -1,11 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { z } from "zod";
-import { repairConversation, resolveRepairOptions, type RepairOptions } from "../structure/repair/repair.js";
-import { throwOnErrors, validateConversation } from "../structure/validate.js";
+import { repairAs } from "../structure/repair/repair.js";
+import { repairFields, toRepairPlan, type RepairOptions, type RepairPlan } from "../structure/repair/repair-options.js";
+import { findIssues, throwOnErrors } from "../structure/validate.js";
 import type { StructureIssue } from "../structure/rules/rules.js";
 import type { StructureRepair } from "../structure/repair/repair-session.js";
-import { anyFunction, lazy, parseOptions } from "../options.js";
+import { anyFunction, lazy, parseOptions, type SchemaOutput } from "../options.js";
 import { messagesOf, type ReducerInput } from "./reducer-input.js";
 
 /** What a {@link conversationGuard} does with messages that break rules. */
@@ -21,24 +22,12 @@ export interface ConversationGuardOptions extends RepairOptions {
   readonly onRepairs?: (repairs: readonly StructureRepair[]) => void;
 }
 
-const anything = lazy(() => z.unknown().optional());
-
 const guardOptions = lazy(() =>
   z.strictObject({
-    mode: z.enum(["throw", "repair", "report"], "must be throw, repair or report"),
+    mode: z.enum(["throw", "repair", "report"], 'must be "throw", "repair" or "report"'),
     onIssues: anyFunction<(issues: readonly StructureIssue[]) => void>().optional(),
     onRepairs: anyFunction<(repairs: readonly StructureRepair[]) => void>().optional(),
-    profile: anything(),
-    purpose: anything(),
-    hasTools: anything(),
-    storesReasoning: anything(),
-    missingResults: anything(),
-    missingResultText: anything(),
-    emptyMessages: anything(),
-    systemMessages: anything(),
-    leadingMessages: anything(),
-    trailingMessages: anything(),
-    unknownRoles: anything(),
+    ...repairFields(),
   }),
 );
 
@@ -52,18 +41,21 @@ const guardOptions = lazy(() =>
  * const chain = prompt.pipe(reducer).pipe(conversationGuard({ mode: "repair", purpose: "model-input" })).pipe(model);
  */
 export function conversationGuard(options: ConversationGuardOptions): Runnable<ReducerInput, BaseMessage[]> {
-  parseOptions("conversationGuard", guardOptions(), options);
-  resolveRepairOptions(options);
-  return new ConversationGuard(options);
+  const { mode, onIssues, onRepairs, ...fields } = parseOptions("conversationGuard", guardOptions(), options);
+  return new ConversationGuard({ mode, onIssues, onRepairs, plan: toRepairPlan("conversationGuard", fields) });
+}
+
+interface GuardSettings extends Pick<SchemaOutput<typeof guardOptions>, "mode" | "onIssues" | "onRepairs"> {
+  readonly plan: RepairPlan;
 }
 
 class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
-  override lc_namespace: string[] = ["langchain_redis_memory", "reducers"];
-  readonly #options: ConversationGuardOptions;
+  override lc_namespace = ["langchain_redis_memory", "reducers"];
+  readonly #settings: GuardSettings;
 
-  constructor(options: ConversationGuardOptions) {
+  constructor(settings: GuardSettings) {
     super();
-    this.#options = options;
+    this.#settings = settings;
   }
 
   /** The class's name in traces, which a bundler would shorten. */
@@ -76,8 +68,8 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
   }
 
   #guard(messages: BaseMessage[]): BaseMessage[] {
-    const { mode, onIssues, onRepairs, ...options } = this.#options;
-    const issues = validateConversation(messages, options);
+    const { mode, onIssues, onRepairs, plan } = this.#settings;
+    const issues = findIssues(messages, plan.criteria);
     if (issues.length > 0) {
       onIssues?.(issues);
     }
@@ -87,11 +79,11 @@ class ConversationGuard extends Runnable<ReducerInput, BaseMessage[]> {
     if (mode !== "repair") {
       return messages;
     }
-    const repaired = repairConversation(messages, options);
+    const repaired = repairAs(plan, messages);
     if (repaired.repairs.length > 0) {
       onRepairs?.(repaired.repairs);
     }
-    throwOnErrors(validateConversation(repaired.messages, options));
+    throwOnErrors(findIssues(repaired.messages, plan.criteria));
     return repaired.messages;
   }
 }

@@ -1,7 +1,5 @@
-import { ConfigurationError } from "../../errors.js";
 import type { Speaker } from "../../messages/roles.js";
-import { builtInProfiles, type BuiltInProfile } from "./built-in-profiles.js";
-import { structureRules, type StructureRule, type StructureSeverity } from "../rules/rules.js";
+import type { StructureRule, StructureSeverity } from "../rules/rules.js";
 
 /** How call ids must look. What is left out is free. */
 export interface CallIdForm {
@@ -85,28 +83,4 @@ export interface StructureProfile {
    * @default none
    */
   readonly genericRoles?: readonly string[];
-}
-
-/** The profile of this name, or the profile itself. @throws ConfigurationError for an unknown name or rule. */
-export function resolveProfile(profile: BuiltInProfile | StructureProfile = "langchain"): StructureProfile {
-  if (typeof profile === "string") {
-    if (!Object.hasOwn(builtInProfiles, profile)) {
-      throw new ConfigurationError(
-        "profile",
-        `Option "profile" must be a profile or one of ${Object.keys(builtInProfiles).join(", ")}.`,
-      );
-    }
-    return builtInProfiles[profile];
-  }
-  if (typeof profile !== "object" || profile === null || typeof profile.rules !== "object" || profile.rules === null) {
-    throw new ConfigurationError("profile", `Option "profile" must be a name or an object with a name and rules.`);
-  }
-  const unknown = Object.keys(profile.rules).find((rule) => !Object.hasOwn(structureRules, rule));
-  if (unknown !== undefined) {
-    throw new ConfigurationError(
-      "profile",
-      `Option "profile" names rule "${unknown}", which does not exist; the rules are S01 to S31.`,
-    );
-  }
-  return profile;
 }

@@ -1,32 +1,13 @@
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "../../errors.js";
+import { alphanumerics, fitsForm } from "../profiles/identifiers.js";
 import type { CallIdForm } from "../profiles/profile.js";
-
-/** The letters and digits of ASCII. */
-export const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /** The length of an id that is made up where the form leaves the length free. */
 const usualLength = 24;
 
 /** More than any form with room to spare needs. */
 const maxAttempts = 1000;
-
-/** True where the id has the form; without a form all ids do. */
-export function fitsForm(id: string, form: CallIdForm = {}): boolean {
-  const { characters, minLength = 0, maxLength = Infinity } = form;
-  if (id.length < minLength || id.length > maxLength) {
-    return false;
-  }
-  if (characters === undefined) {
-    return true;
-  }
-  for (let index = 0; index < id.length; index += 1) {
-    if (!characters.includes(id[index]!)) {
-      return false;
-    }
-  }
-  return true;
-}
 
 /**
  * Gives ids that fit a form. Ids that fit stay as they are; the others get an id made from them alone, so that it is

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructureCriteria } from "../rules/context.js";
-import type { RepairChoices } from "./repair-choices.js";
+import type { RepairChoices } from "./repair-options.js";
 import type { StructureRule } from "../rules/rules.js";
 
 /** What was done to a message, in one word. */

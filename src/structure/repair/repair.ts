@@ -5,14 +5,11 @@ import { foldTools } from "./fold-tools.js";
 import type { MessageRule } from "../rules/message-rule.js";
 import { earlyRules, lateRules } from "../rules/message-rules.js";
 import { repairCallIds } from "./repair-call-ids.js";
-import { resolveChoices, type RepairChoices } from "./repair-choices.js";
+import { resolveRepairOptions, type RepairOptions, type RepairPlan } from "./repair-options.js";
 import { mergeRuns, repairSystemMessages, repairTurns } from "./repair-order.js";
 import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./repair-session.js";
 import { repairTools } from "./repair-tools.js";
-import { findIssues, resolveStructureOptions, type StructureOptions } from "../validate.js";
-
-/** By what a conversation is judged, and what is done where there is more than one way to put it right. */
-export interface RepairOptions extends StructureOptions, Partial<RepairChoices> {}
+import { findIssues } from "../validate.js";
 
 /** A conversation put right, and each change that was made. */
 export interface RepairedConversation {
@@ -38,25 +35,21 @@ export function repairConversation(
   messages: readonly BaseMessage[],
   options: RepairOptions = {},
 ): RepairedConversation {
-  const { criteria, choices } = resolveRepairOptions(options);
-  const session: RepairSession = { criteria, choices, repairs: [] };
-  const issues = findIssues(readStructure(messages, criteria));
-  if (issues.every(({ severity }) => severity !== "error")) {
+  return repairAs(resolveRepairOptions("repairConversation", options), messages);
+}
+
+/** Repairs a conversation as {@link repairConversation} does, by options that were checked before. */
+export function repairAs({ criteria, choices }: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
+  if (findIssues(messages, criteria).every(({ severity }) => severity !== "error")) {
     return { messages: [...messages], repairs: [] };
   }
-  const repaired = repairEntries(
-    messages.map((message, index) => ({ message, index })),
-    session,
-  );
+  const session: RepairSession = { criteria, choices, repairs: [] };
+  const entries = messages.map((message, index) => ({ message, index }));
+  const repaired = repairEntries(entries, session);
   return {
     messages: repaired.map(({ message }) => message),
     repairs: session.repairs.sort((a, b) => a.index - b.index),
   };
-}
-
-/** The options with defaults, checked. @throws ConfigurationError */
-export function resolveRepairOptions(options: RepairOptions): Pick<RepairSession, "criteria" | "choices"> {
-  return { criteria: resolveStructureOptions(options), choices: resolveChoices(options) };
 }
 
 /** Calls and what rules leave behind may be merged into one message, so that two rules are to be looked at again. */

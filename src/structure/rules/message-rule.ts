@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { MessagePlace } from "./context.js";
-import type { RepairChoices } from "../repair/repair-choices.js";
+import type { RepairChoices } from "../repair/repair-options.js";
 import type { StructureRule } from "./rules.js";
 
 /** A rule that one message breaks by itself: how it shows, and how it is put right. */

@@ -1,4 +1,4 @@
-import { fitsForm } from "../repair/call-ids.js";
+import { fitsForm } from "../profiles/identifiers.js";
 import type { LinkedCall } from "./call-links.js";
 import type { ReportFinding, StructureContext } from "./context.js";
 import { answeredId, showId } from "../../messages/calls.js";

@@ -1,0 +1,46 @@
+import { identifiers } from "./identifiers.js";
+import type { StructureProfile } from "./profile.js";
+import { refusedEverywhere } from "./refused-everywhere.js";
+
+/** Generate content, through LangChain's Google adapters. */
+export const gemini: StructureProfile = {
+  name: "gemini",
+  rules: {
+    ...refusedEverywhere,
+    S01: "error", // contents must not be empty
+    S02: "error", // seen: "Please ensure that function call turn comes immediately after a user turn or after a function response turn"
+    S03: "error", // ChatGoogleGenerativeAI: "System message should be the first one"
+    S04: "error", // the same
+    S05: "error", // known: a request must not end on a model turn
+    S06: "error", // the text of S02: a call behind another model turn; LangChain's adapter does not merge
+    S15: "error", // known: empty parts are refused
+    S16: "error", // the same
+    S20: "error", // a function response goes by the function's name
+    S23: "warning", // seen with Gemini 3 only: "Function call is missing a thought_signature in functionCall parts"
+    S26: "error", // known: function names of at most 64 of these characters
+    S27: "error", // ChatGoogleGenerativeAI: "Unknown content type …"
+    S29: "error", // the adapter adds `tool_calls` to what the content holds
+    S31: "error", // ChatGoogleGenerativeAI: "Unknown / unsupported author"
+  },
+  firstMessage: "not-a-call",
+  resultOrder: "calls",
+  callIds: { reuse: "warning" },
+  names: { characters: `${identifiers}.:`, maxLength: 64 },
+  blocks: {
+    system: ["text"],
+    user: ["text", "image_url", "image", "audio", "video", "file", "media", "text-plain"],
+    assistant: [
+      "text",
+      "image_url",
+      "image",
+      "audio",
+      "video",
+      "file",
+      "media",
+      "executableCode",
+      "codeExecutionResult",
+      "reasoning",
+    ],
+  },
+  callBlocks: { types: ["functionCall"] },
+};

@@ -1,0 +1,24 @@
+import type { CallIdForm } from "./profile.js";
+
+/** The letters and digits of ASCII. */
+export const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/** The characters that most providers accept in ids and names. */
+export const identifiers = `${alphanumerics}_-`;
+
+/** True where the id has the form; without a form all ids do. */
+export function fitsForm(id: string, form: CallIdForm = {}): boolean {
+  const { characters, minLength = 0, maxLength = Infinity } = form;
+  if (id.length < minLength || id.length > maxLength) {
+    return false;
+  }
+  if (characters === undefined) {
+    return true;
+  }
+  for (let index = 0; index < id.length; index += 1) {
+    if (!characters.includes(id[index]!)) {
+      return false;
+    }
+  }
+  return true;
+}

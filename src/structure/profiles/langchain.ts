@@ -1,0 +1,12 @@
+import type { StructureProfile } from "./profile.js";
+import { refusedEverywhere } from "./refused-everywhere.js";
+
+/**
+ * LangChain's own rules of a valid chat history, which every provider wants at least. Ids used again by a later message
+ * are common and harmless.
+ */
+export const langchain: StructureProfile = {
+  name: "langchain",
+  rules: { ...refusedEverywhere, S01: "error", S02: "warning", S03: "error", S05: "error" },
+  callIds: { reuse: "warning" },
+};

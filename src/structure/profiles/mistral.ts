@@ -1,0 +1,35 @@
+import { alphanumerics, identifiers } from "./identifiers.js";
+import type { StructureProfile } from "./profile.js";
+import { refusedEverywhere } from "./refused-everywhere.js";
+
+/** Chat completions of Mistral, through ChatMistralAI. */
+export const mistral: StructureProfile = {
+  name: "mistral",
+  rules: {
+    ...refusedEverywhere,
+    S01: "error", // seen: "Expected last role to be one of: [tool, user]"
+    S02: "warning", // templates of the open models refuse it
+    S03: "error", // templates: "System message must be at the beginning."
+    S05: "error", // seen: "Expected last role to be one of: [tool, user] but got assistant", code 3230
+    S06: "error", // templates: "After the optional system message, conversation roles must alternate user/assistant …"
+    S13: "error", // seen: "Tool call id was call_… but must be a-z, A-Z, 0-9, with a length of 9"
+    S16: "error", // known
+    S18: "warning", // some endpoints want content or tool calls, not both
+    S20: "error", // seen at Mistral-compatible endpoints
+    S25: "error", // seen: "Unexpected role 'user' after role 'tool'"
+    S26: "error", // function names: 64
+    S27: "error", // content chunks of the API reference
+    S29: "error",
+    S31: "error",
+  },
+  markedPrefix: "accepted",
+  resultOrder: "calls",
+  callIds: { characters: alphanumerics, minLength: 9, maxLength: 9, reuse: "warning" },
+  names: { characters: identifiers, maxLength: 64 },
+  blocks: {
+    system: ["text"],
+    user: ["text", "image_url", "document_url", "input_audio", "file"],
+    assistant: ["text", "thinking", "reference"],
+    tool: ["text"],
+  },
+};

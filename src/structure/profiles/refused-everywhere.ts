@@ -1,0 +1,16 @@
+import type { StructureProfile } from "./profile.js";
+
+/**
+ * Refused everywhere: what is said of calls and results, and calls that LangChain's adapters leave out because their
+ * arguments are unreadable.
+ */
+export const refusedEverywhere: StructureProfile["rules"] = {
+  S07: "error", // seen as error text of every provider, for OpenAI: "messages with role 'tool' must be a response to a preceeding message …"
+  S08: "error", // OpenAI: "An assistant message with 'tool_calls' must be followed by tool messages …"; Anthropic: "`tool_use` ids were found without …"
+  S09: "error", // the same texts; Gemini: "function response turn comes immediately after a function call turn"
+  S10: "error", // the same texts; Mistral: "Not the same number of function calls and responses"
+  S11: "error", // OpenAI-compatible: "Duplicate value for 'tool_call_id'"; Anthropic: "`tool_use` ids must be unique"
+  S12: "error", // Anthropic: "each tool_use must have a single result"
+  S19: "error", // LangChain's adapters send `tool_calls` only, so the result of an unreadable call would stand alone
+  S30: "error", // the texts of S08; a rule for what goes to a model
+};

@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { ConfigurationError } from "../../errors.js";
+import { lazy, nonNegativeInteger } from "../../options.js";
+import { structureRules } from "../rules/rules.js";
+import { builtInProfiles, type BuiltInProfile } from "./built-in-profiles.js";
+import type { StructureProfile } from "./profile.js";
+
+const oneOf = <const T extends readonly [string, ...string[]]>(...values: T) =>
+  z.enum(values, `must be ${values.map((value) => `"${value}"`).join(" or ")}`).optional();
+
+const text = lazy(() => z.string("must be a string"));
+const texts = lazy(() => z.array(text(), "must be an array of strings").optional());
+
+const callIds = lazy(() =>
+  z
+    .strictObject({
+      characters: text().min(1, "must not be empty").optional(),
+      minLength: nonNegativeInteger.optional(),
+      maxLength: nonNegativeInteger.optional(),
+      reuse: oneOf("error", "warning", "accepted"),
+    })
+    .optional(),
+);
+
+const callBlocks = lazy(() =>
+  z
+    .strictObject({
+      types: texts(),
+      required: z.boolean("must be true or false").optional(),
+      standard: oneOf("accepted", "beside-text", "refused"),
+    })
+    .optional(),
+);
+
+/** An object that may have each of the keys, and no others. */
+const record = <T extends z.ZodType>(keys: readonly string[], value: T) =>
+  z.strictObject(Object.fromEntries(keys.map((key) => [key, value])), "must be an object");
+
+const profileSchema = lazy(() =>
+  z.strictObject({
+    name: text(),
+    rules: record(Object.keys(structureRules), oneOf("error", "warning")),
+    callIds: callIds(),
+    systemOnly: oneOf("accepted", "refused"),
+    firstMessage: oneOf("user", "not-a-call"),
+    markedPrefix: oneOf("accepted", "refused"),
+    resultOrder: oneOf("any", "calls"),
+    blankText: oneOf("accepted", "refused"),
+    thinkingFrom: texts(),
+    reasoningText: oneOf("required", "refused"),
+    names: z.strictObject({ characters: text(), maxLength: nonNegativeInteger }).optional(),
+    blocks: record(["system", "user", "assistant", "tool", "other"], texts()).optional(),
+    callBlocks: callBlocks(),
+    genericRoles: texts(),
+  }),
+);
+
+/** Profiles that were checked: an application passes the same object with every turn. */
+const checkedProfiles = new WeakSet<StructureProfile>();
+
+/**
+ * The profile with this name, or the profile itself once it is checked.
+ *
+ * @throws ConfigurationError `profile`, in the name of `owner`, for an unknown name and for an object that is not a
+ *   profile, such as one with an unknown rule or key.
+ */
+export function resolveProfile(owner: string, profile: BuiltInProfile | StructureProfile): StructureProfile {
+  if (typeof profile === "string" && Object.hasOwn(builtInProfiles, profile)) {
+    return builtInProfiles[profile];
+  }
+  if (typeof profile !== "object" || profile === null) {
+    const names = Object.keys(builtInProfiles).join(", ");
+    throw new ConfigurationError("profile", `${owner}: option "profile" must be a profile or one of ${names}.`);
+  }
+  if (!checkedProfiles.has(profile)) {
+    const { error } = profileSchema().safeParse(profile);
+    if (error !== undefined) {
+      throw new ConfigurationError("profile", `${owner}: ${problemOf(error.issues[0]!)}.`);
+    }
+    checkedProfiles.add(profile);
+  }
+  return profile;
+}
+
+function problemOf(issue: z.core.$ZodIssue): string {
+  const path = ["profile", ...issue.path].join(".");
+  if (issue.code !== "unrecognized_keys") {
+    return `option "${path}" ${issue.message.startsWith("must ") ? issue.message : "is invalid"}`;
+  }
+  const rules = Object.keys(structureRules);
+  return path === "profile.rules"
+    ? `option "${path}" names the unknown rule "${issue.keys[0]}"; the rules are ${rules[0]} to ${rules.at(-1)}`
+    : `option "${path}" has no key "${issue.keys[0]}"; remove it or check its spelling`;
+}

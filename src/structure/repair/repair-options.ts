@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { lazy, parseOptions, type SchemaOutput } from "../../options.js";
+import type { StructureCriteria } from "../rules/context.js";
+import { structureFields, toCriteria, type StructureOptions } from "../structure-options.js";
+
+/** What a repair does where there is more than one way. */
+export interface RepairChoices {
+  /**
+   * A call without result: `fill` adds a result with status `error` that says so, `drop` removes the call.
+   * @default "fill"
+   */
+  readonly missingResults: "fill" | "drop";
+  /**
+   * The text of a result that is added.
+   * @default "No result: the call was interrupted, and whether it had an effect is unknown."
+   */
+  readonly missingResultText: string;
+  /**
+   * A message of the model that says nothing: `drop` removes it, `fill` gives it a text in brackets. The user's
+   * messages and tool results are always filled, empty system messages always removed. @default "drop"
+   */
+  readonly emptyMessages: "drop" | "fill";
+  /** A system message behind others: `move` puts it at the front, `drop` removes it. @default "move" */
+  readonly systemMessages: "move" | "drop";
+  /**
+   * Messages before the user's first: `fill` puts a user's message in brackets before them, `drop` removes them.
+   * @default "fill"
+   */
+  readonly leadingMessages: "fill" | "drop";
+  /**
+   * The model's messages at the end where the model is to answer: `keep` leaves them, and rule S05 broken, because only
+   * the application knows what the user would say; `drop` removes them. @default "keep"
+   */
+  readonly trailingMessages: "keep" | "drop";
+  /**
+   * A message of a role that the provider does not know: `user` makes it the user's, `drop` removes it.
+   * @default "user"
+   */
+  readonly unknownRoles: "user" | "drop";
+}
+
+/** What a conversation is checked against, and what a repair does if there is more than one way. */
+export interface RepairOptions extends StructureOptions, Partial<RepairChoices> {}
+
+const defaultResultText = "No result: the call was interrupted, and whether it had an effect is unknown.";
+
+const choiceFields = lazy(() => ({
+  missingResults: z.enum(["fill", "drop"], 'must be "fill" or "drop"').default("fill"),
+  missingResultText: z
+    .string("must be a string")
+    .refine((text) => text.trim() !== "", "must not be blank")
+    .default(defaultResultText),
+  emptyMessages: z.enum(["drop", "fill"], 'must be "drop" or "fill"').default("drop"),
+  systemMessages: z.enum(["move", "drop"], 'must be "move" or "drop"').default("move"),
+  leadingMessages: z.enum(["fill", "drop"], 'must be "fill" or "drop"').default("fill"),
+  trailingMessages: z.enum(["keep", "drop"], 'must be "keep" or "drop"').default("keep"),
+  unknownRoles: z.enum(["user", "drop"], 'must be "user" or "drop"').default("user"),
+}));
+
+/** Schema fields of {@link RepairOptions}. */
+export const repairFields = lazy(() => ({ ...structureFields(), ...choiceFields() }));
+
+const repairOptions = lazy(() => z.strictObject(repairFields()));
+
+/** What a repair is done by: options that were checked. */
+export interface RepairPlan {
+  readonly criteria: StructureCriteria;
+  readonly choices: RepairChoices;
+}
+
+/** The plan that parsed options ask for. @throws ConfigurationError for a profile that cannot be used */
+export function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOptions>): RepairPlan {
+  const { profile, purpose, hasTools, storesReasoning, ...choices } = fields;
+  return { criteria: toCriteria(owner, { profile, purpose, hasTools, storesReasoning }), choices };
+}
+
+/** The plan that options ask for. @throws ConfigurationError in the name of `owner` */
+export function resolveRepairOptions(owner: string, options: RepairOptions): RepairPlan {
+  return toRepairPlan(owner, parseOptions(owner, repairOptions(), options));
+}
