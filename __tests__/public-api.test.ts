@@ -135,6 +135,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "SourceReference",
         "Speaker",
         "StoreErrorCode",
+        "StoreOptions",
         "StructureIssue",
         "StructureOptions",
         "StructureProfile",

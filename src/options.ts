@@ -1,16 +1,17 @@
 import { z } from "zod";
 import { ConfigurationError } from "./errors.js";
+import { nearestName } from "./nearest-name.js";
 
 /**
- * What `build` gives, built at the first call and kept. Schemas take longer to build than all else that an import of
- * this package runs, and most programs use few of them.
+ * Calls `build` on first use and caches the result. Building schemas takes longer than everything else that an import
+ * of this package runs, and most programs use few of them.
  */
 export function lazy<T extends object>(build: () => T): () => T {
   let built: T | undefined;
   return () => (built ??= build());
 }
 
-/** The options that a schema made by {@link lazy} gives. */
+/** The options that a schema made by {@link lazy} returns. */
 export type SchemaOutput<S extends () => z.ZodType> = z.output<ReturnType<S>>;
 
 /** A whole number of at least 1. */
@@ -31,12 +32,12 @@ export const anyText = lazy(() => z.string("must be a string"));
 /** A text that is not empty. */
 export const nonEmptyText = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
 
-/** Any function; what it takes and returns is the type's business. */
+/** Any function; its parameters and result are not checked. */
 export const anyFunction = <T>() => z.custom<T>((value) => typeof value === "function", "must be a function");
 
 /**
- * An object with the named methods: how instances are recognized, since classes may come from another copy of a
- * package.
+ * An object with the named methods. Instances are recognized by their methods, because their class may come from
+ * another copy of a package.
  */
 export const objectWith = <T>(methods: readonly string[], description: string) =>
   z.custom<T>(
@@ -48,9 +49,10 @@ export const objectWith = <T>(methods: readonly string[], description: string) =
   );
 
 /**
- * The options, checked against a schema; unknown options are refused where the schema is strict.
+ * Checks options against a schema and returns them with their defaults. A strict schema refuses unknown options.
  *
- * @throws ConfigurationError naming the first option that does not fit. Strings are never shown: one may be a secret.
+ * @throws ConfigurationError naming the first option that is wrong, and for an unknown one the option that was probably
+ *   meant. Values that are strings are never shown: one may be a secret.
  */
 export function parseOptions<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.output<S> {
   const result = checked(owner, schema, options);
@@ -59,8 +61,8 @@ export function parseOptions<S extends z.ZodType>(owner: string, schema: S, opti
   }
   const issue = result.error.issues[0]!;
   if (issue.code === "unrecognized_keys") {
-    const option = issue.keys[0]!;
-    throw new ConfigurationError(option, `${owner}: "${option}" is not an option; remove it or check its spelling.`);
+    const option = [...issue.path, issue.keys[0]!].map(String).join(".");
+    throw new ConfigurationError(option, `${owner}: there is no option "${shortened(option)}"; ${issue.message}`);
   }
   const option = issue.path.map(String).join(".") || "options";
   const received = describe(valueAt(options, issue.path));
@@ -76,14 +78,29 @@ export function withoutUndefined<T extends object>(options: T): { [K in keyof T]
 
 function checked<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.ZodSafeParseResult<z.output<S>> {
   try {
-    return schema.safeParse(options);
+    return schema.safeParse(options, { error: adviceOnUnknownKey });
   } catch (error) {
-    // Zod passes all it finds on as arguments of one call, which takes a hundred thousand of them at most.
+    // Zod passes all issues as arguments of one call, and a call takes about a hundred thousand arguments.
     if (error instanceof RangeError) {
-      throw new ConfigurationError("options", `${owner}: there is more wrong with what was given than can be named.`);
+      throw new ConfigurationError("options", `${owner}: the options have too many errors to list.`);
     }
     throw error;
   }
+}
+
+// Only here the schema that lacks the key is known, which may lie deep inside the one that is checked.
+function adviceOnUnknownKey(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== "unrecognized_keys") {
+    return undefined;
+  }
+  const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
+  const meant = nearestName(issue.keys[0]!, known);
+  return meant === undefined ? "remove it or check its spelling." : `did you mean "${meant}"?`;
+}
+
+/** A name that a user wrote, in a length that a log line can bear. */
+function shortened(name: string): string {
+  return name.length > 80 ? `${name.slice(0, 80)}…` : name;
 }
 
 function reason(message: string): string {

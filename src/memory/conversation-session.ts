@@ -55,7 +55,7 @@ export class ConversationSession {
     readonly context: MemoryContext,
   ) {
     if (typeof sessionId !== "string" || sessionId === "") {
-      throw new ConfigurationError("sessionId", 'option "sessionId" must be a non-empty string.');
+      throw new ConfigurationError("sessionId", 'The session id ("sessionId") must be a non-empty string.');
     }
   }
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
 import { type MemoryEventHandler } from "../events.js";
-import { anyFunction, lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
+import { lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
-import { RedisSessionStore, type RedisSessionStoreOptions } from "../store/redis/redis-session-store.js";
-import { checkSessionStore, requireCapability } from "../store/capabilities.js";
+import { openStore, storeFields, type StoreOptions } from "../store/redis/store-options.js";
+import { requireCapability } from "../store/capabilities.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";
@@ -14,9 +14,7 @@ import { Recounts } from "./recounts.js";
  * Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}. One of `client`,
  * `url`, `config` and `store` is required.
  */
-export interface RedisChatMemoryOptions extends RedisSessionStoreOptions {
-  /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
-  readonly store?: SessionStore;
+export interface RedisChatMemoryOptions extends StoreOptions {
   /** Seconds after its last write at which a session expires, at least 1. @default never */
   readonly sessionTTL?: number;
   /**
@@ -75,7 +73,7 @@ export interface MemoryContext {
 }
 
 const memoryFields = lazy(() => ({
-  store: z.custom<SessionStore>().optional(),
+  ...storeFields(),
   sessionTTL: positiveInteger.optional(),
   reducer: z
     .custom<ReducerLike>(
@@ -89,47 +87,36 @@ const memoryFields = lazy(() => ({
   onConflict: z.enum(["error", "keep"], 'must be "error" or "keep"').default("error"),
   onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
   strict: z.boolean("must be true or false").default(false),
-  onEvent: anyFunction<MemoryEventHandler>().optional(),
 }));
 
-const memorySchema = lazy(() => z.object(memoryFields()));
+/** What can own a context, and the options of each. */
+const schemas = {
+  RedisChatMemory: lazy(() => z.strictObject(memoryFields())),
+  RedisChatMessageHistory: lazy(() => z.strictObject({ ...memoryFields(), sessionId: z.unknown() })),
+};
 
 /**
- * Checks the options and makes the store where none is given.
+ * Checks the options and opens a store where none is given.
  *
  * @throws ConfigurationError naming the option.
  */
-export function createMemoryContext(owner: string, options: RedisChatMemoryOptions): MemoryContext {
+export function createMemoryContext(owner: keyof typeof schemas, options: RedisChatMemoryOptions): MemoryContext {
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError(
       "options",
       `${owner}: options must be an object with one of client, url, config and store.`,
     );
   }
-  const { sessionTTL, reducer, store: given, ...checked } = parseOptions(owner, memorySchema(), options);
-  const connection = Object.fromEntries(
-    Object.entries(options).filter(([name, value]) => !Object.hasOwn(memoryFields(), name) && value !== undefined),
-  );
-  const surplus = Object.keys(connection)[0];
-  if (given !== undefined && surplus !== undefined) {
-    throw new ConfigurationError(
-      surplus,
-      `${owner}: option "${surplus}" does not go with "store"; give it to the store instead.`,
-    );
-  }
-  if (given !== undefined) {
-    checkSessionStore(owner, given);
-    if (checked.onDamage === "rebuild") {
-      requireCapability(`${owner}: onDamage "rebuild"`, given, "rebuild");
-    }
+  const checked = parseOptions(owner, schemas[owner](), options);
+  const { sessionTTL, reducer, autoReduce, retention, onConflict, onDamage, strict, onEvent } = checked;
+  const { store, ownsStore } = openStore(owner, options);
+  if (onDamage === "rebuild") {
+    requireCapability(`${owner}: onDamage "rebuild"`, store, "rebuild");
   }
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
-    ...checked,
-    onEvent: checked.onEvent,
-    store: given ?? new RedisSessionStore({ ...connection, ...(options.onEvent && { onEvent: options.onEvent }) }),
-    ownsStore: given === undefined,
+    ...{ store, ownsStore, autoReduce, retention, onConflict, onDamage, strict, onEvent },
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
     reducer: resolved,
     tokenCounter,

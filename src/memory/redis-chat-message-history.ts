@@ -44,10 +44,10 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
   constructor(options: RedisChatMessageHistoryOptions) {
     super();
-    const { sessionId, ...rest } = (options ?? {}) as RedisChatMessageHistoryOptions;
     const shared = options && sharedContexts.get(options);
     this.#ownsContext = shared === undefined;
-    this.#session = new ConversationSession(sessionId, shared ?? createMemoryContext("RedisChatMessageHistory", rest));
+    const context = shared ?? createMemoryContext("RedisChatMessageHistory", options);
+    this.#session = new ConversationSession(options.sessionId, context);
     noteSession(this, this.#session);
   }
 

@@ -1,12 +1,11 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { z } from "zod";
-import { ConfigurationError, RecordError } from "../../errors.js";
+import { RecordError } from "../../errors.js";
 import { report, type MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.js";
-import { checkSessionStore, requireCapability, type StoreWith } from "../../store/capabilities.js";
+import { requireCapability, type StoreWith } from "../../store/capabilities.js";
 import { checkSessionId } from "../../store/session-id.js";
-import { RedisSessionStore, type RedisSessionStoreOptions } from "../../store/redis/redis-session-store.js";
-import type { SessionStore } from "../../store/session-store.js";
+import { openStore, storeFields, type StoreOptions } from "../../store/redis/store-options.js";
 import { systemClock, type Clock } from "../timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
@@ -20,11 +19,9 @@ import {
 } from "./tool-invocation.js";
 
 /** Options of {@link RedisToolInvocationHistory}. One of `client`, `url`, `config` and `store` is required. */
-export interface RedisToolInvocationHistoryOptions extends RedisSessionStoreOptions {
+export interface RedisToolInvocationHistoryOptions extends StoreOptions {
   /** The session that the tool runs belong to; the same id as that of its `RedisChatMessageHistory`. */
   readonly sessionId: string;
-  /** Your own store, or that of the session's history. This log never closes it. */
-  readonly store?: SessionStore;
   /**
    * Seconds after the latest record until the whole session expires. At least 1.
    * @default the expiry stays as it is
@@ -45,15 +42,16 @@ export interface RedisToolInvocationHistoryOptions extends RedisSessionStoreOpti
 const owner = "RedisToolInvocationHistory";
 const prefix = "tool:";
 
-const ownFields = lazy(() => ({
-  sessionId: z.unknown(),
-  store: z.custom<SessionStore>().optional(),
-  sessionTTL: positiveInteger.optional(),
-  limit: positiveInteger.default(1_000),
-  maxCharacters: positiveInteger.default(20_000),
-  clock: anyFunction<Clock>().optional(),
-  onEvent: anyFunction<MemoryEventHandler>().optional(),
-}));
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    ...storeFields(),
+    sessionId: z.unknown(),
+    sessionTTL: positiveInteger.optional(),
+    limit: positiveInteger.default(1_000),
+    maxCharacters: positiveInteger.default(20_000),
+    clock: anyFunction<Clock>().optional(),
+  }),
+);
 
 /**
  * A log of a session's tool runs, stored with the session in Redis: in the same hash slot, with the same expiry, and
@@ -80,11 +78,8 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: RedisToolInvocationHistoryOptions) {
-    const { sessionId, store, sessionTTL, limit, maxCharacters, clock, onEvent } = parseOptions(
-      owner,
-      z.object(ownFields()),
-      options,
-    );
+    const checked = parseOptions(owner, optionsSchema(), options);
+    const { sessionId, sessionTTL, limit, maxCharacters, clock, onEvent } = checked;
     checkSessionId(sessionId);
     this.sessionId = sessionId;
     this.#ttlMs = sessionTTL === undefined ? undefined : sessionTTL * 1000;
@@ -92,11 +87,9 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     this.#maxCharacters = maxCharacters;
     this.#clock = clock ?? systemClock;
     this.#onEvent = onEvent;
-    this.#ownsStore = store === undefined;
-    this.#store = store === undefined ? new RedisSessionStore(connectionOf(options, onEvent)) : withSideData(store);
-    if (store !== undefined) {
-      refuseConnection(options);
-    }
+    const { store, ownsStore } = openStore(owner, options);
+    this.#ownsStore = ownsStore;
+    this.#store = requireCapability(owner, store, "sideData");
   }
 
   /** Adds a run and returns its record as written, with its id and timestamp. */
@@ -157,30 +150,5 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
       report(this.#onEvent, { type: "record_skipped", sessionId: this.sessionId, position: undefined, error });
       return undefined;
     }
-  }
-}
-
-function withSideData(store: SessionStore): StoreWith<"sideData"> {
-  checkSessionStore(owner, store);
-  return requireCapability(owner, store, "sideData");
-}
-
-function connectionOf(
-  options: RedisToolInvocationHistoryOptions,
-  onEvent: MemoryEventHandler | undefined,
-): RedisSessionStoreOptions {
-  const entries = Object.entries(options).filter(
-    ([name, value]) => !Object.hasOwn(ownFields(), name) && value !== undefined,
-  );
-  return { ...Object.fromEntries(entries), ...(onEvent && { onEvent }) };
-}
-
-function refuseConnection(options: RedisToolInvocationHistoryOptions): void {
-  const surplus = Object.keys(connectionOf(options, undefined))[0];
-  if (surplus !== undefined) {
-    throw new ConfigurationError(
-      surplus,
-      `${owner}: option "${surplus}" cannot be combined with "store"; pass it to the store instead.`,
-    );
   }
 }

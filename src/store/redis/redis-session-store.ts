@@ -72,27 +72,27 @@ export interface RedisSessionStoreOptions {
   readonly onEvent?: MemoryEventHandler;
 }
 
-const optionsSchema = lazy(() =>
-  z.strictObject({
-    client: z.unknown().optional(),
-    url: z.unknown().optional(),
-    config: z.unknown().optional(),
-    keyPrefix: z
-      .string("must be a string")
-      .superRefine((value, context) => {
-        const message = keyPrefixIssue(value);
-        if (message !== undefined) {
-          context.addIssue({ code: "custom", message });
-        }
-      })
-      .default(defaultKeyPrefix),
-    commandTimeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(5_000),
-    maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
-    maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
-    waitReplicas: positiveInteger.optional(),
-    onEvent: anyFunction<MemoryEventHandler>().optional(),
-  }),
-);
+/** The options as fields of a schema, for owners that pass them on. */
+export const redisStoreFields = lazy(() => ({
+  client: z.unknown().optional(),
+  url: z.unknown().optional(),
+  config: z.unknown().optional(),
+  keyPrefix: z
+    .string("must be a string")
+    .superRefine((value, context) => {
+      const message = keyPrefixIssue(value);
+      if (message !== undefined) {
+        context.addIssue({ code: "custom", message });
+      }
+    })
+    .default(defaultKeyPrefix),
+  commandTimeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(5_000),
+  maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
+  maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
+  waitReplicas: positiveInteger.optional(),
+  onEvent: anyFunction<MemoryEventHandler>().optional(),
+}));
+const optionsSchema = lazy(() => z.strictObject(redisStoreFields()));
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -106,11 +106,12 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
 
-  constructor(options: RedisSessionStoreOptions) {
-    this.#options = parseOptions("RedisSessionStore", optionsSchema(), options);
+  /** `owner` is what errors about the options name: the class that the user constructs. */
+  constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
+    this.#options = parseOptions(owner, optionsSchema(), options);
     const { client, url, config } = options;
     const { commandTimeout, waitReplicas, onEvent } = this.#options;
-    this.#connection = openConnection("RedisSessionStore", { client, url, config }, commandTimeout);
+    this.#connection = openConnection(owner, { client, url, config }, commandTimeout);
     this.#runner = new ScriptRunner({ client: () => this.#connection.client(), commandTimeout, waitReplicas, onEvent });
   }
 

@@ -1,0 +1,125 @@
+import fc from "fast-check";
+import { HistoryManager } from "../src/history-manager/history-manager.js";
+import { ChatMemoryModule } from "../src/memory/recall/chat-memory-module.js";
+import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../src/memory/redis-chat-message-history.js";
+import { nearestName } from "../src/nearest-name.js";
+import { RedisToolInvocationHistory } from "../src/openai/tool-log/redis-tool-invocation-history.js";
+import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
+import { InMemorySessionStore } from "../src/store/in-memory/in-memory-session-store.js";
+
+const store = new InMemorySessionStore();
+const history = new RedisChatMessageHistory({ store, sessionId: "s" });
+const connection = ["client", "url", "config", "keyPrefix", "commandTimeout", "maxMessageBytes", "maxAppendBytes"];
+const memory = ["sessionTTL", "reducer", "autoReduce", "retention", "tokenCounter", "onConflict", "onDamage", "strict"];
+const shared = [...connection, "waitReplicas", "onEvent", "store"];
+
+interface Owner {
+  readonly name: string;
+  readonly names: readonly string[];
+  make(surplus: object): unknown;
+}
+
+const owners: readonly Owner[] = [
+  {
+    name: "RedisChatMemory",
+    names: [...shared, ...memory],
+    make: (surplus) => new RedisChatMemory({ store, ...surplus }),
+  },
+  {
+    name: "RedisChatMessageHistory",
+    names: [...shared, ...memory, "sessionId"],
+    make: (surplus) => new RedisChatMessageHistory({ store, sessionId: "s", ...surplus }),
+  },
+  {
+    name: "RedisToolInvocationHistory",
+    names: [...shared, "sessionId", "sessionTTL", "limit", "maxCharacters", "clock"],
+    make: (surplus) => new RedisToolInvocationHistory({ store, sessionId: "s", ...surplus }),
+  },
+  {
+    name: "ChatHistoryTokenReducer",
+    names: ["maxTokens", "targetTokens", "tokenCounter", "clipToolResults", "onOverBudget", "systemMessages"],
+    make: (surplus) => new ChatHistoryTokenReducer({ maxTokens: 9, ...surplus }),
+  },
+  {
+    name: "ChatMemoryModule",
+    names: ["history", "memory", "nRounds", "maxContext", "format", "truncationNotice", "includeTools"],
+    make: (surplus) => new ChatMemoryModule({ history, ...surplus }),
+  },
+  {
+    name: "HistoryManager",
+    names: ["maxInputTokens", "percentForUploadedContent", "safetyMargin", "tools", "references", "maxSources"],
+    make: (surplus) => new HistoryManager({ history, maxInputTokens: 9, ...surplus }),
+  },
+];
+
+/** A name in which one letter is replaced, inserted, deleted or swapped with the next. */
+function typoOf(name: string): fc.Arbitrary<string> {
+  const place = fc.nat({ max: name.length - 1 });
+  const letter = fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz");
+  return fc
+    .tuple(place, letter, fc.constantFrom("replace", "insert", "delete", "swap"))
+    .map(([at, char, kind]) => {
+      const [before, rest] = [name.slice(0, at), name.slice(at)];
+      return {
+        replace: before + char + rest.slice(1),
+        insert: before + char + rest,
+        delete: before + rest.slice(1),
+        swap: before + rest.slice(1, 2) + rest.slice(0, 1) + rest.slice(2),
+      }[kind];
+    })
+    .filter((typo) => typo !== name && typo !== "");
+}
+
+describe("an option with a typo", () => {
+  it.each(owners)("of one letter is answered with the option that was meant: $name", ({ name, names, make }) => {
+    const mistake = fc
+      .constantFrom(...names)
+      .chain((meant) => typoOf(meant).map((typo) => ({ meant, typo })))
+      .filter(({ typo }) => !names.includes(typo));
+    fc.assert(
+      fc.property(mistake, ({ meant, typo }) => {
+        const message = `${name}: there is no option "${typo}"; did you mean "${meant}"?`;
+        expect(() => make({ [typo]: 3 })).toThrow(
+          expect.objectContaining({ code: "invalid_option", option: typo, message }),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("that is in upper or lower case only is recognized", () => {
+    expect(nearestName("sessionttl", ["sessionTTL", "sessionId"])).toBe("sessionTTL");
+  });
+
+  it("that is like no option is answered without a suggestion, and shortened", () => {
+    const surplus = { ["x".repeat(100_000)]: 1 };
+    expect(() => new RedisChatMemory({ store, ...surplus })).toThrow(
+      /no option "x{80}…"; remove it or check its spelling\.$/,
+    );
+    expect(nearestName("colour", ["url", "store", "limit"])).toBeUndefined();
+  });
+});
+
+describe("errors name what the user wrote", () => {
+  it.each([
+    [{ url: "redis://localhost", commandTimeout: 0 }, "commandTimeout"],
+    [{ url: "redis://localhost", keyPrefix: "{" }, "keyPrefix"],
+    [{ url: "http://localhost" }, "url"],
+    [{ client: {} }, "client"],
+    [{ config: 7 }, "config"],
+    [{}, "client"],
+    [{ store, url: "redis://localhost" }, "url"],
+    [{ store: {} }, "store"],
+  ])("not the store that it makes: %j", (options, option) => {
+    const makers = {
+      RedisChatMemory: () => new RedisChatMemory(options as never),
+      RedisChatMessageHistory: () => new RedisChatMessageHistory({ ...options, sessionId: "s" } as never),
+      RedisToolInvocationHistory: () => new RedisToolInvocationHistory({ ...options, sessionId: "s" } as never),
+    };
+    for (const [name, make] of Object.entries(makers)) {
+      const message = expect.stringMatching(new RegExp(`^${name}: `));
+      expect(make).toThrow(expect.objectContaining({ code: "invalid_option", option, message }));
+    }
+  });
+});
