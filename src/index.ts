@@ -57,15 +57,14 @@ export type { TokenCounter } from "./tokens/token-counter.js";
 
 export type { SectionOptions, SystemMessages } from "./conversation/sections.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "./reducers/as-reducer.js";
-export { ChatHistoryReducer, type OutcomeReducer } from "./reducers/chat-history-reducer.js";
-export type { ReducerInput } from "./reducers/reducer-input.js";
+export { ChatHistoryReducer, type OutcomeReducer, type ReducerInput } from "./reducers/chat-history-reducer.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "./reducers/reduction-outcome.js";
 export type { SummaryModel } from "./reducers/summary/summarizer.js";
 export type { SummaryRole } from "./reducers/summary/summary-message.js";
 export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
 export type { ChatHistorySummarizationReducerOptions } from "./reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "./reducers/summary/summarization-reducer.js";
-export type { TokenBudgetOptions } from "./reducers/token-budget.js";
+export type { TokenBudgetOptions } from "./reducers/reducer-options.js";
 export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "./reducers/token-reducer.js";
 export {
   ChatHistoryToolResultReducer,

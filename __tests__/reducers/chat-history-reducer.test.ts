@@ -18,7 +18,7 @@ class LastOnly extends ChatHistoryReducer {
 }
 
 describe("a reducer as a Runnable", () => {
-  it("stands between a prompt and a model", async () => {
+  it("works between a prompt and a model", async () => {
     const prompt = ChatPromptTemplate.fromMessages([
       ["system", "S"],
       new MessagesPlaceholder("history"),
@@ -31,7 +31,7 @@ describe("a reducer as a Runnable", () => {
     expect(messages.map(({ content }) => content)).toEqual(["S", "4"]);
   });
 
-  it("stands behind a function and in a sequence, and is a Runnable from messages to messages", async () => {
+  it("works after a function and in a sequence, as a Runnable from messages to messages", async () => {
     const lambda = RunnableLambda.from((question: string) => [...conversation, new HumanMessage(question)]);
     const piped: Runnable<string, BaseMessage[]> = lambda.pipe(reducer);
     const sequence: Runnable<string, BaseMessage[]> = RunnableSequence.from([lambda, reducer]);
@@ -41,7 +41,7 @@ describe("a reducer as a Runnable", () => {
     expect(await plain.invoke(conversation)).toEqual(conversation.slice(2));
   });
 
-  it("takes messages, message-likes, a prompt value and an object with messages", async () => {
+  it("accepts messages, message-likes, a prompt value and an object with messages", async () => {
     const prompt = await ChatPromptTemplate.fromMessages([
       ["system", "S"],
       ["human", "1"],
@@ -73,7 +73,7 @@ describe("a reducer as a Runnable", () => {
     [{ SECRET: 1 }],
     [["tool", "SECRET"]],
     [null],
-  ])("refuses an input with %j in it by its index, and shows no text", async (odd) => {
+  ])("refuses an input that contains %j, naming the index and showing no text", async (odd) => {
     for (const input of [["1", odd], { messages: ["1", odd] }]) {
       const error: unknown = await reducer.invoke(input as never).catch((reason: unknown) => reason);
       expect(error).toMatchObject({
@@ -85,12 +85,12 @@ describe("a reducer as a Runnable", () => {
     }
   });
 
-  it("gives the objects that it keeps as they are", async () => {
+  it("returns the same objects for messages that stay", async () => {
     const result = await reducer.invoke(conversation);
     expect(result.every((message) => conversation.includes(message as HumanMessage))).toBe(true);
   });
 
-  it("gives the input's own messages in a fresh array where there is nothing to do", async () => {
+  it("returns the input's own messages in a fresh array if there is nothing to do", async () => {
     const few = conversation.slice(0, 2);
     const result = await reducer.invoke(few);
     expect(result).toEqual(few);
@@ -98,7 +98,7 @@ describe("a reducer as a Runnable", () => {
     expect(result[0]).toBe(few[0]);
   });
 
-  it("streams its one result and takes a batch", async () => {
+  it("streams its single result and supports batch", async () => {
     const chunks: BaseMessage[][] = [];
     for await (const chunk of await reducer.stream(conversation)) {
       chunks.push(chunk);
@@ -107,7 +107,7 @@ describe("a reducer as a Runnable", () => {
     expect(await reducer.batch([conversation, []])).toEqual([await reducer.invoke(conversation), []]);
   });
 
-  it("has its name in traces, and passes the caller's callbacks on", async () => {
+  it("has its name in traces and passes on the caller's callbacks", async () => {
     const names: string[] = [];
     const handleChainStart = (...given: unknown[]): void => void names.push(String(given[7]));
     await new LastOnly().withConfig({ runName: "mine" }).invoke(conversation, { callbacks: [{ handleChainStart }] });
@@ -116,8 +116,8 @@ describe("a reducer as a Runnable", () => {
   });
 });
 
-describe("a reducer of one's own", () => {
-  it("has an outcome made from what it gives", async () => {
+describe("a custom reducer", () => {
+  it("has an outcome derived from its result", async () => {
     const outcome = await new LastOnly().reduceWithOutcome(conversation);
     expect(outcome).toMatchObject({
       changed: true,
@@ -130,7 +130,7 @@ describe("a reducer of one's own", () => {
     expect(await new LastOnly().reduceWithOutcome([human("1")])).toMatchObject({ changed: false, removed: [] });
   });
 
-  it("is asked after every write unless it names a limit", () => {
+  it("runs after every write unless it defines a limit", () => {
     expect(new LastOnly().viewLimit).toEqual({ messages: 0 });
   });
 });
@@ -138,28 +138,28 @@ describe("a reducer of one's own", () => {
 describe("asReducer", () => {
   const counter = (messages: BaseMessage[]): number => messages.length;
 
-  it("gives a reducer back as it is", () => {
+  it("returns a reducer unchanged", () => {
     expect(asReducer(reducer)).toBe(reducer);
   });
 
-  it("makes a reducer of trimMessages, which gives the input's own objects", async () => {
+  it("wraps trimMessages and returns the input's own objects", async () => {
     const trimming = asReducer(trimMessages({ maxTokens: 2, tokenCounter: counter, strategy: "last" }));
     const outcome = await trimming.reduceWithOutcome(conversation);
     expect(outcome.messages[0]).toBe(conversation[3]);
     expect(outcome.removed).toEqual(conversation.slice(0, 3));
   });
 
-  it("takes a result that equals the input as nothing to do, also when it consists of copies", async () => {
+  it("treats a result that equals the input as nothing to do, even if it consists of copies", async () => {
     const trimming = asReducer(trimMessages({ maxTokens: 99, tokenCounter: counter, strategy: "last" }));
     expect(await trimming.reduce([system("S"), aiCalls("c"), tool("c")])).toBeNull();
   });
 
-  it("makes a reducer of a function, with null for nothing to do", async () => {
+  it("wraps a function, which returns null if there is nothing to do", async () => {
     expect(await asReducer((messages) => messages.slice(1)).reduce(conversation)).toEqual(conversation.slice(1));
     expect(await asReducer(() => null).reduce(conversation)).toBeNull();
   });
 
-  it("keeps a changed message as the reducer made it", async () => {
+  it("keeps a changed message as the reducer returned it", async () => {
     const shout = asReducer(async (messages) =>
       messages.map(({ content }) => new SystemMessage(`${content as string}!`)),
     );
@@ -179,7 +179,7 @@ describe("asReducer", () => {
     expect(inspect(error)).not.toContain("SECRET");
   });
 
-  it("refuses a result that is no list", async () => {
+  it("refuses a result that is not an array", async () => {
     await expect(asReducer((() => "text") as never).reduce(conversation)).rejects.toMatchObject({ option: "reducer" });
   });
 });

@@ -10,7 +10,7 @@ const step = (id: string) => [aiCalls(id), tool(id, "result ".repeat(200))];
 const conversation = [human("1"), ...step("a"), ...step("b"), ai("done"), human("2")];
 
 describe("pipeReducers", () => {
-  it("runs each reducer on the result of the one before", async () => {
+  it("runs each reducer on the previous result", async () => {
     const tokenCounter = new CountingCounter({ perRequest: 0 });
     const gentle = new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 20 });
     const hard = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter });
@@ -29,13 +29,13 @@ describe("pipeReducers", () => {
     expect(cut.removed).toEqual(conversation.slice(1, 5));
   });
 
-  it("has nothing to do where none of them has", async () => {
+  it("has nothing to do if no part has", async () => {
     const idle = pipeReducers(new ChatHistoryTruncationReducer({ targetCount: 50 }), (messages) => messages);
     expect(await idle.reduce(conversation)).toBeNull();
     expect(await idle.invoke(conversation)).toEqual(conversation);
   });
 
-  it("takes other Runnables and functions too", async () => {
+  it("also accepts other Runnables and functions", async () => {
     const trimming = trimMessages({ maxTokens: 4, tokenCounter: (messages) => messages.length, strategy: "last" });
     const result = await pipeReducers(trimming, (messages) => messages.slice(-1)).reduce(conversation);
     expect(result).toEqual([conversation[6]]);
@@ -54,7 +54,7 @@ describe("pipeReducers", () => {
     expect(pipeline.requiresLease).toBe(false);
   });
 
-  it("says by how much the result exceeds the budget, also where a reducer without a budget comes last", async () => {
+  it("reports by how much the result exceeds the budget, even if a reducer without a budget is last", async () => {
     const tokenCounter = new CountingCounter({ perRequest: 0 });
     const pipeline = pipeReducers(
       new ChatHistoryTokenReducer({ maxTokens: 2, tokenCounter }),
@@ -63,7 +63,7 @@ describe("pipeReducers", () => {
     expect((await pipeline.reduceWithOutcome(conversation)).overBudgetBy).toBe(3);
   });
 
-  it("stands in a chain and can be piped again", async () => {
+  it("works in a chain and can be piped again", async () => {
     const pipeline = pipeReducers(pipeReducers(new ChatHistoryTruncationReducer({ targetCount: 2 })));
     expect(await pipeline.invoke({ messages: ["1", ["ai", "a"], "2", "3"] })).toHaveLength(2);
     expect(pipeline.getName()).toBe("ReducerPipeline");

@@ -90,7 +90,7 @@ async function prefixShares(fitTo: (maxTokens: number) => Fit): Promise<{ all: n
 }
 
 describe("recorded conversations at half of their tokens", () => {
-  it("give prompts that all fit and are all valid", async () => {
+  it("produce prompts that all fit and are all valid", async () => {
     for (const messages of conversations) {
       const [systems, rest] = [messages.filter((message) => roleOf(message) === "system"), withoutSystem(messages)];
       const maxTokens = (await tokensOf(systems)) + Math.floor((await tokensOf(rest)) / 2);
@@ -103,7 +103,7 @@ describe("recorded conversations at half of their tokens", () => {
     }
   });
 
-  it("repeat 1.9 times as much of the previous prompt's beginning as a sliding window, once too long", async () => {
+  it("repeat 1.9 times as much of the previous prompt's beginning as a sliding window does", async () => {
     const [ours, window] = [await prefixShares(tokenReducer), await prefixShares(slidingWindow)];
     const percent = (share: number, width: number): string => `${(100 * share).toFixed(1).padStart(width)} %`;
     const row = (name: string, shares: typeof ours): string =>

@@ -42,7 +42,7 @@ const talk = Array.from({ length: 4 }, (_, index) => [
 const texts = (messages: readonly BaseMessage[]): string[] => messages.map(({ text }) => text);
 
 describe("summarizing by count", () => {
-  it("puts a marked summary in the place of the oldest messages", async () => {
+  it("replaces the oldest messages with a marked summary", async () => {
     const outcome = await reducerOf(writer()).reduceWithOutcome([system("S"), ...talk]);
     const [first, summary, ...rest] = outcome.messages;
     expect(first!.text).toBe("S");
@@ -68,7 +68,7 @@ describe("summarizing by count", () => {
     expect(told(model)).not.toMatch(/SECRET|question 3|answer 3/);
   });
 
-  it("keeps the human message of a round that it cuts, and does not tell of it yet", async () => {
+  it("keeps the human message of a round that it cuts, and does not summarize it yet", async () => {
     const model = writer();
     const round = [human("do it", "r"), aiCalls("1"), tool("1"), aiCalls("2"), tool("2"), ai("done")];
     const result = await reducerOf(model).invoke([...talk.slice(0, 2), ...round]);
@@ -76,7 +76,7 @@ describe("summarizing by count", () => {
     expect(told(model)).not.toContain("do it");
   });
 
-  it("waits for as many messages as it keeps, unless told otherwise", async () => {
+  it("waits by default for as many messages as it keeps", async () => {
     const model = writer();
     const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4 });
     expect(reducer.viewLimit).toEqual({ messages: 8 });
@@ -103,13 +103,13 @@ describe("summarizing by count", () => {
     ["a message", new AIMessage("plain")],
     ["a chunk", new AIMessageChunk("plain")],
     ["blocks", new AIMessage({ content: [{ type: "text", text: "plain" }] })],
-  ])("takes %s from any Runnable", async (_, answer) => {
+  ])("accepts %s from any Runnable", async (_, answer) => {
     const model = RunnableLambda.from((_messages: BaseMessage[]) => answer);
     const result = await new ChatHistorySummarizationReducer({ model, targetCount: 1, thresholdCount: 0 }).invoke(talk);
     expect(result[0]!.text).toMatch(/plain$/);
   });
 
-  it("takes every kind of model: a chat model of a provider, and a chain that ends in a parser", async () => {
+  it("accepts a provider's chat model and a chain that ends in a parser", async () => {
     const provider = new ChatOpenAI({ apiKey: "unused", model: "gpt-5-mini" });
     expect(new ChatHistorySummarizationReducer({ model: provider, targetCount: 1 }).requiresLease).toBe(true);
     const chain = writer().pipe(new StringOutputParser());
@@ -121,13 +121,13 @@ describe("summarizing by count", () => {
     expect(result[0]!.text).toMatch(/They spoke\.$/);
   });
 
-  it("tells the model what it was asked to tell it", async () => {
+  it("passes custom instructions to the model", async () => {
     const model = writer();
     await reducerOf(model, { targetCount: 1, thresholdCount: 0, summarizationInstructions: "In rhyme." }).invoke(talk);
     expect(model.sent[0]![0]!.text).toBe("In rhyme.");
   });
 
-  it("writes calls and results down, bounded, or only the tools' names", async () => {
+  it("includes shortened calls and results, or only the tools' names", async () => {
     const steps = [human("find"), aiCalls("1"), tool("1", "x".repeat(5000)), ...talk];
     const [full, names] = [writer(), writer()];
     await reducerOf(full, { targetCount: 2, thresholdCount: 0, maxToolCharacters: 100 }).invoke(steps);
@@ -138,8 +138,8 @@ describe("summarizing by count", () => {
   });
 });
 
-describe("one summary that is carried forward", () => {
-  it("covers what the one before it covered", async () => {
+describe("a single summary that is updated", () => {
+  it("covers what the previous one covered", async () => {
     const model = writer((sent) => (sent[1]!.text.includes("so_far") ? "They spoke on." : "They spoke."));
     const reducer = reducerOf(model);
     const once = await reducer.invoke(talk);
@@ -152,7 +152,7 @@ describe("one summary that is carried forward", () => {
     expect(outcome.removed).toEqual([once[0], ...talk.slice(6)]);
   });
 
-  it("tells of each message once over fifty turns, and calls the model seldom", async () => {
+  it("summarizes each message once over fifty turns, and calls the model rarely", async () => {
     const model = writer();
     const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 6 });
     let view: BaseMessage[] = [];
@@ -172,7 +172,7 @@ describe("one summary that is carried forward", () => {
     expect(summaryMarkOf(view[0]!)!.count + view.length - 1).toBe(100);
   });
 
-  it("is not paid for again when the same reduction has to be made again", async () => {
+  it("is not paid for again if the same reduction is repeated", async () => {
     const model = writer();
     const reducer = reducerOf(model);
     const [first, second] = [await reducer.invoke(talk), await reducer.invoke([...talk])];
@@ -180,7 +180,7 @@ describe("one summary that is carried forward", () => {
     expect(model.sent).toHaveLength(1);
   });
 
-  it("is never that of another conversation that only looks the same: all that the model is told counts", async () => {
+  it("is never reused for another conversation that only looks similar", async () => {
     const model = writer();
     const reducer = reducerOf(model);
     const by = (name: string, city: string) => [
@@ -199,7 +199,7 @@ describe("one summary that is carried forward", () => {
     ]);
   });
 
-  it("is written of messages with content and arguments that are no JSON, as far as they say anything", async () => {
+  it("is written from messages with content and arguments that are not JSON, as far as possible", async () => {
     const model = writer();
     const loop: Record<string, unknown> = {};
     loop["self"] = loop;
@@ -225,7 +225,7 @@ describe("one summary that is carried forward", () => {
   });
 });
 
-describe("summaries one after another", () => {
+describe("multiple summaries", () => {
   const options: Options = { targetCount: 1, thresholdCount: 0, useSingleSummary: false, maxSummaries: 3 };
 
   async function play(model: ScriptedModel, turns: number): Promise<BaseMessage[]> {
@@ -242,7 +242,7 @@ describe("summaries one after another", () => {
     return view;
   }
 
-  it("adds a summary to the earlier ones, which the model sees and which stay", async () => {
+  it("adds a summary to the earlier ones, which stay and which the model sees", async () => {
     let written = 0;
     const model = writer(() => `part ${(written += 1)}`);
     const view = await play(model, 3);
@@ -252,7 +252,7 @@ describe("summaries one after another", () => {
     expect(told(model, 2)).not.toContain("question 0");
   });
 
-  it("makes one of the oldest where there would be too many", async () => {
+  it("merges the oldest if there would be too many", async () => {
     const model = writer((sent) => (sent[1]!.text.includes("<messages>") ? "part" : "folded"));
     const view = await play(model, 5);
     const summaries = view.filter((message) => summaryMarkOf(message) !== undefined);
@@ -347,7 +347,7 @@ describe("no call without progress", () => {
     ["one step that must stay whole", [aiCalls("1"), tool("1"), tool("1"), tool("1")]],
     ["no more than the summary would put back", [human("a"), human("b"), human("c")]],
     ["nothing to tell", [ai(""), ai(" ".trim()), ai("x"), ai("y")]],
-  ])("leaves %s alone", async (_, messages) => {
+  ])("does not affect %s", async (_, messages) => {
     const model = writer();
     expect(await reducerOf(model).reduce(messages)).toBeNull();
     expect(model.sent).toHaveLength(0);
@@ -364,7 +364,7 @@ describe("summarizing by tokens", () => {
     return [reducerOf(model, { ...options, tokenCounter }), tokenCounter];
   }
 
-  it("comes down to the target with the summary included", async () => {
+  it("reduces to the target, including the summary", async () => {
     const [reducer, counter] = tokenReducer(writer(), { maxTokens: 300 });
     const outcome = await reducer.reduceWithOutcome(long);
     expect(outcome.after.tokens).toBe(counter.totalOf(outcome.messages));
@@ -373,7 +373,7 @@ describe("summarizing by tokens", () => {
     expect(reducer.viewLimit).toEqual({ tokens: 300 });
   });
 
-  it("takes a summary that does not fit beside the rest as a failure", async () => {
+  it("treats a summary that does not fit beside the rest as a failure", async () => {
     const [reducer] = tokenReducer(
       writer(() => "too much ".repeat(60)),
       { maxTokens: 300 },
@@ -381,7 +381,7 @@ describe("summarizing by tokens", () => {
     await expect(reducer.reduce(long)).rejects.toMatchObject({ code: "too_long" });
   });
 
-  it("clips the newest step's results where that alone is too long, without a call where nothing leaves", async () => {
+  it("clips the newest step's results if it alone is too long, without a model call if nothing leaves", async () => {
     const model = writer();
     const [reducer, counter] = tokenReducer(model, { maxTokens: 200 });
     const step = [human("find"), aiCalls("1"), tool("1", "x".repeat(4000))];
@@ -393,7 +393,7 @@ describe("summarizing by tokens", () => {
     expect(after.messages).toHaveLength(4);
   });
 
-  it("clips the newest step alone where what would leave says nothing that a summary could tell", async () => {
+  it("only clips the newest step if the messages that would leave contain nothing to summarize", async () => {
     const model = writer();
     const [reducer, counter] = tokenReducer(model, { maxTokens: 1000, targetTokens: 1000 });
     const blank = Array.from({ length: 40 }, () => ai(""));
@@ -405,7 +405,7 @@ describe("summarizing by tokens", () => {
     expect(outcome.messages.at(-1)!.text).toMatch(/^y+\n\[shortened/);
   });
 
-  it("says by how much what stays exceeds the maximum", async () => {
+  it("reports by how much the remaining messages exceed the maximum", async () => {
     const [reducer] = tokenReducer(writer(), { maxTokens: 100 });
     const outcome = await reducer.reduceWithOutcome([...long, human("z".repeat(4000))]);
     expect(outcome.messages).toHaveLength(2);
@@ -417,10 +417,10 @@ describe("summarizing by tokens", () => {
   });
 });
 
-describe("an input budget for the summarizer", () => {
+describe("the input limit of the summarization model", () => {
   const many = Array.from({ length: 60 }, (_, index) => human(`<${index}> ${"word ".repeat(60)}`));
 
-  it("summarizes what is too long in several requests, each with the summary so far, leaving nothing out", async () => {
+  it("summarizes long input completely, in several requests, each with the summary so far", async () => {
     const tokenCounter = new CountingCounter();
     let written = 0;
     const model = writer(() => `summary ${(written += 1)}`);
@@ -454,7 +454,7 @@ describe("an input budget for the summarizer", () => {
 });
 
 describe("in traces", () => {
-  it("the model's call is a child of the reducer's run and stays out of the run's own stream", async () => {
+  it("the model call is a child of the reducer's run and stays out of the run's own stream", async () => {
     const runs: { name: string; id: string; parent: string | undefined; tags: string[] }[] = [];
     const model = new ScriptedModel(() => "They spoke.");
     await reducerOf(model).invoke(talk, {
@@ -478,7 +478,7 @@ describe("in traces", () => {
     expect(runs[1]!.tags).toEqual(expect.arrayContaining(["mine", "nostream"]));
   });
 
-  it("asks for a lease, longer than a summary may take", () => {
+  it("requires a lease that is longer than a summary may take", () => {
     const reducer = reducerOf(writer(), { targetCount: 1, timeout: 1000 });
     expect(reducer.requiresLease).toBe(true);
     expect(reducer.leaseMs).toBeGreaterThan(1000);
@@ -507,7 +507,7 @@ describe("options of the summarization reducer", () => {
     ["maxSummaries", { model, targetCount: 1, maxSummaries: 1 }],
     ["useSingleSummary", { model, targetCount: 1, useSingleSummary: null }],
     ["instructions", { model, targetCount: 1, instructions: "x" }],
-  ])("refuses a bad %s with its name", (option, options) => {
+  ])("refuses an invalid %s by name", (option, options) => {
     expect(() => new ChatHistorySummarizationReducer(options as never)).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option }),
     );

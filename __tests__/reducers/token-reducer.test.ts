@@ -18,7 +18,7 @@ function reducerOf(options: { maxTokens: number; targetTokens?: number }): ChatH
 }
 
 describe("the cut by tokens", () => {
-  it("does nothing up to the maximum, and comes down to the target above it", async () => {
+  it("does nothing up to the maximum, and reduces to the target above it", async () => {
     expect(await reducerOf({ maxTokens: 200, targetTokens: 100 }).reduce(rounds)).toBeNull();
     expect(await reducerOf({ maxTokens: 199, targetTokens: 100 }).reduce(rounds)).toEqual(rounds.slice(10));
   });
@@ -27,7 +27,7 @@ describe("the cut by tokens", () => {
     expect(await reducerOf({ maxTokens: 160 }).reduce(rounds)).toEqual(rounds.slice(8));
   });
 
-  it("counts everything: systems, summaries and what a request costs", async () => {
+  it("counts everything: system messages, summaries and the cost of a request", async () => {
     const tokenCounter = new CountingCounter({ perRequest: 20 });
     const [first, past] = [system(text), summary(text)];
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 150, targetTokens: 100, tokenCounter });
@@ -54,21 +54,21 @@ describe("the cut by tokens", () => {
     expect(result).toEqual([request, ...steps.slice(-4), expect.objectContaining({ content: text })]);
   });
 
-  it("prefers to begin with a human message where that still fits the maximum", async () => {
+  it("prefers to begin with a human message if that still fits the maximum", async () => {
     const reducer = reducerOf({ maxTokens: 199, targetTokens: 95 });
     expect(await reducer.reduce(rounds)).toEqual(rounds.slice(12));
     const tooLong = [...rounds.slice(0, 18), human("y".repeat(400)), ai(text), ai(text)];
     expect((await reducer.reduce(tooLong))!.map(({ content }) => content)).toEqual(["y".repeat(400), text, text]);
   });
 
-  it("keeps the newest step and the newest human message where nothing fits", async () => {
+  it("keeps the newest step and the newest human message if nothing fits", async () => {
     const newest = human("z".repeat(1000));
     const outcome = await reducerOf({ maxTokens: 50 }).reduceWithOutcome([...rounds, newest]);
     expect(outcome.messages).toEqual([newest]);
     expect(outcome.overBudgetBy).toBe(254 - 50);
   });
 
-  it("throws a typed error instead where asked, and names what was needed", async () => {
+  it("throws a typed error with the needed tokens if configured", async () => {
     const tokenCounter = new CountingCounter({ perRequest: 0 });
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 50, tokenCounter, onOverBudget: "throw" });
     const error: unknown = await reducer.reduce([human("z".repeat(1000))]).catch((reason: unknown) => reason);
@@ -76,7 +76,7 @@ describe("the cut by tokens", () => {
     expect(error).toMatchObject({ needed: 254, allowed: 50 });
   });
 
-  it("keeps a pinned step and the request that it served, and never clips it", async () => {
+  it("keeps a pinned step and the request that it serves, and never clips it", async () => {
     const pinned = [human(text), aiCalls("p"), tool("p", "KEEP".repeat(50))];
     const pin = (message: BaseMessage): boolean => message.text.startsWith("KEEP");
     const tokenCounter = new CountingCounter({ perRequest: 0 });
@@ -103,14 +103,14 @@ describe("clipping tool results", () => {
     expect(outcome.removed).toEqual([]);
   });
 
-  it("goes on to the next result, and says what still does not fit", async () => {
+  it("continues with the next result, and reports what still does not fit", async () => {
     const outcome = await reducerOf({ maxTokens: 40 }).reduceWithOutcome(conversation);
     expect(outcome.messages.slice(2).map((message) => message.text)).toEqual([clipMarker, clipMarker]);
     expect(outcome.overBudgetBy).toBe(outcome.after.tokens! - 40);
     expect(outcome.overBudgetBy).toBeGreaterThan(0);
   });
 
-  it("makes new messages with the same id, status and artifact, and leaves the given ones alone", async () => {
+  it("creates new messages with the same id, status and artifact, and does not change the input", async () => {
     const given = new ToolMessage({
       content: first,
       tool_call_id: "1",
@@ -152,7 +152,7 @@ describe("clipping tool results", () => {
     ["a list of texts", ["a ".repeat(4000), null], [clipMarker, null]],
     ["no content", null, null],
     ["content that is no list", { answer: 42 }, { answer: 42 }],
-  ])("takes a result with %s as it is stored", async (_, content, expected) => {
+  ])("handles a result with %s", async (_, content, expected) => {
     const odd = tool("1");
     odd.content = content as unknown as MessageContent;
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter: approximateCounter() });
@@ -162,7 +162,7 @@ describe("clipping tool results", () => {
     );
   });
 
-  it("never grows a short result and never cuts a character in half", async () => {
+  it("never makes a short result longer and never splits a character", async () => {
     const short = tool("1", "ok");
     const emoji = tool("2", "👩‍👩‍👧‍👦".repeat(500));
     const result = await reducerOf({ maxTokens: 200 }).reduce([request, calls, short, emoji]);
@@ -171,7 +171,7 @@ describe("clipping tool results", () => {
     expect(result![3]!.text.length).toBeGreaterThan(clipMarker.length);
   });
 
-  it("can be switched off", async () => {
+  it("can be turned off", async () => {
     const reducer = new ChatHistoryTokenReducer({
       maxTokens: 100,
       tokenCounter: new CountingCounter(),
@@ -193,7 +193,7 @@ describe("counting", () => {
     index % 2 === 0 ? human(`${index} ${words}`) : ai(`${index} ${words}`),
   );
 
-  it("counts no message twice when 1,000 messages are cut to 1,000 tokens, and never again", async () => {
+  it("counts each message once when 1,000 messages are cut to 1,000 tokens, and never again", async () => {
     const tokenCounter = new CountingCounter();
     const reducer = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter });
     const result = await reducer.invoke(many);
@@ -205,7 +205,7 @@ describe("counting", () => {
     expect(tokenCounter.textsAsked).toBe(0);
   });
 
-  it("asks the counter nothing where the counts are known already", async () => {
+  it("does not call the counter for known counts", async () => {
     const tokenCounter = new CountingCounter();
     const stored = many.map((message) => new HumanMessage(message.text));
     stored.forEach((message) => rememberTokens(message, tokenCounter.id, 48));
@@ -213,7 +213,7 @@ describe("counting", () => {
     expect(tokenCounter.asked).toEqual([]);
   });
 
-  it("counts again, once, under another counter's id", async () => {
+  it("counts once again for a counter with another id", async () => {
     const [one, other] = [new CountingCounter(), new CountingCounter()];
     const message = human("hello");
     for (const tokenCounter of [one, other, one, other]) {
@@ -222,7 +222,7 @@ describe("counting", () => {
     expect([one.asked.length, other.asked.length]).toEqual([1, 1]);
   });
 
-  it("asks once for a message that is counted by two at the same time, and again after a failure", async () => {
+  it("counts a message once for concurrent callers, and again after a failure", async () => {
     const base = new CountingCounter();
     let calls = 0;
     const countMessage = async (): Promise<number> => {
@@ -242,19 +242,16 @@ describe("counting", () => {
     expect(calls).toBe(2);
   });
 
-  it.each([NaN, -1, Infinity, undefined, "7"])(
-    "refuses %p as a count instead of removing the wrong messages",
-    async (count) => {
-      const tokenCounter = {
-        id: `broken ${String(count)}`,
-        perRequest: 0,
-        countText: () => 1,
-        countMessage: () => count as number,
-      };
-      const reduced = new ChatHistoryTokenReducer({ maxTokens: 10, tokenCounter }).reduce([human("a"), human("b")]);
-      await expect(reduced).rejects.toMatchObject({ name: "ConfigurationError", option: "tokenCounter" });
-    },
-  );
+  it.each([NaN, -1, Infinity, undefined, "7"])("refuses %p as a count", async (count) => {
+    const tokenCounter = {
+      id: `broken ${String(count)}`,
+      perRequest: 0,
+      countText: () => 1,
+      countMessage: () => count as number,
+    };
+    const reduced = new ChatHistoryTokenReducer({ maxTokens: 10, tokenCounter }).reduce([human("a"), human("b")]);
+    await expect(reduced).rejects.toMatchObject({ name: "ConfigurationError", option: "tokenCounter" });
+  });
 
   it("uses OpenAI's tokens by default", () => {
     expect(new ChatHistoryTokenReducer({ maxTokens: 1000 }).tokenCounter.id).toBe(tiktokenCounter().id);
@@ -277,13 +274,13 @@ describe("options of the token reducer", () => {
     ["onOverBudget", { maxTokens: 10, onOverBudget: "ignore" }],
     ["systemMessages", { maxTokens: 10, systemMessages: null }],
     ["max", { maxTokens: 10, max: 10 }],
-  ])("refuses a bad %s with its name", (option, options) => {
+  ])("refuses an invalid %s by name", (option, options) => {
     expect(() => new ChatHistoryTokenReducer(options as never)).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option }),
     );
   });
 
-  it("names the view size up to which a history need not reduce, without the request's own cost", () => {
+  it("reports the view size up to which a history need not reduce, without the request's own cost", () => {
     expect(
       new ChatHistoryTokenReducer({ maxTokens: 100, tokenCounter: new CountingCounter({ perRequest: 7 }) }).viewLimit,
     ).toEqual({ tokens: 93 });

@@ -15,7 +15,7 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(conversation[2]!.text).toBe(long);
   });
 
-  it("removes no message and changes nothing twice", async () => {
+  it("removes no message, and changes nothing the second time", async () => {
     const reducer = new ChatHistoryToolResultReducer({ keepLast: 0 });
     const outcome = await reducer.reduceWithOutcome(conversation);
     expect(outcome).toMatchObject({ changed: true, removed: [], before: { messages: 6 }, after: { messages: 6 } });
@@ -23,13 +23,13 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(await reducer.reduce(outcome.messages)).toBeNull();
   });
 
-  it("leaves short results as they are", async () => {
+  it("does not change short results", async () => {
     expect(
       await new ChatHistoryToolResultReducer({ keepLast: 0 }).reduce([aiCalls("a"), tool("a", "ok\nfine")]),
     ).toBeNull();
   });
 
-  it("makes a line of content blocks, and says what stood there beside text", async () => {
+  it("converts content blocks to one line that names blocks other than text", async () => {
     const content = [
       { type: "text", text: "a cat:" },
       { type: "image_url", image_url: `data:image/png;base64,${"A".repeat(500)}` },
@@ -48,7 +48,7 @@ describe("ChatHistoryToolResultReducer", () => {
       [{ type: "text", text: "a ".repeat(50), size: 1n }],
       "a a a a a a a a a a a a a […]",
     ],
-  ])("takes a result with %s as it is stored", async (_, content, expected) => {
+  ])("handles a result with %s", async (_, content, expected) => {
     const message = tool("a");
     message.content = content as unknown as MessageContent;
     const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 30 }).reduce([
@@ -58,7 +58,7 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(result?.[1]!.content ?? null).toBe(expected);
   });
 
-  it("never cuts a character in half", async () => {
+  it("never splits a character", async () => {
     const family = "👩‍👩‍👧‍👦".repeat(100);
     const result = await new ChatHistoryToolResultReducer({ keepLast: 0, maxCharacters: 50 }).reduce([
       aiCalls("a"),
@@ -67,7 +67,7 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(result![1]!.text).toBe(`${"👩‍👩‍👧‍👦".repeat(4)} […]`);
   });
 
-  it("has nothing to do below the view size that it names", async () => {
+  it("has nothing to do below the view size that it reports", async () => {
     const reducer = new ChatHistoryToolResultReducer({ keepLast: 2 });
     expect(reducer.viewLimit).toEqual({ messages: 5 });
     expect(await reducer.reduce(conversation.slice(1))).toBeNull();
@@ -78,7 +78,7 @@ describe("ChatHistoryToolResultReducer", () => {
     ["keepLast", { keepLast: -1 }],
     ["maxCharacters", { keepLast: 1, maxCharacters: 0 }],
     ["keep", { keepLast: 1, keep: 1 }],
-  ])("refuses a bad %s with its name", (option, options) => {
+  ])("refuses an invalid %s by name", (option, options) => {
     expect(() => new ChatHistoryToolResultReducer(options as never)).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option }),
     );

@@ -27,12 +27,12 @@ describe("the cut by count", () => {
     expect(await reduce([first, ...answers], { targetCount: 10 })).toEqual([first, ...answers.slice(11)]);
   });
 
-  it("moves back to a human message within the threshold", async () => {
+  it("moves the cut back to a human message within the threshold", async () => {
     const messages = [human("1"), ai("a"), human("2"), ai("b"), human("3"), ai("c")];
     expect(await reduce(messages, { targetCount: 3, thresholdCount: 2 })).toEqual(messages.slice(2));
   });
 
-  it("keeps the call and the human message of a result at which it would have cut", async () => {
+  it("keeps the call and the human message of a result at which it would cut", async () => {
     const messages = [
       ...[human("1"), ai("a"), human("2"), ai("b"), human("3"), aiCalls("c5"), tool("c5"), ai("c")],
       ...[human("4"), aiCalls("c9"), tool("c9"), ai("d"), human("5"), ai("e")],
@@ -40,7 +40,7 @@ describe("the cut by count", () => {
     expect(await reduce(messages, { targetCount: 4 })).toEqual(messages.slice(-6));
   });
 
-  it("keeps the newest message with its human message where system messages fill the target", async () => {
+  it("keeps the newest message with its human message if system messages fill the target", async () => {
     const [first, last, answer] = [system("S"), human("2"), ai("b")];
     expect(await reduce([first, human("1"), ai("a"), last, answer], { targetCount: 1 })).toEqual([first, last, answer]);
   });
@@ -52,7 +52,7 @@ describe("the cut by count", () => {
     expect(result).toEqual([request, ...steps.slice(-6)]);
   });
 
-  it("keeps all summaries and leaves them out of the count", async () => {
+  it("keeps all summaries and does not count them", async () => {
     const [one, two] = [summary("first"), summary("second")];
     const messages = [one, two, aiCalls("c"), tool("c"), ai("a")];
     expect(await reduce(messages, { targetCount: 1 })).toEqual([one, two, messages[4]]);
@@ -66,7 +66,7 @@ describe("the cut by count", () => {
     expect(await reduce(messages, { targetCount, thresholdCount: 0 })).toBeNull();
   });
 
-  it("has nothing to do up to target and threshold together", async () => {
+  it("has nothing to do up to target plus threshold", async () => {
     expect(await reduce(answers.slice(0, 12), { targetCount: 10, thresholdCount: 2 })).toBeNull();
     expect(await reduce(answers.slice(0, 13), { targetCount: 10, thresholdCount: 2 })).toHaveLength(10);
     expect(await reduce([], { targetCount: 1 })).toBeNull();
@@ -152,14 +152,14 @@ describe("options of the truncation reducer", () => {
     ["systemMessages", { targetCount: 1, systemMessages: "none" }],
     ["pin", { targetCount: 1, pin: "all" }],
     ["target", { targetCount: 1, target: 3 }],
-  ])("refuses a bad %s with its name", (option, options) => {
+  ])("refuses an invalid %s by name", (option, options) => {
     expect(() => new ChatHistoryTruncationReducer(options as never)).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option }),
     );
     expect(() => new ChatHistoryTruncationReducer(options as never)).toThrow(ConfigurationError);
   });
 
-  it("names the view size up to which a history need not reduce", () => {
+  it("reports the view size up to which a history need not reduce", () => {
     expect(new ChatHistoryTruncationReducer({ targetCount: 10, thresholdCount: 4 }).viewLimit).toEqual({
       messages: 14,
     });

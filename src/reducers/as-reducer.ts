@@ -9,23 +9,20 @@ export interface MessagesRunnable {
   invoke(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessageLike[] | null>;
 }
 
-/** A function that reduces messages; null says that there is nothing to do. */
+/** A function that reduces messages; returns null if there is nothing to do. */
 export type ReducerFunction = (
   messages: BaseMessage[],
   config?: RunnableConfig,
 ) => BaseMessageLike[] | null | Promise<BaseMessageLike[] | null>;
 
-/**
- * What can stand where a reducer is expected: a reducer, a Runnable from messages to messages, or such a function; null
- * says that there is nothing to do.
- */
+/** What is accepted as a reducer: a reducer, or a Runnable or function from messages to messages (or null). */
 export type ReducerLike = ChatHistoryReducer | MessagesRunnable | ReducerFunction;
 
 /**
- * A reducer that does what `like` does: itself where it is one. A result that equals the input counts as nothing to do,
- * and what a result holds unchanged is given as the input's own objects, whatever copies `like` makes.
+ * Converts `like` to a reducer; returns a reducer as it is. A result that equals the input counts as nothing to do, and
+ * unchanged messages of a result are replaced with the input's own objects if `like` copied them.
  *
- * @throws ConfigurationError if it is none of these.
+ * @throws ConfigurationError if it cannot be a reducer.
  */
 export function asReducer(like: ReducerLike): ChatHistoryReducer {
   if (isReducer(like)) {
@@ -43,7 +40,7 @@ export function asReducer(like: ReducerLike): ChatHistoryReducer {
   );
 }
 
-// By its methods: a reducer may come from the other build of this package.
+// By its methods: a reducer may come from another copy of this package.
 function isReducer(like: ReducerLike): like is ChatHistoryReducer {
   return typeof (like as Partial<ChatHistoryReducer> | undefined)?.reduceWithOutcome === "function";
 }
@@ -71,10 +68,10 @@ class ForeignReducer extends ChatHistoryReducer {
     if (!Array.isArray(given)) {
       throw new ConfigurationError(
         "reducer",
-        "The reducer gave no array of messages; it must give messages, or null where there is nothing to do.",
+        "Reducer result is not an array; return an array of messages, or null if there is nothing to do.",
       );
     }
-    // trimMessages gives [undefined] where its system message alone is over the budget.
+    // trimMessages returns [undefined] if its system message alone exceeds the budget.
     const made = given.map((like, index) => toMessage(like, { option: "reducer", list: "Reducer result", index }));
     const result = withOwnObjects(made, messages);
     return result.length === messages.length && result.every((message, index) => message === messages[index])
@@ -84,8 +81,8 @@ class ForeignReducer extends ChatHistoryReducer {
 }
 
 /**
- * The result with each message that equals one of the input replaced by that one; of equal ones the newest first, from
- * the end.
+ * Replaces each message of the result with the equal message of the input; among equal ones, the newest first, from the
+ * end.
  */
 function withOwnObjects(result: readonly BaseMessage[], input: readonly BaseMessage[]): BaseMessage[] {
   const objects = new Set(input);
@@ -108,7 +105,7 @@ function withOwnObjects(result: readonly BaseMessage[], input: readonly BaseMess
   return replaced.reverse();
 }
 
-/** Equal for messages that say the same, however they were constructed: keys sorted, empty fields left out. */
+/** Returns the same key for messages with equal content, however constructed: sorted, without empty fields. */
 function contentKey(message: BaseMessage): string {
   return JSON.stringify(message.toDict(), (_, value: unknown) => {
     if (typeof value !== "object" || value === null) {

@@ -1,16 +1,21 @@
 import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
+import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
+import { ConfigurationError } from "../errors.js";
+import { toMessage } from "../messages/message-like.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { messagesOf, type ReducerInput } from "./reducer-input.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
+/** The input of a reducer: messages (or what LangChain converts to messages), a prompt value, or `{ messages }`. */
+export type ReducerInput = BaseMessageLike[] | BasePromptValueInterface | { messages: BaseMessageLike[] };
+
 /**
- * Makes a list of messages smaller, or leaves it as it is. A Runnable: it stands behind a prompt, before a model, or in
- * a history, which stores what it gives.
+ * Reduces a list of messages, or leaves it as it is. As a Runnable, it works between a prompt and a model; in a
+ * history, which stores its result, it reduces the view.
  *
- * A reducer of your own implements `reduce`. It must keep steps whole (an AI message and the results of its tool
- * calls), must not change the messages that it is given, and should give the objects that it keeps as they are.
+ * Your own reducer implements `reduce`. It must keep steps whole (an AI message and the results of its tool calls),
+ * must not mutate the messages, and should return the same objects for messages that stay.
  *
  * @example
  * class DropGreetings extends ChatHistoryReducer {
@@ -24,32 +29,32 @@ import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./r
 export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMessage[]> {
   override lc_namespace: string[] = ["langchain_redis_memory", "reducers"];
 
-  /** The class's name in traces, which a bundler would shorten. */
+  /** The class's name in traces; a bundler may shorten `name`. */
   static override lc_name(): string {
     return "ChatHistoryReducer";
   }
 
-  /** True where a reduction costs money: a history then lets one process at a time reduce a session. */
+  /** True if a reduction is expensive: a history then lets only one process at a time reduce a session. */
   readonly requiresLease: boolean = false;
 
-  /** Milliseconds after which such a lease ends if its holder crashed; longer than a reduction takes. */
+  /** Milliseconds after which the lease of a crashed holder ends; must be longer than a reduction takes. */
   readonly leaseMs: number = 120_000;
 
   /**
-   * What this reducer counts tokens with; a history stores the counts with each message. Undefined where it does not
-   * count.
+   * The counter that this reducer uses; a history stores its counts with each message. Undefined if it does not count
+   * tokens.
    */
   readonly tokenCounter: TokenCounter | undefined = undefined;
 
-  /** The largest view in which there is never anything to do: after a write, a history reduces only a larger one. */
+  /** The size up to which there is nothing to do: after a write, a history reduces only a larger view. */
   get viewLimit(): { readonly messages?: number; readonly tokens?: number } {
     return { messages: 0 };
   }
 
-  /** The smaller list, or null where there is nothing to do. */
+  /** Returns the reduced list, or null if there is nothing to do. */
   abstract reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null>;
 
-  /** The same, with what was removed, why, and the sizes before and after. */
+  /** Reduces, and also says what was removed and why, with the sizes before and after. */
   async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
     const before = await viewSize(messages, this.tokenCounter);
     const reduced = await this.reduce([...messages], config);
@@ -64,7 +69,7 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     return { messages: [...reduced], changed: true, reason: "reduced", removed, before, after, overBudgetBy: 0 };
   }
 
-  /** The reduced messages, or the input's own where there is nothing to do; a fresh array in either case. */
+  /** Returns the reduced messages, or the input's own if there is nothing to do, always in a fresh array. */
   override async invoke(input: ReducerInput, options?: Partial<RunnableConfig>): Promise<BaseMessage[]> {
     return this._callWithConfig(this.#run, input, options);
   }
@@ -80,13 +85,35 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
   };
 }
 
-/** A reducer that knows its whole outcome; what it gives as messages follows from that. */
+/** A reducer that implements `reduceWithOutcome` and derives `reduce` from it. */
 export abstract class OutcomeReducer extends ChatHistoryReducer {
   abstract override reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome>;
 
-  /** The smaller list, or null where there is nothing to do. */
+  /** Returns the reduced list, or null if there is nothing to do. */
   override async reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null> {
     const outcome = await this.reduceWithOutcome(messages, config);
     return outcome.changed ? outcome.messages : null;
   }
+}
+
+/**
+ * Returns the messages of a reducer's input in a fresh array; message objects stay the same.
+ *
+ * @throws ConfigurationError if there are no messages, or one is not a message.
+ */
+export function messagesOf(input: ReducerInput): BaseMessage[] {
+  if (Array.isArray(input)) {
+    return input.map((like, index) => toMessage(like, { option: "input", list: "Reducer input", index }));
+  }
+  if (typeof (input as Partial<BasePromptValueInterface> | undefined)?.toChatMessages === "function") {
+    return [...(input as BasePromptValueInterface).toChatMessages()];
+  }
+  const messages = (input as { messages?: unknown } | null | undefined)?.messages;
+  if (Array.isArray(messages)) {
+    return messagesOf(messages as BaseMessageLike[]);
+  }
+  throw new ConfigurationError(
+    "input",
+    'Reducer input must be an array of messages, a prompt value, or an object with "messages".',
+  );
 }

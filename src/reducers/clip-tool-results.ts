@@ -3,24 +3,24 @@ import { graphemeBoundary } from "../text/graphemes.js";
 import { blockText, contentText, textOf } from "../messages/content.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { withContent } from "./tool-message.js";
+import { withShorterContent } from "./reduction-outcome.js";
 
-/** Stands at the end of a tool result that was clipped; the transcript keeps the whole. */
+/** Ends a clipped tool result; the transcript keeps the whole result. */
 export const clipMarker = "\n[shortened to fit the context window]";
 
 /** What to clip, and by how much. */
 export interface ClipRequest {
   /** Indexes of the tool messages that may be clipped, oldest first. */
   readonly indexes: readonly number[];
-  /** Tokens that have to go. */
+  /** Tokens to remove. */
   readonly excess: number;
   readonly counter: TokenCounter;
 }
 
 /**
- * The messages with tool results clipped, oldest first, until `excess` tokens are gone or nothing more can go. A
- * clipped result is a new message with the same id; it keeps its beginning and ends in a marker, and it is always
- * shorter than before, in characters and in tokens. The larger the excess, the less stays.
+ * Clips tool results, oldest first, until `excess` tokens are removed or nothing more can be. A clipped result is a new
+ * message with the same id; it keeps its beginning, ends with a marker, and is always shorter than before, in
+ * characters and in tokens. The larger the excess, the less stays.
  */
 export async function clipToolResults(
   messages: readonly BaseMessage[],
@@ -42,10 +42,7 @@ export async function clipToolResults(
   return result;
 }
 
-/**
- * The message with as much of its text as fits; the marker alone where nothing does; undefined where that is no
- * shorter.
- */
+/** Clips a message to as much text as fits, at least to the marker alone; undefined if that would not be shorter. */
 async function clipToTokens(
   message: ToolMessage,
   { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
@@ -76,7 +73,7 @@ async function clipToTokens(
   return fits;
 }
 
-/** Lengths, ascending, to which a text can be cut, as far as its pieces together take no more than `allowed` tokens. */
+/** Returns ascending lengths to cut a text to, as long as its pieces together take at most `allowed` tokens. */
 async function cutsWithin(
   text: string,
   { allowed, counter }: { readonly allowed: number; readonly counter: TokenCounter },
@@ -98,15 +95,15 @@ async function cutsWithin(
   return cuts;
 }
 
-/** The text of content, without a marker of ours. */
+/** Returns the text of content, without our marker. */
 function ownTextOf(content: MessageContent): string {
   const text = contentText(content);
   return text.endsWith(clipMarker) ? text.slice(0, -clipMarker.length) : text;
 }
 
-/** The message with the first `length` characters of its text and the marker; blocks that hold no text stay. */
+/** Cuts a message's text to `length` characters and adds the marker; blocks without text stay. */
 function withTextUpTo(message: ToolMessage, length: number): ToolMessage {
-  return withContent(message, contentUpTo(message.content, length));
+  return withShorterContent(message, contentUpTo(message.content, length));
 }
 
 function contentUpTo(content: MessageContent, length: number): MessageContent {

@@ -7,16 +7,19 @@ import { OutcomeReducer, type ChatHistoryReducer } from "./chat-history-reducer.
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 /**
- * A reducer that runs the given ones in order, each on the result of the one before it; put the gentle ones first. It
- * has nothing to do where none of them has.
+ * Creates a reducer that runs the given ones in order, each on the previous result; put the gentlest first. It has
+ * nothing to do if none of them has.
  *
- * @throws ConfigurationError if one of them is no reducer, or there are none.
+ * @throws ConfigurationError if there are no reducers, or one of them is not a reducer.
  * @example
- * const reducer = pipeReducers(new ChatHistoryToolResultReducer({ keepLast: 3 }), new ChatHistoryTokenReducer({ maxTokens: 8_000 }));
+ * const reducer = pipeReducers(
+ *   new ChatHistoryToolResultReducer({ keepLast: 3 }),
+ *   new ChatHistoryTokenReducer({ maxTokens: 8_000 }),
+ * );
  */
 export function pipeReducers(...reducers: readonly ReducerLike[]): ChatHistoryReducer {
   if (reducers.length === 0) {
-    throw new ConfigurationError("reducers", "pipeReducers: give it at least one reducer.");
+    throw new ConfigurationError("reducers", "pipeReducers: at least one reducer is required.");
   }
   return new ReducerPipeline(reducers.map(asReducer));
 }
@@ -52,7 +55,7 @@ class ReducerPipeline extends OutcomeReducer {
       const outcome = await reducer.reduceWithOutcome(current, config);
       outcomes.push(outcome);
       current = outcome.messages;
-      // What does not measure in tokens cannot say by how much they exceed.
+      // A reducer without a counter cannot say by how many tokens a budget is exceeded.
       overBudgetBy = reducer.tokenCounter === undefined ? overBudgetBy : outcome.overBudgetBy;
     }
     return this.#joined(messages, { outcomes, overBudgetBy });

@@ -1,50 +1,44 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, type MessageContent, ToolMessage } from "@langchain/core/messages";
 import type { SummaryError } from "../errors.js";
 import { countEach } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { originOf } from "./tool-message.js";
 
-/** The size of a list of messages; tokens where the reducer counts them, with the counter's cost per request. */
+/** The size of a list of messages. `tokens` is present if the reducer counts them, and includes `perRequest`. */
 export interface ViewSize {
   readonly messages: number;
   readonly tokens?: number;
 }
 
 /**
- * Why a reduction ended as it did.
+ * How a reduction ended.
  *
  * - `reduced`: the messages are fewer or smaller than before.
  * - `within_limit`: there was nothing to do.
- * - `nothing_removable`: the limit is exceeded, but nothing can go without splitting a step or losing what must stay.
- * - `summary_failed`: the summary could not be made, and `failOnError` is off; `error` says why.
+ * - `nothing_removable`: the limit is exceeded, but no message can go without splitting a step or losing one that must
+ *   stay.
+ * - `summary_failed`: no summary could be written and `failOnError` is off; `error` says why.
  */
 export type ReductionReason = "reduced" | "within_limit" | "nothing_removable" | "summary_failed";
 
-/** What a reduction did. */
+/** The result of a reduction. */
 export interface ReductionOutcome {
-  /**
-   * The reduced messages; the input's own where `changed` is false. A fresh array of the input's own objects but for
-   * those that had to change.
-   */
+  /** The reduced messages in a fresh array; the input's own objects, except for messages that had to change. */
   readonly messages: BaseMessage[];
   readonly changed: boolean;
   readonly reason: ReductionReason;
-  /**
-   * Messages of the input that are not in the result, in their order. A message that only became smaller is not among
-   * them.
-   */
+  /** The input's messages that are not in the result, in order; without messages that only became shorter. */
   readonly removed: BaseMessage[];
-  /** The summary that this reduction made. */
+  /** The summary that this reduction wrote. */
   readonly summary?: BaseMessage;
-  /** Why there is no summary, with `summary_failed`. */
+  /** With `summary_failed`: why there is no summary. */
   readonly error?: SummaryError;
   readonly before: ViewSize;
   readonly after: ViewSize;
-  /** Tokens by which the result still exceeds the maximum; 0 where it fits or there is none. */
+  /** Tokens by which the result still exceeds the maximum; 0 if it fits or there is no maximum. */
   readonly overBudgetBy: number;
 }
 
-/** The outcome of a reduction that left everything as it was. */
+/** Creates the outcome of a reduction that changed nothing. */
 export function unchanged(
   messages: readonly BaseMessage[],
   details: {
@@ -62,19 +56,35 @@ export function unchanged(
   };
 }
 
-/** Messages of `before` that are not in `after`: neither as they are, nor shortened, nor under the same id. */
+/** Returns the messages of `before` that are not in `after`: not unchanged, not shortened, and not by id. */
 export function removedMessages(before: readonly BaseMessage[], after: readonly BaseMessage[]): BaseMessage[] {
-  const kept = new Set<unknown>(after.flatMap((message) => [originOf(message), message.id]));
+  const kept = new Set<unknown>(after.flatMap((message) => [originalOf(message), message.id]));
   return before.filter(
-    (message) => !kept.has(originOf(message)) && (message.id === undefined || !kept.has(message.id)),
+    (message) => !kept.has(originalOf(message)) && (message.id === undefined || !kept.has(message.id)),
   );
 }
 
-/** The size of a list of messages, with tokens where there is a counter. */
+/** Measures a list of messages; counts tokens if there is a counter. */
 export async function viewSize(messages: readonly BaseMessage[], counter: TokenCounter | undefined): Promise<ViewSize> {
   if (counter === undefined) {
     return { messages: messages.length };
   }
   const tokens = await countEach(counter, messages);
   return { messages: messages.length, tokens: tokens.reduce((total, count) => total + count, counter.perRequest) };
+}
+
+/** From a shortened message to the original. */
+const originals = new WeakMap<BaseMessage, BaseMessage>();
+
+/** Copies a tool message with shorter content; all else stays, including the id. It does not count as removed. */
+export function withShorterContent(message: ToolMessage, content: MessageContent): ToolMessage {
+  const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } = message;
+  const fields = { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata };
+  const shortened = new ToolMessage({ ...fields, content });
+  originals.set(shortened, originalOf(message));
+  return shortened;
+}
+
+function originalOf(message: BaseMessage): BaseMessage {
+  return originals.get(message) ?? message;
 }

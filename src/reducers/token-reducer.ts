@@ -6,23 +6,15 @@ import { lazy, parseOptions, type SchemaOutput } from "../options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import { sectionFields } from "./section-options.js";
-import {
-  budgetFields,
-  budgetOf,
-  clipToBudget,
-  cutToBudget,
-  requestTokens,
-  type TokenBudget,
-  type TokenBudgetOptions,
-} from "./token-budget.js";
+import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./reducer-options.js";
+import { clipToBudget, cutToBudget, requestTokens } from "./token-budget.js";
 
 /** Options of {@link ChatHistoryTokenReducer}. */
 export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, SectionOptions {
-  /** Whether tool results of the newest step are clipped where nothing else helps. @default true */
+  /** Whether to clip tool results of the newest step if nothing else helps. @default true */
   readonly clipToolResults?: boolean;
   /**
-   * What to do with what still does not fit: say so in the outcome (`overBudgetBy`), or throw a BudgetError.
+   * What to do if the result still does not fit: report it in the outcome (`overBudgetBy`), or throw a BudgetError.
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";
@@ -47,10 +39,10 @@ interface Reduction {
 /**
  * Keeps the newest messages that fit a token budget, with all system messages and summaries.
  *
- * Above `maxTokens`, the oldest steps go until `targetTokens` are reached; steps stay whole, and where the cut falls
- * inside a round its human message stays. Only if the newest step alone exceeds `maxTokens` are its tool results
- * clipped, oldest first. The newest human message always stays as it is. Each message is counted once in its life, and
- * never where a history stored its count.
+ * Above `maxTokens`, it removes the oldest steps until `targetTokens` are reached. Steps stay whole, and if the cut is
+ * inside a round, the round's human message stays. It clips tool results, oldest first, only if the newest step alone
+ * exceeds `maxTokens`. The newest human message always stays unchanged. Each message is counted once, and not at all if
+ * a history stored its count.
  *
  * @example
  * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000 });
@@ -77,7 +69,7 @@ export class ChatHistoryTokenReducer extends OutcomeReducer {
     return { tokens: Math.max(0, this.#budget.maxTokens - this.tokenCounter.perRequest) };
   }
 
-  /** @throws BudgetError where the result does not fit and `onOverBudget` is `throw`. */
+  /** @throws BudgetError if the result does not fit and `onOverBudget` is `throw`. */
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
     const before = await requestTokens(this.#budget, messages);
     const sections = sectionsOf(messages, this.#options);
@@ -100,11 +92,9 @@ export class ChatHistoryTokenReducer extends OutcomeReducer {
     const overBudgetBy = Math.max(0, after - maxTokens);
     if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
       throw new BudgetError(
-        "What must stay does not fit the token budget (in tokens); raise maxTokens, or shorten the newest messages.",
-        {
-          needed: after,
-          allowed: maxTokens,
-        },
+        `The messages that must stay take ${after} tokens, but "maxTokens" allows ${maxTokens}; ` +
+          "raise it, or shorten the newest messages.",
+        { needed: after, allowed: maxTokens },
       );
     }
     if (after >= before) {

@@ -7,17 +7,16 @@ import { roleOf } from "../messages/roles.js";
 import { stepsOf } from "../conversation/steps.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
-import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import { withContent } from "./tool-message.js";
+import { unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** Options of {@link ChatHistoryToolResultReducer}. */
 export interface ChatHistoryToolResultReducerOptions {
   /**
-   * Number of the newest steps with tool results to keep whole. At least 0, which shortens results too that the model
-   * has not seen yet.
+   * How many of the newest steps with tool results to keep whole. At least 0, which also shortens results that the
+   * model has not seen yet.
    */
   readonly keepLast: number;
-  /** Length of a shortened result, in UTF-16 code units. At least 1. @default 200 */
+  /** Maximum length of a shortened result, in UTF-16 code units. At least 1. @default 200 */
   readonly maxCharacters?: number;
 }
 
@@ -25,15 +24,18 @@ const schema = lazy(() =>
   z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: positiveInteger.default(200) }),
 );
 
-/** Ends a line that was cut. */
+/** Ends a line that is cut. */
 const ellipsis = " […]";
 
 /**
- * Shortens the tool results of all but the newest steps to one line each; no message is removed. The gentlest way to
- * make room: what a tool said ten steps ago is seldom read again, and the calls themselves still say what was done.
+ * Shortens the tool results of all but the newest steps to one line each; removes no message. This is the gentlest way
+ * to make room: old tool results are seldom needed again, and the calls still show what was done.
  *
  * @example
- * const reducer = pipeReducers(new ChatHistoryToolResultReducer({ keepLast: 3 }), new ChatHistoryTokenReducer({ maxTokens: 8_000 }));
+ * const reducer = pipeReducers(
+ *   new ChatHistoryToolResultReducer({ keepLast: 3 }),
+ *   new ChatHistoryTokenReducer({ maxTokens: 8_000 }),
+ * );
  */
 export class ChatHistoryToolResultReducer extends OutcomeReducer {
   readonly #keepLast: number;
@@ -52,7 +54,7 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
   }
 
   override get viewLimit(): { readonly messages: number } {
-    // One step more than is kept whole has two messages at least.
+    // Each step with results has at least two messages, so these hold no more than `keepLast` of them.
     return { messages: 2 * this.#keepLast + 1 };
   }
 
@@ -82,7 +84,7 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
   }
 }
 
-/** The message with its result as one line; the message itself where that is no shorter. */
+/** Shortens a result to one line; returns the message itself if that would not be shorter. */
 function shortened(message: ToolMessage, maxCharacters: number): ToolMessage {
   const { content } = message as { readonly content: unknown };
   if (typeof content !== "string" && !Array.isArray(content)) {
@@ -90,7 +92,7 @@ function shortened(message: ToolMessage, maxCharacters: number): ToolMessage {
   }
   const line = lineOf(message, maxCharacters);
   const length = typeof content === "string" ? content.length : (jsonText(content)?.length ?? Infinity);
-  return line.length < length ? withContent(message, line) : message;
+  return line.length < length ? withShorterContent(message, line) : message;
 }
 
 function lineOf(message: ToolMessage, maxCharacters: number): string {

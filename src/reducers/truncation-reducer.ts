@@ -6,18 +6,17 @@ import type { SectionOptions } from "../conversation/sections.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
-import { sectionFields } from "./section-options.js";
+import { sectionFields } from "./reducer-options.js";
 
 /** Options of {@link ChatHistoryTruncationReducer}. */
 export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
-  /**
-   * Messages to keep, system messages included, summaries not. At least 1. The newest step is kept whatever its size.
-   */
+  /** Messages to keep, including system messages but not summaries. At least 1. The newest step always stays whole. */
   readonly targetCount: number;
   /**
-   * How many messages beyond the target there may be before anything is removed, and how far the cut may move back to
-   * begin with a human message. Above 0 the prompt's beginning, and with it the provider's prompt cache, stays the same
-   * over that many messages. @default 0
+   * How many messages above the target are allowed before anything is removed, and how far the cut may move back to
+   * begin with a human message. Above 0, the beginning of the prompt stays the same for that many messages, so that the
+   * provider's prompt cache works.
+   * @default 0
    */
   readonly thresholdCount?: number;
 }
@@ -29,8 +28,8 @@ const schema = lazy(() =>
 /**
  * Keeps the newest messages, with all system messages and summaries.
  *
- * Steps stay whole, and where the cut falls inside a round, the round's human message stays in front. So a round of
- * fifty tool calls can be cut, and what remains is still a conversation that every provider accepts. Linear.
+ * Steps stay whole, and if the cut is inside a round, the round's human message stays in front. So a round of fifty
+ * tool calls can be cut, and the rest is still a conversation that every provider accepts. Linear.
  *
  * @example
  * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, thresholdCount: 10 });

@@ -1,17 +1,16 @@
 import { SummaryError } from "../../errors.js";
 
-/** Bounds of a call. */
+/** Limits of a call. */
 export interface CallBounds {
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly timeout: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The result of a call that ends with its time or with the caller's signal, also if what is called does not listen to
- * the signal that it is given.
+ * Runs a call with a timeout and the caller's signal, even if the call ignores the signal that it is given.
  *
- * @throws SummaryError `timeout`; the reason of the signal; what the call throws.
+ * @throws SummaryError `timeout`; the signal's reason; whatever the call throws.
  */
 export async function callWithin<T>(
   { timeout, signal }: CallBounds,
@@ -23,13 +22,13 @@ export async function callWithin<T>(
   signal?.addEventListener("abort", abort, { once: true });
   const expire = (): void =>
     bounds.abort(
-      new SummaryError(`The summary was not there within ${timeout} ms; no message was removed.`, { code: "timeout" }),
+      new SummaryError(`Summarization timed out after ${timeout} ms; no message was removed.`, { code: "timeout" }),
     );
   const timer = setTimeout(expire, timeout);
   try {
     return await Promise.race([call(bounds.signal), rejectionOf(bounds.signal)]);
   } catch (error) {
-    // A model that listens throws an error of its own; what counts is why it had to.
+    // A model that obeys the signal throws its own error; the reason of the signal says more.
     bounds.signal.throwIfAborted();
     throw error;
   } finally {

@@ -1,10 +1,10 @@
 import { BoundedMap } from "../../bounded-map.js";
 
-/** Failures in a row after which the next try has to wait. */
+/** Consecutive failures from which on the next try has to wait. */
 const freeFailures = 3;
 const firstPauseMs = 1_000;
 const longestPauseMs = 300_000;
-/** Conversations to remember failures of. */
+/** How many conversations to remember failures of. */
 const remembered = 1_000;
 
 interface Failures {
@@ -13,7 +13,7 @@ interface Failures {
 }
 
 /**
- * Spaces out tries that keep failing: from the third failure in a row on one second, then twice as long each time, up
+ * Delays tries that keep failing: by one second after the third consecutive failure, then twice as long each time, up
  * to five minutes.
  */
 export class FailurePause {
@@ -24,12 +24,12 @@ export class FailurePause {
     this.#now = now;
   }
 
-  /** Milliseconds to wait before the next try for this key; 0 where none is needed. */
+  /** Returns the milliseconds to wait before the next try for this key; 0 if there is no need to wait. */
   remaining(key: string): number {
     return Math.max(0, (this.#failures.get(key)?.until ?? 0) - this.#now());
   }
 
-  /** Notes a failure. */
+  /** Records a failure. */
   failed(key: string): void {
     const count = (this.#failures.get(key)?.count ?? 0) + 1;
     const pause = count < freeFailures ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (count - freeFailures));

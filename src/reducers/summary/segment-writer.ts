@@ -5,17 +5,17 @@ import { Summarizer, type SummaryTask } from "./summarizer.js";
 import { SummaryCache, type SummaryOrigin } from "./summary-cache.js";
 import { summaryMessage, summaryText } from "./summary-message.js";
 
-/** The summaries that stand before the rest of the conversation from now on. */
+/** The summaries that precede the rest of the conversation after a reduction. */
 export interface WrittenSummaries {
-  /** All of them, oldest first. */
+  /** All summaries, oldest first. */
   readonly summaries: readonly BaseMessage[];
-  /** Those of them that were written now. */
+  /** The summaries that this reduction wrote. */
   readonly made: readonly BaseMessage[];
-  /** The one that covers the messages that leave. */
+  /** The summary of the messages that leave. */
   readonly newest: BaseMessage;
-  /** The text that the new ones stand for. */
+  /** The text that the new summaries replace. */
   readonly source: string;
-  /** Forgets the new ones, so that they are written again the next time. */
+  /** Forgets the new summaries, so that they are written again next time. */
   forget(): void;
 }
 
@@ -27,8 +27,8 @@ interface Leaving {
 }
 
 /**
- * Writes the summaries of a reduction: one that takes the place of all earlier ones, or one more, with the oldest made
- * one where they are too many.
+ * Writes the summaries of a reduction: one that replaces all earlier ones, or an additional one, merging the oldest if
+ * there are too many.
  */
 export class SegmentWriter {
   readonly #settings: SummarizationSettings;
@@ -48,13 +48,13 @@ export class SegmentWriter {
     });
   }
 
-  /** False where no message leaves, or those that leave hold nothing to tell and no summary could take their place. */
+  /** False if no message leaves, or the messages that leave contain nothing to summarize. */
   canTell({ earlier, covered }: Leaving): boolean {
     const replaced = this.#settings.useSingleSummary ? earlier : [];
     return covered.length > 0 && this.#summarizer.sourceText({ replaced, covered }) !== "";
   }
 
-  /** @throws SummaryError where one could not be made; the reason of the config's signal where that aborts. */
+  /** @throws SummaryError if a summary could not be written; the signal's reason if the config's signal aborts. */
   async write({ earlier, covered }: Leaving, config: RunnableConfig | undefined): Promise<WrittenSummaries> {
     if (this.#settings.useSingleSummary) {
       return this.#written([{ replaced: earlier, covered, context: [] }], { staying: [], config });
@@ -67,8 +67,8 @@ export class SegmentWriter {
   }
 
   /**
-   * How many of the oldest become one, so that with the new one there are no more than the cap; half of them at least,
-   * so that it happens seldom.
+   * Returns how many of the oldest summaries to merge to stay within the cap with the new one; at least half of them,
+   * so that merging is rare.
    */
   #foldedCount(earlier: number): number {
     const { maxSummaries } = this.#settings;
@@ -77,7 +77,7 @@ export class SegmentWriter {
       : Math.min(earlier, Math.max(earlier + 2 - maxSummaries, Math.ceil(earlier / 2)));
   }
 
-  /** The last task is the newest summary, one before it the fold of the oldest; `staying` stand between the two. */
+  /** The last task writes the newest summary, one before it merges the oldest; `staying` go between the two. */
   async #written(
     tasks: readonly SummaryTask[],
     { staying, config }: { readonly staying: readonly BaseMessage[]; readonly config: RunnableConfig | undefined },

@@ -10,75 +10,70 @@ import {
   type SchemaOutput,
 } from "../../options.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { sectionFields } from "../section-options.js";
 import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./summary-measure.js";
 import type { SummaryRole } from "./summary-message.js";
 import { defaultInstructions } from "./summary-prompt.js";
-import { budgetFields, budgetOf } from "../token-budget.js";
+import { budgetFields, budgetOf, sectionFields } from "../reducer-options.js";
 
 /** Options of {@link ChatHistorySummarizationReducer}. Either `targetCount` or `maxTokens` is required. */
 export interface ChatHistorySummarizationReducerOptions {
-  /** What writes the summaries: a chat model, or any Runnable that takes messages and gives text or a message. */
+  /** Writes the summaries: a chat model, or any Runnable from messages to text or a message. */
   readonly model: SummaryModel;
-  /** Messages to keep beside the summary, system messages included. At least 1. */
+  /** Messages to keep besides the summary, including system messages. At least 1. */
   readonly targetCount?: number;
   /**
-   * How many messages beyond the target there may be before a summary is made. With 0 one would be paid for after
-   * almost every message.
+   * How many messages above the target are allowed before a summary is written. With 0, you would pay for a summary
+   * after almost every message.
    * @default targetCount
    */
   readonly thresholdCount?: number;
-  /**
-   * Tokens above which a summary is made, the counter's `perRequest` included. At least 1. Instead of `targetCount`.
-   */
+  /** Tokens above which a summary is written, including `perRequest`. At least 1. Instead of `targetCount`. */
   readonly maxTokens?: number;
-  /** Tokens to come down to, the summary included, from 1 to `maxTokens`. @default 75 % of maxTokens */
+  /** Tokens to reduce to, including the summary, from 1 to `maxTokens`. @default 75 % of maxTokens */
   readonly targetTokens?: number;
-  /** Counts for `maxTokens` and `maxInputTokens`. @default tiktokenCounter() */
+  /** Counts tokens for `maxTokens` and `maxInputTokens`. @default tiktokenCounter() */
   readonly tokenCounter?: TokenCounter;
   /** Which system messages stay when messages are removed. @default "all" */
   readonly systemMessages?: SystemMessages;
   /**
-   * What the model is told to do, as a system message.
-   * @default instructions that ask for facts, decisions and open matters, briefly
+   * The system message for the model.
+   * @default instructions that ask for a brief account of facts, decisions and open questions
    */
   readonly summarizationInstructions?: string;
-  /** `true` carries one summary forward; `false` puts each new summary after the earlier ones. @default true */
+  /** `true` keeps one summary and updates it; `false` adds each new summary after the earlier ones. @default true */
   readonly useSingleSummary?: boolean;
   /**
-   * With `useSingleSummary: false`, the number of summaries above which the oldest become one. At least 2.
+   * With `useSingleSummary: false`, the number of summaries above which the oldest are merged. At least 2.
    * @default 6
    */
   readonly maxSummaries?: number;
   /**
-   * `true` throws a SummaryError where no summary could be made; `false` gives the messages as they are, with the error
+   * `true` throws a SummaryError if no summary could be written; `false` returns the messages unchanged, with the error
    * in the outcome.
    * @default true
    */
   readonly failOnError?: boolean;
   /**
-   * Whether arguments of tool calls and results of tools are told to the model, shortened; without them only the tools'
-   * names are.
+   * Whether the model sees the shortened arguments and results of tool calls; otherwise it sees only the tools' names.
    * @default true
    */
   readonly includeFunctionContentInSummary?: boolean;
   /**
-   * Length to which the arguments of a call, and a result, are shortened for the model, in UTF-16 code units. At least
-   * 1.
+   * Maximum length of a call's arguments, and of a result, for the model, in UTF-16 code units. At least 1.
    * @default 2000
    */
   readonly maxToolCharacters?: number;
   /**
-   * The role that a summary has for the model. A second system message is refused by some providers, and an AI message
-   * may be taken for an example.
+   * The role of a summary message. Some providers refuse a second system message, and a model may imitate an AI
+   * message.
    * @default "human"
    */
   readonly summaryRole?: SummaryRole;
-  /** Milliseconds for all model calls of one summary together, from 1 to 2147483647. @default 60000 */
+  /** Timeout for all model calls of one summary together, in milliseconds, from 1 to 2147483647. @default 60000 */
   readonly timeout?: number;
   /**
-   * Tokens of one request to the model, at least 1000; what is longer is summarized in several requests.
+   * Maximum tokens of one request to the model. At least 1000. Longer conversations are summarized in several requests.
    * @default 32000
    */
   readonly maxInputTokens?: number;
@@ -94,7 +89,7 @@ const schema = lazy(() =>
     ...budgetFields(),
     maxTokens: positiveInteger.optional(),
     systemMessages: sectionFields().systemMessages,
-    summarizationInstructions: z.string("must be a text").min(1, "must not be empty").default(defaultInstructions),
+    summarizationInstructions: z.string("must be a string").min(1, "must not be empty").default(defaultInstructions),
     useSingleSummary: z.boolean("must be true or false").default(true),
     maxSummaries: z.int("must be an integer of 2 or more").min(2, "must be an integer of 2 or more").default(6),
     failOnError: z.boolean("must be true or false").default(true),
@@ -109,13 +104,13 @@ const schema = lazy(() =>
   }),
 );
 
-/** The options, checked and with their defaults. */
+/** The checked options with their defaults. */
 export type SummarizationSettings = SchemaOutput<typeof schema> & { readonly measure: SummaryMeasure };
 
 const owner = "ChatHistorySummarizationReducer";
 
 /**
- * The options, checked, with their defaults and the measure that they mean.
+ * Checks the options, and adds their defaults and the measure.
  *
  * @throws ConfigurationError naming the option.
  */
@@ -129,7 +124,7 @@ function measureOf(settings: SchemaOutput<typeof schema>): SummaryMeasure {
   if ((targetCount === undefined) === (maxTokens === undefined)) {
     throw new ConfigurationError(
       "targetCount",
-      `${owner}: give either "targetCount" (messages) or "maxTokens" (tokens).`,
+      `${owner}: exactly one of "targetCount" (messages) and "maxTokens" (tokens) is required.`,
     );
   }
   if (targetCount !== undefined) {
@@ -142,6 +137,6 @@ function measureOf(settings: SchemaOutput<typeof schema>): SummaryMeasure {
 
 function refuse(option: string, value: unknown, partner: string): void {
   if (value !== undefined) {
-    throw new ConfigurationError(option, `${owner}: option "${option}" goes with "${partner}" only; remove it.`);
+    throw new ConfigurationError(option, `${owner}: option "${option}" requires "${partner}"; remove it.`);
   }
 }

@@ -13,16 +13,16 @@ import {
   type SummarizationSettings,
 } from "./summarization-options.js";
 
-/** Milliseconds beyond its timeout that a reduction may take. */
+/** How many milliseconds longer than its timeout a reduction may take. */
 const leaseMarginMs = 15_000;
 
 /**
- * Replaces the oldest messages by a summary that a model writes.
+ * Replaces the oldest messages with a summary that a model writes.
  *
- * The model sees exactly the messages that leave, and the summaries so far; system messages stay and are not sent.
- * Steps stay whole, and where the cut falls inside a round its human message stays. A summary that is empty, late or no
- * shorter than what it stands for is a failure: no message is removed then, and after three failures in a row tries are
- * spaced out. Where nothing can be removed no model is called; the same messages are not summarized twice.
+ * The model sees exactly the messages that leave, and the previous summaries; system messages stay and are not sent.
+ * Steps stay whole, and if the cut is inside a round, the round's human message stays. A summary that is empty, late or
+ * not shorter than what it replaces is a failure: then no message is removed, and after three consecutive failures the
+ * next tries are delayed. If nothing can be removed, no model is called. The same messages are not summarized twice.
  *
  * @example
  * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20 });
@@ -54,8 +54,8 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
   }
 
   /**
-   * @throws SummaryError where no summary could be made and `failOnError` is on; the reason of the config's signal
-   * where that aborts.
+   * @throws SummaryError if no summary could be written and `failOnError` is on; the signal's reason if the config's
+   *   signal aborts.
    */
   override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
     const { measure, systemMessages, useSingleSummary } = this.#settings;
@@ -86,9 +86,10 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     try {
       const waiting = this.#pause.remaining(key);
       if (waiting > 0) {
-        throw new SummaryError(`Summaries failed again and again; the next is tried in ${Math.ceil(waiting)} ms.`, {
-          code: "backing_off",
-        });
+        throw new SummaryError(
+          `Summarization failed repeatedly; the next attempt is possible in ${Math.ceil(waiting)} ms.`,
+          { code: "backing_off" },
+        );
       }
       const written = await this.#writer.write(parts, config);
       const result = await this.#settings.measure.fit([...parts.systems, ...written.summaries, ...parts.rest]);
@@ -112,7 +113,7 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     const { source, made } = written;
     if (await this.#settings.measure.isTooLong({ before: parts.messages, after: result, summaries: made, source })) {
       written.forget();
-      throw new SummaryError("The summary is not shorter than what it stands for; no message was removed.", {
+      throw new SummaryError("The summary is not shorter than the messages it replaces; no message was removed.", {
         code: "too_long",
       });
     }
@@ -122,7 +123,7 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     messages: readonly BaseMessage[],
     { error, key }: { readonly error: unknown; readonly key: string },
   ): Promise<ReductionOutcome> {
-    // Only a failed summary is this reducer's to answer for: not the caller's own abort.
+    // `failOnError` applies to failed summaries only, not to the caller's own abort.
     if (!SummaryError.isInstance(error)) {
       throw error;
     }
@@ -167,7 +168,7 @@ interface Parts {
   readonly rest: readonly BaseMessage[];
 }
 
-/** Messages of the conversation that leave; system messages that leave are not for a summary. */
+/** Returns the messages that leave, without system messages, which are not summarized. */
 function coveredBy(messages: readonly BaseMessage[], { free }: Sections, kept: readonly number[]): BaseMessage[] {
   const stays = new Set(kept);
   return free.filter((index) => !stays.has(index)).map((index) => messages[index]!);
@@ -176,7 +177,7 @@ function coveredBy(messages: readonly BaseMessage[], { free }: Sections, kept: r
 const objectKeys = new WeakMap<BaseMessage, string>();
 let objectsSeen = 0;
 
-/** Names the place where a conversation is stuck: the first message that its next summary would cover. */
+/** Identifies the point where a conversation is stuck: the first message that its next summary would cover. */
 function keyOf(message: BaseMessage): string {
   if (message.id !== undefined) {
     return message.id;

@@ -8,33 +8,33 @@ import { chunkEntries } from "./summary-chunks.js";
 import { summaryText, type SummarySource } from "./summary-message.js";
 import { summaryRequest, transcriptEntries, type SummaryRequest, type TranscriptOptions } from "./summary-prompt.js";
 
-/** A chat model, an LLM, or any Runnable that takes messages and gives text or a message. */
+/** A chat model, an LLM, or any Runnable from messages to text or a message. */
 export interface SummaryModel {
   invoke(messages: BaseMessage[], options?: Partial<RunnableConfig>): Promise<string | BaseMessage>;
 }
 
-/** How summaries are made. */
+/** Options of {@link Summarizer}. */
 export interface SummarizerOptions extends TranscriptOptions {
   readonly model: SummaryModel;
   readonly instructions: string;
-  /** Milliseconds for all model calls of one summary together. */
+  /** Timeout for all model calls of one summary together, in milliseconds. */
   readonly timeout: number;
-  /** Tokens of one request to the model. */
+  /** Maximum tokens of one request to the model. */
   readonly maxInputTokens: number;
   readonly counter: TokenCounter | undefined;
 }
 
-/** What to summarize; `context` are earlier summaries that stay beside the new one. */
+/** What to summarize; `context` holds earlier summaries that stay beside the new one. */
 export interface SummaryTask extends SummarySource {
   readonly context: readonly BaseMessage[];
 }
 
-/** Tags and metadata that keep a summary's words out of the stream of the run in which it is made. */
+/** Tags and metadata that keep a summary's text out of the stream of the run that needs it. */
 const internalCall = { tags: ["nostream"], metadata: { lc_source: "summarization" } };
 
 /**
- * Has a model write summaries: of exactly the messages that it is given and the summaries so far, never of a system
- * prompt. What is too long for one request is summarized piece by piece, each with the summary so far.
+ * Asks a model for summaries of exactly the given messages and previous summaries, never of a system prompt. Summarizes
+ * what is too long for one request in parts, each together with the summary so far.
  */
 export class Summarizer {
   readonly #options: SummarizerOptions;
@@ -43,16 +43,15 @@ export class Summarizer {
     this.#options = options;
   }
 
-  /** What a summary would be made of, as text. */
+  /** Returns the text that a summary would be based on. */
   sourceText({ replaced, covered }: SummarySource): string {
     return [...replaced.map(summaryText), ...transcriptEntries(covered, this.#options)].join("\n");
   }
 
   /**
-   * A summary's text.
+   * Returns the text of a summary.
    *
-   * @throws SummaryError `failed`, `timeout`, `empty` or `too_long`; the reason of the config's signal, as it is, where
-   *   that aborts.
+   * @throws SummaryError `failed`, `timeout`, `empty` or `too_long`; the signal's reason if the config's signal aborts.
    */
   async summarize(task: SummaryTask, config: RunnableConfig = {}): Promise<string> {
     const { timeout } = this.#options;
@@ -65,7 +64,7 @@ export class Summarizer {
       if (SummaryError.isInstance(cause)) {
         throw cause;
       }
-      throw new SummaryError("The summarizer's model failed; no message was removed.", { code: "failed", cause });
+      throw new SummaryError("The summarization model failed; no message was removed.", { code: "failed", cause });
     }
   }
 
@@ -84,7 +83,7 @@ export class Summarizer {
     for (const [index, chunk] of chunks.entries()) {
       const text = await this.#call(summaryRequest({ instructions, soFar, replacesSoFar, entries: chunk }), config);
       if (index < chunks.length - 1 && (await counter.countText(text)) > maxInputTokens / 2) {
-        throw new SummaryError("The model's summary of a part is too long to go on with; no message was removed.", {
+        throw new SummaryError("The summary of a part is too long to continue from; no message was removed.", {
           code: "too_long",
         });
       }
@@ -93,9 +92,7 @@ export class Summarizer {
     return soFar[0]!;
   }
 
-  /**
-   * Entries and summaries so far; summaries that would take more than half of a request are summarized like messages.
-   */
+  /** Returns entries and previous summaries; summaries that take more than half a request become entries too. */
   async #material(
     { replaced, covered, context }: SummaryTask,
     counter: TokenCounter,
@@ -115,14 +112,14 @@ export class Summarizer {
   async #call(messages: BaseMessage[], config: RunnableConfig): Promise<string> {
     const answer: unknown = await this.#options.model.invoke(messages, {
       ...config,
-      // These belong to the run in which the summary is made.
+      // These belong to the run that needs the summary.
       ...{ runId: undefined, runName: undefined, timeout: undefined },
       tags: [...(config.tags ?? []), ...internalCall.tags],
       metadata: { ...config.metadata, ...internalCall.metadata },
     });
     const text = typeof answer === "string" ? answer : (answer as Partial<BaseMessage> | undefined)?.text;
     if (typeof text !== "string" || text.trim() === "") {
-      throw new SummaryError("The summarizer's model gave no text; no message was removed.", { code: "empty" });
+      throw new SummaryError("The summarization model returned no text; no message was removed.", { code: "empty" });
     }
     return text.trim();
   }

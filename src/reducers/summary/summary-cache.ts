@@ -6,15 +6,15 @@ const capacity = 100;
 
 /** What a summary depends on. */
 export interface SummaryOrigin {
-  /** Ids of the messages that it stands for. */
+  /** Ids of the messages that it replaces. */
   readonly ids: readonly (string | undefined)[];
-  /** All that the model is told of the conversation. */
+  /** Everything that the model sees of the conversation. */
   readonly told: readonly string[];
 }
 
 /**
- * The latest summaries by what they were made of: where a reduction has to be made again, because another process
- * changed the view before it was stored, its summary is not paid for again.
+ * Caches the latest summaries by what they are based on, so that a reduction that has to be repeated, because another
+ * process changed the view first, does not pay for its summary again.
  */
 export class SummaryCache {
   readonly #summaries = new BoundedMap<string, BaseMessage>(capacity);

@@ -1,21 +1,21 @@
 import { graphemeBoundary } from "../../text/graphemes.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 
-/** What has to fit into one request to the summarizer. */
+/** Limits of one request to the summarization model. */
 export interface ChunkOptions {
-  /** Tokens that a request may have. */
+  /** Maximum tokens of a request. */
   readonly maxTokens: number;
-  /** Text that goes with every request. */
+  /** Text that is part of every request. */
   readonly fixed: string;
   readonly counter: TokenCounter;
 }
 
-/** Tokens to allow for each entry's line break and for what joins the parts of a request. */
+/** Tokens reserved for each entry's line break, and for the text that joins the parts of a request. */
 const joints = { entry: 1, request: 60 };
 
 /**
- * The entries in lists of which each fits into one request; an entry that is too long for one is split. At least half
- * of a request is for entries, however long the fixed text is. Nothing is counted where the whole cannot be too long.
+ * Divides the entries into lists that each fit one request; splits an entry that is too long for one. At least half of
+ * a request is for entries, however long the fixed text is. Counts nothing if the total length shows that all fits.
  */
 export async function chunkEntries(
   entries: readonly string[],
@@ -47,7 +47,7 @@ interface Piece {
   readonly tokens: number;
 }
 
-/** The text as it is where it fits, else its halves, each split again until it fits. */
+/** Returns a text that fits as it is, otherwise its halves, each split again until it fits. */
 async function pieces(
   text: string,
   options: { readonly room: number; readonly counter: TokenCounter },

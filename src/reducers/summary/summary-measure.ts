@@ -3,48 +3,49 @@ import { cutByCount, type CountTarget, type NoCut } from "../../conversation/cut
 import type { Sections } from "../../conversation/sections.js";
 import { countEach, countOf } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { clipToBudget, cutToBudget, requestTokens, type TokenBudget } from "../token-budget.js";
+import type { TokenBudget } from "../reducer-options.js";
+import { clipToBudget, cutToBudget, requestTokens } from "../token-budget.js";
 
-/** A summary to judge, and the lists before it and with it. */
+/** Summaries to check, with the messages before and after the reduction. */
 export interface JudgedSummary {
   readonly before: readonly BaseMessage[];
   readonly after: readonly BaseMessage[];
   readonly summaries: readonly BaseMessage[];
-  /** The text that the summaries stand for. */
+  /** The text that the summaries replace. */
   readonly source: string;
 }
 
-/** How a summarization reducer measures: by messages or by tokens. */
+/** How a summarization reducer measures: in messages or in tokens. */
 export interface SummaryMeasure {
   readonly viewLimit: { readonly messages?: number; readonly tokens?: number };
-  /** Undefined where tokens do not matter. */
+  /** Undefined if tokens do not matter. */
   readonly tokenCounter: TokenCounter | undefined;
-  /** Indexes of what stays beside a new summary; `replaced` are the summaries that it will take the place of. */
+  /** Returns the indexes of what stays beside a new summary; `replaced` holds the summaries that it will replace. */
   cut(
     messages: readonly BaseMessage[],
     sections: Sections,
     replaced: readonly BaseMessage[],
   ): Promise<number[] | NoCut>;
-  /** The messages, clipped where the measure asks for it. */
+  /** Returns the messages, clipped if the measure requires it. */
   fit(messages: readonly BaseMessage[]): Promise<BaseMessage[]>;
   overBudgetBy(messages: readonly BaseMessage[]): Promise<number>;
   isTooLong(judged: JudgedSummary): Promise<boolean>;
 }
 
-/** A few sentences are never too long, however little they stand for. */
+/** A few sentences are never too long, however short the text that they replace. */
 const alwaysAllowedCharacters = 1_000;
 
-/** A share of the target that is left for a first summary. */
+/** The share of the target that is reserved for a first summary. */
 const summaryShare = 1 / 8;
 
-/** The measure of `targetCount` and `thresholdCount`. */
+/** Creates the measure for `targetCount` and `thresholdCount`. */
 export function countMeasure(target: CountTarget): SummaryMeasure {
   return {
     viewLimit: { messages: target.target + target.threshold },
     tokenCounter: undefined,
     cut: (messages, sections) => {
       const kept = cutByCount(messages, sections, target);
-      // The summary is a message too: what it replaces must be more than that.
+      // The summary is a message too, so it must replace more than one.
       return Promise.resolve(
         typeof kept === "string" || kept.length + 1 < messages.length ? kept : "nothing_removable",
       );
@@ -60,7 +61,7 @@ export function countMeasure(target: CountTarget): SummaryMeasure {
   };
 }
 
-/** The measure of `maxTokens` and `targetTokens`. */
+/** Creates the measure for `maxTokens` and `targetTokens`. */
 export function tokenMeasure(budget: TokenBudget): SummaryMeasure {
   const { counter, maxTokens, targetTokens } = budget;
   return {

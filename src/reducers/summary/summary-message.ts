@@ -2,23 +2,23 @@ import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langc
 import { randomUUID } from "node:crypto";
 import { summaryKey, type SummaryMark, summaryMarkOf } from "../../messages/roles.js";
 
-/** The role that a summary has for the model. */
+/** The role of a summary message. */
 export type SummaryRole = "human" | "system" | "ai";
 
-/** Stands before the text of a summary, so that the model takes it for what it is and not for something to act upon. */
+/** Precedes the text of a summary, so that the model does not read it as a request. */
 const frame = "Summary of the earlier conversation (background, not a request):\n";
 
 const messageTypes = { human: HumanMessage, system: SystemMessage, ai: AIMessage };
 
-/** What a summary is made of, oldest first. */
+/** What a summary is based on, oldest first. */
 export interface SummarySource {
   /** Earlier summaries that the new one replaces. */
   readonly replaced: readonly BaseMessage[];
-  /** Messages that it covers beside those. */
+  /** Messages that it covers besides those. */
   readonly covered: readonly BaseMessage[];
 }
 
-/** A message that holds a summary, marked with what it covers. */
+/** Creates a message with a summary, marked with what it covers. */
 export function summaryMessage(
   text: string,
   { role, source }: { readonly role: SummaryRole; readonly source: SummarySource },
@@ -30,7 +30,7 @@ export function summaryMessage(
   });
 }
 
-/** The text of a summary, without what stands before it. */
+/** Returns the text of a summary, without its prefix. */
 export function summaryText(summary: BaseMessage): string {
   return summary.text.startsWith(frame) ? summary.text.slice(frame.length) : summary.text;
 }

@@ -1,0 +1,64 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { ConfigurationError } from "../errors.js";
+import { anyFunction, lazy, objectWith, positiveInteger } from "../options.js";
+import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+
+/** Schema fields of the options that say which messages always stay. */
+export const sectionFields = lazy(() => ({
+  systemMessages: z.enum(["all", "first", "latest"], 'must be "all", "first" or "latest"').default("all"),
+  pin: anyFunction<(message: BaseMessage) => boolean>().optional(),
+}));
+
+/** Options of reducers that measure in tokens. */
+export interface TokenBudgetOptions {
+  /** Maximum tokens of a request, including the counter's `perRequest`. At least 1. Leave room for the answer. */
+  readonly maxTokens: number;
+  /**
+   * Tokens to reduce to when the maximum is exceeded, from 1 to `maxTokens`. Until the conversation has grown by the
+   * difference, the beginning of the prompt stays the same, so that the provider's prompt cache works.
+   * @default 75 % of maxTokens
+   */
+  readonly targetTokens?: number;
+  /** Counts tokens. @default tiktokenCounter() */
+  readonly tokenCounter?: TokenCounter;
+}
+
+/** A token budget with its defaults resolved. */
+export interface TokenBudget {
+  readonly maxTokens: number;
+  readonly targetTokens: number;
+  readonly counter: TokenCounter;
+}
+
+/** Schema fields of {@link TokenBudgetOptions}. */
+export const budgetFields = lazy(() => ({
+  maxTokens: positiveInteger,
+  targetTokens: positiveInteger.optional(),
+  tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")
+    .refine(
+      ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
+      'must have an "id" and a "perRequest" of 0 or more',
+    )
+    .optional(),
+}));
+
+/**
+ * Resolves the options to a budget.
+ *
+ * @throws ConfigurationError if the target exceeds the maximum.
+ */
+export function budgetOf(owner: string, { maxTokens, targetTokens, tokenCounter }: TokenBudgetOptions): TokenBudget {
+  if (targetTokens !== undefined && targetTokens > maxTokens) {
+    throw new ConfigurationError(
+      "targetTokens",
+      `${owner}: option "targetTokens" must not exceed "maxTokens" (${maxTokens}); got ${targetTokens}.`,
+    );
+  }
+  return {
+    maxTokens,
+    targetTokens: targetTokens ?? Math.max(1, Math.floor(maxTokens * 0.75)),
+    counter: tokenCounter ?? tiktokenCounter(),
+  };
+}
