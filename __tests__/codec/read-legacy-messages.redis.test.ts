@@ -3,6 +3,8 @@ import { Redis } from "ioredis";
 import { readLegacyMessages } from "../../src/codec/read-legacy-messages.js";
 import { ConfigurationError, RecordError, StoreError } from "../../src/errors.js";
 import type { MemoryEvent } from "../../src/events.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -30,13 +32,53 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
         id: "a1",
         tool_calls: [{ type: "tool_call", id: "c1", name: "multiply", args: { a: 6, b: 7 } }],
       }),
-      new ToolMessage({ content: "42", tool_call_id: "c1", name: "multiply", artifact: { exact: true } }),
-      new AIMessage("It is 42."),
+      new ToolMessage({ id: "t1", content: "42", tool_call_id: "c1", name: "multiply", artifact: { exact: true } }),
+      new AIMessage({ content: "It is 42.", id: "a2" }),
     ];
     for (const message of written) {
       await addMessage(message);
     }
     expect(await readLegacyMessages({ client, key })).toEqual(written);
+  });
+
+  it("gives messages without an id the same ids each time, and different ones at different positions", async () => {
+    await addMessage(human("again"));
+    await addMessage(new AIMessage({ content: "own", id: "own" }));
+    await addMessage(human("again"));
+    const first = await readLegacyMessages({ client, key });
+    await addMessage(human("later"));
+    const second = await readLegacyMessages({ client, key });
+    const ids = second.map(({ id }) => id);
+    expect(ids.slice(0, 3)).toEqual(first.map(({ id }) => id));
+    expect(ids).toEqual([expect.stringMatching(/^legacy:[\w-]{22}$/), "own", ...ids.slice(2)]);
+    expect(new Set(ids).size).toBe(4);
+    const otherKey = uniquePrefix();
+    await client.lpush(otherKey, JSON.stringify(human("again").toDict()));
+    expect((await readLegacyMessages({ client, key: otherKey }))[0]!.id).not.toBe(ids[0]);
+  });
+
+  it("can be migrated twice, and the second time adds nothing", async () => {
+    await client.lpush(key, ...["a", "b", "b"].map((text) => JSON.stringify(human(text).toDict())));
+    const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
+    const migrate = async () =>
+      new RedisChatMessageHistory({ sessionId: key, store }).append(await readLegacyMessages({ client, key }));
+    expect(await migrate()).toMatchObject({ appended: 3, duplicates: 0 });
+    await addMessage(human("c"));
+    expect(await migrate()).toMatchObject({ appended: 1, duplicates: 3 });
+    expect(await migrate()).toMatchObject({ appended: 0, duplicates: 4 });
+    const history = new RedisChatMessageHistory({ sessionId: key, store });
+    expect(texts(await history.getMessages())).toEqual(["a", "b", "b", "c"]);
+  });
+
+  it.each<[string, object]>([
+    ["current", { lRange: () => [], sendCommand: () => [] }],
+    ["legacy", { lrange: () => true, sendCommand: () => true }],
+  ])("is not read by a node-redis client in its %s form, which the error names", async (_, nodeRedis) => {
+    const error: unknown = await readLegacyMessages({ client: nodeRedis as never, key }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(ConfigurationError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ option: "client", message: expect.stringContaining("is a node-redis client") });
   });
 
   it.each([0, 1, 99, 100, 101, 350])("of %d messages is read whole", async (count) => {
@@ -85,14 +127,14 @@ describe("a list that @langchain/redis or @langchain/community wrote", () => {
     );
   });
 
-  it("is refused at the first such element with strict", async () => {
+  it("throws at the first such element with strict", async () => {
     await client.lpush(key, JSON.stringify(human("a").toDict()), "no JSON");
     const error: unknown = await readLegacyMessages({ client, key, strict: true }).catch((reason: unknown) => reason);
     expect(RecordError.isInstance(error)).toBe(true);
     expect(error).toMatchObject({ code: "corrupt", position: 1 });
   });
 
-  it("is refused where the key holds something else", async () => {
+  it("throws if the key holds something else", async () => {
     await client.set(key, "x");
     const error: unknown = await readLegacyMessages({ client, key }).catch((reason: unknown) => reason);
     expect(StoreError.isInstance(error)).toBe(true);

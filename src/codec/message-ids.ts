@@ -1,5 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { shortHash } from "../short-hash.js";
 import { timeOrderedIds } from "../time-ordered-id.js";
+import { decodeRecord } from "./decode-record.js";
+import { digestMessage } from "./encode-message.js";
 
 /** Where a message stands in a turn that has an id. */
 export interface TurnPlace {
@@ -47,4 +50,18 @@ const processIds = new MessageIds();
 /** The id of a message, as {@link MessageIds.idOf} gives it, remembered for the whole process. */
 export function messageIdOf(message: BaseMessage, place?: TurnPlace): string {
   return processIds.idOf(message, place);
+}
+
+/**
+ * The id and digest of a stored record, as `encodeMessage` gave them; undefined where it cannot be read. A record of
+ * another maker without an id gets `record:<14 characters of its SHA-256 in base64url>`, so the same text always gets
+ * the same id.
+ */
+export function identifyRecord(record: string): { readonly id: string; readonly digest: string } | undefined {
+  try {
+    const { id, message } = decodeRecord(record);
+    return { id: id ?? `record:${shortHash(record, 14)}`, digest: digestMessage(message) };
+  } catch {
+    return undefined;
+  }
 }

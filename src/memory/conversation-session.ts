@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { encodeMessage } from "../codec/encode-message.js";
-import { identifyRecord } from "../codec/identify-record.js";
-import { messageIdOf } from "../codec/message-ids.js";
+import { identifyRecord, messageIdOf } from "../codec/message-ids.js";
 import { splitRounds, type Round } from "../conversation/rounds.js";
 import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
 import { report } from "../events.js";

@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { identifyRecord } from "../codec/identify-record.js";
+import { identifyRecord } from "../codec/message-ids.js";
 import { ConflictError } from "../errors.js";
 import { report } from "../events.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
