@@ -147,7 +147,8 @@ function versionOf(stored: Record<string, unknown>, position: number | undefined
   }
   const place = position === undefined ? "" : ` at position ${position}`;
   throw new RecordError(
-    `The record${place} has format version ${version}; this release reads up to ${recordVersion}. Update langchain-redis-memory.`,
+    `The record${place} has format version ${version}; this release reads up to ${recordVersion}. ` +
+      "Update langchain-redis-memory.",
     position === undefined ? { code: "unsupported_version" } : { code: "unsupported_version", position },
   );
 }

@@ -86,7 +86,8 @@ function messagesOf({
   const found = value === undefined ? "nothing" : "something else";
   throw new ConfigurationError(
     option,
-    `withRedisMemory: expected text, a message or messages and found ${found}; name the key that holds them with "${option}".`,
+    `withRedisMemory: expected text, a message or messages and found ${found}; ` +
+      `name the key that holds them with "${option}".`,
   );
 }
 

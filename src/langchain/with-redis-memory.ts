@@ -60,7 +60,8 @@ const sessionHint =
  * @throws ConfigurationError when no session is named, or for input or output that holds no messages; StoreError and
  *   ConflictError from the write.
  * @example
- * const chain = withRedisMemory(prompt.pipe(model), { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
+ * const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
+ * const chain = withRedisMemory(prompt.pipe(model), { memory, ...keys });
  * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
  */
 export function withRedisMemory<Output>(

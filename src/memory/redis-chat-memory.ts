@@ -13,7 +13,8 @@ import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-his
  *
  * @example
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", sessionTTL: 86_400 });
- * const chain = withRedisMemory(prompt.pipe(model), { memory, inputMessagesKey: "input", historyMessagesKey: "history" });
+ * const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
+ * const chain = withRedisMemory(prompt.pipe(model), { memory, ...keys });
  * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
  */
 export class RedisChatMemory implements AsyncDisposable {

@@ -32,7 +32,8 @@ const sharedContexts = new WeakMap<object, MemoryContext>();
  * model sees small while the transcript stays whole.
  *
  * @example
- * const history = new RedisChatMessageHistory({ sessionId: "user-1", url: "redis://localhost:6379", sessionTTL: 3600 });
+ * const url = "redis://localhost:6379";
+ * const history = new RedisChatMessageHistory({ sessionId: "user-1", url, sessionTTL: 3600 });
  * await history.addMessages([new HumanMessage("Hi"), new AIMessage("Hello!")]);
  * const messages = await history.getMessages();
  */

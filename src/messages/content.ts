@@ -55,7 +55,7 @@ export function partsInWords(message: BaseMessage, silent?: ReadonlySet<string>)
   return words.filter((word) => word !== "");
 }
 
-/** True if the content is a list in LangChain's standard form, which adapters read differently from a provider's own. */
+/** True for content in LangChain's standard form, which adapters read differently from a provider's own. */
 export function isStandardContent(message: BaseMessage): boolean {
   return Array.isArray(message.content) && fieldsOf(message.response_metadata)["output_version"] === "v1";
 }

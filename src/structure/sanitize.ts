@@ -76,7 +76,8 @@ interface Kept {
  *
  * @throws ConfigurationError for an option that cannot be used.
  * @example
- * const { messages, changes } = sanitizeConversation(request.messages, { isKnownResult: (id) => issuedCallIds.has(id) });
+ * const isKnownResult = (id: string) => issuedCallIds.has(id);
+ * const { messages, changes } = sanitizeConversation(request.messages, { isKnownResult });
  */
 export function sanitizeConversation(
   messages: readonly BaseMessage[],

@@ -46,7 +46,9 @@ export interface OpenAIServer {
  * words (see {@link checkChatCompletionRequest}), and answers what it accepts with scripted replies.
  *
  * @example
- * const server = await startOpenAIServer({ reply: (body, count) => (count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done") });
+ * const server = await startOpenAIServer({
+ *   reply: (body, count) => (count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done"),
+ * });
  * const model = new ChatOpenAI({ apiKey: "none", configuration: { baseURL: server.url } });
  */
 export async function startOpenAIServer({ reply = () => "ok" }: OpenAIServerOptions = {}): Promise<OpenAIServer> {

@@ -54,7 +54,8 @@ function checked(counter: TokenCounter, tokens: number): number {
   if (typeof tokens === "number" && tokens >= 0 && tokens < Infinity) {
     return tokens;
   }
-  const message = `The token counter "${counter.id}" gave ${String(tokens)} for a message; it must give a number of 0 or more.`;
+  const message =
+    `The token counter "${counter.id}" gave ${String(tokens)} for a message; ` + "it must give a number of 0 or more.";
   throw new ConfigurationError("tokenCounter", message);
 }
 

@@ -8,7 +8,9 @@ export const gemini: StructureProfile = {
   rules: {
     ...refusedEverywhere,
     S01: "error", // contents must not be empty
-    S02: "error", // seen: "Please ensure that function call turn comes immediately after a user turn or after a function response turn"
+    // seen: "Please ensure that function call turn comes immediately after a user turn or after a function response
+    // turn"
+    S02: "error",
     S03: "error", // ChatGoogleGenerativeAI: "System message should be the first one"
     S04: "error", // the same
     S05: "error", // known: a request must not end on a model turn

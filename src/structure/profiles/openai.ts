@@ -8,14 +8,23 @@ export const openai: StructureProfile = {
   rules: {
     ...refusedEverywhere,
     S01: "error", // seen: "Invalid 'messages': empty array. Expected an array with minimum length 1 …"
-    S13: "error", // seen: "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40 …"
+    // seen: "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40 …"
+    S13: "error",
     S15: "error", // seen: "Invalid 'messages[2].content': empty array …"; blank text passes
-    S16: "error", // seen: "Invalid 'messages[1].tool_calls': empty array …"; "Invalid value for 'content': expected a string, got null."
-    S22: "error", // seen with the Responses API: "Item 'rs_…' of type 'reasoning' was provided without its required following item"
-    S26: "error", // seen: "Invalid 'messages[1].name': string does not match pattern. Expected … '^[a-zA-Z0-9_-]+$'."; function names: 64
-    S27: "error", // content parts of each role in the API reference; seen: "Invalid value: '…'. Supported values are: …"
+    // seen: "Invalid 'messages[1].tool_calls': empty array …"; "Invalid value for 'content': expected a string, got
+    // null."
+    S16: "error",
+    // seen with the Responses API: "Item 'rs_…' of type 'reasoning' was provided without its required following item"
+    S22: "error",
+    // seen: "Invalid 'messages[1].name': string does not match pattern. Expected … '^[a-zA-Z0-9_-]+$'."; function
+    // names: 64
+    S26: "error",
+    // content parts of each role in the API reference; seen: "Invalid value: '…'. Supported values are: …"
+    S27: "error",
     S29: "error", // ChatOpenAI takes call blocks out of the content; nothing left is an empty array
-    S31: "error", // seen: "Invalid value: '…'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
+    // seen: "Invalid value: '…'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and
+    // 'developer'."
+    S31: "error",
   },
   systemOnly: "accepted",
   callIds: { minLength: 1, maxLength: 40, reuse: "warning" },

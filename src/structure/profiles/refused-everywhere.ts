@@ -5,8 +5,12 @@ import type { StructureProfile } from "./profile.js";
  * arguments are unreadable.
  */
 export const refusedEverywhere: StructureProfile["rules"] = {
-  S07: "error", // seen as error text of every provider, for OpenAI: "messages with role 'tool' must be a response to a preceeding message …"
-  S08: "error", // OpenAI: "An assistant message with 'tool_calls' must be followed by tool messages …"; Anthropic: "`tool_use` ids were found without …"
+  // seen as error text of every provider, for OpenAI: "messages with role 'tool' must be a response to a preceeding
+  // message …"
+  S07: "error",
+  // OpenAI: "An assistant message with 'tool_calls' must be followed by tool messages …"; Anthropic: "`tool_use` ids
+  // were found without …"
+  S08: "error",
   S09: "error", // the same texts; Gemini: "function response turn comes immediately after a function call turn"
   S10: "error", // the same texts; Mistral: "Not the same number of function calls and responses"
   S11: "error", // OpenAI-compatible: "Duplicate value for 'tool_call_id'"; Anthropic: "`tool_use` ids must be unique"

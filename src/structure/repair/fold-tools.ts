@@ -42,7 +42,8 @@ function foldCalls(message: BaseMessage): BaseMessage {
 }
 
 function tellCall({ name, args }: Call): string {
-  return `[called ${name} with ${args === undefined ? "nothing" : (jsonText(args) ?? "arguments that cannot be shown")}]`;
+  const given = args === undefined ? "nothing" : (jsonText(args) ?? "arguments that cannot be shown");
+  return `[called ${name} with ${given}]`;
 }
 
 function foldResult(message: BaseMessage): BaseMessage {

@@ -90,7 +90,8 @@ function mergeRun(run: readonly Entry[], { repairs }: RepairSession): readonly E
   const base = run.at(speaker === "user" ? 0 : -1)!;
   for (const entry of run) {
     if (entry !== base) {
-      const message = `Merged a message of the ${speaker === "user" ? "user into the one before it" : "model into the one behind it"}.`;
+      const merged = speaker === "user" ? "user into the one before it" : "model into the one behind it";
+      const message = `Merged a message of the ${merged}.`;
       repairs.push({ rule: "S06", index: entry.index, action: "merged", message });
     }
   }

@@ -11,7 +11,9 @@ export const structureRules = {
   S06: "Messages of the user and of the model alternate.",
   S07: "A tool result follows the call that it answers.",
   S08: "Every tool call has a result before the conversation goes on.",
-  S09: "Tool results stand immediately behind the message that called for them, in the order of the calls where the provider matches by order.",
+  S09:
+    "Tool results stand immediately behind the message that called for them, in the order of the calls " +
+    "where the provider matches by order.",
   S10: "Of the calls that one message makes, either all have results or none.",
   S11: "No two calls share an id.",
   S12: "A call has one result.",

@@ -26,7 +26,8 @@ export function checkChatCompletionRequest(body: unknown): ChatCompletionRefusal
 function checkBody(body: unknown): void {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new Refused(
-      "We could not parse the JSON body of your request. (HINT: the API expects a JSON payload, but what was sent was not valid JSON.)",
+      "We could not parse the JSON body of your request. (HINT: the API expects a JSON payload, but what " +
+        "was sent was not valid JSON.)",
     );
   }
   const { model, messages, tools } = body as Record<string, unknown>;

@@ -46,13 +46,15 @@ export function unknownValue(
 
 /** An empty list where one element is the least. */
 export function emptyArray(param: string): Refused {
-  const message = `Invalid '${param}': empty array. Expected an array with minimum length 1, but got an empty array instead.`;
+  const message =
+    `Invalid '${param}': empty array. ` + "Expected an array with minimum length 1, but got an empty array instead.";
   return new Refused(message, { param, code: "empty_array" });
 }
 
 /** An empty text where one character is the least. */
 export function emptyString(param: string): Refused {
-  const message = `Invalid '${param}': empty string. Expected a string with minimum length 1, but got an empty string instead.`;
+  const message =
+    `Invalid '${param}': empty string. ` + "Expected a string with minimum length 1, but got an empty string instead.";
   return new Refused(message, { param, code: "empty_string" });
 }
 
@@ -61,13 +63,16 @@ export function tooLong(
   param: string,
   { length, maximum }: { readonly length: number; readonly maximum: number },
 ): Refused {
-  const message = `Invalid '${param}': string too long. Expected a string with maximum length ${maximum}, but got a string with length ${length} instead.`;
+  const message =
+    `Invalid '${param}': string too long. ` +
+    `Expected a string with maximum length ${maximum}, but got a string with length ${length} instead.`;
   return new Refused(message, { param, code: "string_above_max_length" });
 }
 
 /** A text with characters that are not accepted. */
 export function wrongPattern(param: string, pattern: string): Refused {
-  const message = `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '${pattern}'.`;
+  const message =
+    `Invalid '${param}': string does not match pattern. ` + `Expected a string that matches the pattern '${pattern}'.`;
   return new Refused(message, { param, code: "invalid_value" });
 }
 
