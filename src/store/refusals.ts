@@ -10,7 +10,8 @@ export function sessionLabel(sessionId: string): string {
 /** The error for a message id that is stored with other content. */
 export function contentConflict(sessionId: string, messageId: string): ConflictError {
   return new ConflictError(
-    `A message of this append is stored in ${sessionLabel(sessionId)} with other content under the same id; nothing was written. Give the new message an id of its own, or use onConflict "keep".`,
+    `A message of this append is stored in ${sessionLabel(sessionId)} with other content under the same ` +
+      `id; nothing was written. Give the new message an id of its own, or use onConflict "keep".`,
     { code: "content", sessionId, messageId },
   );
 }
@@ -18,7 +19,8 @@ export function contentConflict(sessionId: string, messageId: string): ConflictE
 /** The error for a log that does not end where the caller expects. */
 export function positionConflict(sessionId: string, expected: number, next: number): ConflictError {
   return new ConflictError(
-    `The log of ${sessionLabel(sessionId)} ends before position ${next}, not before ${expected}; nothing was written. Read the session again.`,
+    `The log of ${sessionLabel(sessionId)} ends before position ${next}, not before ${expected}; nothing ` +
+      "was written. Read the session again.",
     { code: "position", sessionId },
   );
 }
@@ -26,7 +28,8 @@ export function positionConflict(sessionId: string, expected: number, next: numb
 /** The error for a session that was cleared or expired since the caller read it. */
 export function epochConflict(sessionId: string): ConflictError {
   return new ConflictError(
-    `${capitalized(sessionLabel(sessionId))} is not in the life that the caller read: it was cleared, expired or begun in between; nothing was written. Read it again.`,
+    `${capitalized(sessionLabel(sessionId))} is not in the life that the caller read: it was cleared, ` +
+      "expired or begun in between; nothing was written. Read it again.",
     { code: "epoch", sessionId },
   );
 }
@@ -57,7 +60,8 @@ export function fenced(sessionId: string): StoreError {
 /** The error for a write to a session of which a part is missing. */
 export function damaged(operation: string, sessionId: string): StoreError {
   return new StoreError(
-    `A part of ${sessionLabel(sessionId)} is missing in Redis (evicted, or deleted by hand); nothing was written. Call rebuild() to derive it anew from the log, or clear() to begin again.`,
+    `A part of ${sessionLabel(sessionId)} is missing in Redis (evicted, or deleted by hand); nothing was ` +
+      "written. Call rebuild() to derive it anew from the log, or clear() to begin again.",
     { code: "damaged", operation, sessionId },
   );
 }

@@ -11,6 +11,7 @@ export const readPageScript = script(
   [],
   `
 local field = redis.call('HMGET', KEYS[3], ${viewFields.map((field) => `'${field}'`).join(", ")})
-return { field, redis.call('LRANGE', KEYS[1], ARGV[1], ARGV[2]), redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }
+local records = redis.call('LRANGE', KEYS[1], ARGV[1], ARGV[2])
+return { field, records, redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }
 `,
 );
