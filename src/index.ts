@@ -39,7 +39,8 @@ export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./c
 
 export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory/in-memory-session-store.js";
 export type { CommandBatch, RedisClient } from "./store/redis/redis-client.js";
-export { RedisSessionStore, type RedisSessionStoreOptions } from "./store/redis/redis-session-store.js";
+export { RedisSessionStore } from "./store/redis/redis-session-store.js";
+export type { RedisSessionStoreOptions } from "./store/redis/redis-store-options.js";
 export type { StoreOptions } from "./store/redis/store-options.js";
 export type { SessionStore, SideChanges } from "./store/session-store.js";
 

@@ -34,7 +34,7 @@ describe("RedisSessionStore", () => {
         }
         await expectOneExpiry(client, keyPrefix);
       }),
-      { numRuns: 60 },
+      { numRuns: 80 },
     );
   }, 60_000);
 });

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import type { AppendRequest, NewRecord, CompleteSessionStore, SideChanges } from "../../src/store/session-store.js";
+import type {
+  AppendRequest,
+  CompleteSessionStore,
+  IdentifiedRecord,
+  NewRecord,
+  SideChanges,
+} from "../../src/store/session-store.js";
 import type { SessionView } from "../../src/store/session-reads.js";
+import type { TurnClaim, TurnRemainder } from "../../src/store/turns.js";
 
 /**
  * A store under random commands: what it was called, and the views that were read from it, as the other store's were.
@@ -29,9 +36,52 @@ export function idOf(record: string): string {
   return (JSON.parse(record) as { data: { id: string } }).data.id;
 }
 
-/** The identity of a record, made from the record alone. */
-export function identify(record: string): { id: string; digest: string } {
-  return { id: idOf(record), digest: createHash("sha256").update(record).digest("base64url").slice(0, 8) };
+/** The identity of a record, made from the record alone; its turn is no part of the digest. */
+export function identify(record: string): IdentifiedRecord {
+  const { turn, ...content } = JSON.parse(record) as { data: { id: string }; turn?: string };
+  const digest = createHash("sha256").update(JSON.stringify(content)).digest("base64url").slice(0, 8);
+  const ends = record.startsWith('{"type":"ai"');
+  return { id: content.data.id, digest, ...(turn !== undefined && { turn: { name: turn, ends } }) };
+}
+
+const turnNames = ["turn-name-0001", "turn-name-0002", "turn-name-0003"];
+
+/** The record as a codec writes it for a turn. */
+function ofTurn(item: NewRecord, turn: string | undefined): NewRecord {
+  return turn === undefined ? item : { ...item, record: `${item.record.slice(0, -1)},"turn":"${turn}"}` };
+}
+
+/** What a rewind leaves of each turn of which it removes a record. */
+async function remainders({ store }: StoreUnderTest, to: number): Promise<TurnRemainder[]> {
+  const { records, from } = await store.readLog(session);
+  const positions = records.map((record, index) => ({ name: identify(record).turn?.name, position: from + index }));
+  const removed = new Set(positions.filter(({ position }) => position >= to).map(({ name }) => name));
+  return turnNames
+    .filter((name) => removed.has(name))
+    .map((name) => {
+      const left = positions.filter((entry) => entry.name === name && entry.position < to);
+      return { name, count: left.length, first: left[0]?.position ?? to };
+    });
+}
+
+/** Turns whose records all lie before a position. */
+async function turnsBefore({ store }: StoreUnderTest, start: number): Promise<string[]> {
+  const { records, from } = await store.readLog(session);
+  const names = records.map((record) => identify(record).turn?.name);
+  const staying = new Set(names.slice(Math.max(0, start - from)));
+  return turnNames.filter((name) => names.includes(name) && !staying.has(name));
+}
+
+/** The claim of a writer who mostly knows what is stored of the turn. */
+async function claimOf({ store }: StoreUnderTest, { name, done, unaware }: TurnChoice): Promise<TurnClaim> {
+  const stored = (await store.readTurn!(session, name))?.count ?? 0;
+  return { name, done, stored: unaware ? 0 : stored };
+}
+
+interface TurnChoice {
+  readonly name: string;
+  readonly done: boolean;
+  readonly unaware: boolean;
 }
 
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
@@ -73,13 +123,18 @@ const append = fc
     counter: mostly(fc.constantFrom("c1", "c1", "c1", "c1", "c2")),
     side: optional(side),
     viewLimit: optional(fc.record({ messages: optional(fc.nat(6)), tokens: optional(fc.nat(20)) })),
+    turn: optional(
+      fc.record({ name: fc.constantFrom(...turnNames), done: fc.boolean(), unaware: fc.constantFrom(false, true) }),
+    ),
   })
-  .map(({ expectedEpoch, expectNone, expectedNext, ...rest }): StoreCommand => {
+  .map(({ expectedEpoch, expectNone, expectedNext, turn, records, ...rest }): StoreCommand => {
     return async (under) => {
       const epoch = expectNone ? "" : expectedEpoch === undefined ? undefined : viewAt(under, expectedEpoch)?.epoch;
       const next = expectedNext === undefined ? undefined : (viewAt(under, 0)?.next ?? 0) + expectedNext;
       const request: AppendRequest = {
         ...rest,
+        records: records.map((item) => ofTurn(item, turn?.name)),
+        ...(turn && { turn: await claimOf(under, turn) }),
         expectedNext: next,
         ...(epoch !== undefined && { expectedEpoch: epoch }),
       };
@@ -123,7 +178,7 @@ const commit = fc
       return under.store.commitReduction(session, {
         ...{ epoch, rev, next, start, head, headCount, tokens: options.tokens, counter },
         ...(options.knowsTokens && { tokensRead: tokens }),
-        ...(options.discard && { discard: { forget: forget! } }),
+        ...(options.discard && { discard: { forget: forget!, turns: await turnsBefore(under, start) } }),
       });
     };
   });
@@ -138,7 +193,32 @@ const rewind = fc
   .map(({ view: viewAge, forget, ...place }): StoreCommand => {
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
-      return under.store.rewind(session, { epoch, rev, next, to: placeIn({ base, next }, place), forget });
+      const to = placeIn({ base, next }, place);
+      return under.store.rewind!(session, { epoch, rev, next, to, forget, turns: await remainders(under, to) });
+    };
+  });
+
+const replaceTail = fc
+  .record({
+    view: age,
+    start: fc.double({ min: 0.3, max: 1, noNaN: true }),
+    outside,
+    records: fc.array(newRecord, { minLength: 1, maxLength: 3 }),
+    turn: optional(
+      fc.record({ name: fc.constantFrom(...turnNames), done: fc.boolean(), unaware: fc.constantFrom(false, true) }),
+    ),
+    viewLimit: optional(fc.record({ messages: optional(fc.nat(6)) })),
+  })
+  .map(({ view: viewAge, records, turn, viewLimit, ...place }): StoreCommand => {
+    return async (under) => {
+      const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
+      const to = placeIn({ base, next }, place);
+      return under.store.replaceTail!(session, {
+        records: records.map((item) => ofTurn(item, turn?.name)),
+        ...(turn && { turn: await claimOf(under, turn) }),
+        viewLimit,
+        cut: { epoch, rev, next, to, forget: ids, turns: await remainders(under, to) },
+      });
     };
   });
 
@@ -165,6 +245,10 @@ const others: fc.Arbitrary<StoreCommand> = fc.oneof(
       ({ store }) =>
         store.readLog(session, page),
   ),
+  fc.constantFrom(...turnNames).map((turn): StoreCommand => async ({ store }) => {
+    const view = await store.readView(session, { turn, ids });
+    return [await store.readTurn!(session, turn), view.turn, view.positions];
+  }),
   fc.constantFrom("", "t:", "u:1").map(
     (prefix): StoreCommand =>
       ({ store }) =>
@@ -185,6 +269,7 @@ export const storeCommand: fc.Arbitrary<StoreCommand> = fc.oneof(
   { weight: 5, arbitrary: readView },
   { weight: 5, arbitrary: commit },
   { weight: 3, arbitrary: rewind },
+  { weight: 3, arbitrary: replaceTail },
   { weight: 3, arbitrary: writeSide },
   { weight: 3, arbitrary: others },
   { weight: 1, arbitrary: clear },

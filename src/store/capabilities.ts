@@ -14,6 +14,8 @@ const coreMethods = {
 export interface CapabilityMethods {
   readonly rounds: "readRounds";
   readonly rewind: "rewind";
+  readonly replaceTail: "replaceTail";
+  readonly turns: "readTurn";
   readonly rebuild: "rebuild";
   readonly sideData: "readSide" | "writeSide";
   readonly leases: "acquireLease" | "releaseLease";
@@ -32,6 +34,8 @@ type OptionalMethod = Exclude<keyof SessionStore, keyof SessionStoreCore>;
 const capabilityOf = {
   readRounds: "rounds",
   rewind: "rewind",
+  replaceTail: "replaceTail",
+  readTurn: "turns",
   rebuild: "rebuild",
   readSide: "sideData",
   writeSide: "sideData",

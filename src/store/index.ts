@@ -18,6 +18,7 @@ export {
   checkRewind,
   checkSideWrite,
   planAppend,
+  planReplaceTail,
   type AppendPlan,
   type SizeLimits,
 } from "./request-checks.js";
@@ -29,9 +30,11 @@ export type {
   AppendResult,
   CommitRequest,
   CompleteSessionStore,
+  IdentifiedRecord,
   IdentifyRecord,
   NewRecord,
   RecordIdentity,
+  ReplaceTailRequest,
   RewindRequest,
   SessionStore,
   SessionStoreCore,
@@ -40,4 +43,12 @@ export type {
   ViewLimit,
 } from "./session-store.js";
 export { applySide, sideWithPrefix } from "./side-fields.js";
+export {
+  marksIn,
+  type StoredTurn,
+  type TurnClaim,
+  type TurnMark,
+  type TurnOfRecord,
+  type TurnRemainder,
+} from "./turns.js";
 export { exceedsLimit, totalAfterAppend, totalAfterCommit, type TokenTotal } from "./token-total.js";

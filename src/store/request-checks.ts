@@ -5,10 +5,12 @@ import type {
   AppendRequest,
   CommitRequest,
   NewRecord,
+  ReplaceTailRequest,
   RewindRequest,
   SideChanges,
   SideWrite,
 } from "./session-store.js";
+import { turnNameLength, type TurnClaim } from "./turns.js";
 
 /** Limits of size, in bytes of UTF-8. */
 export interface SizeLimits {
@@ -58,6 +60,18 @@ export function planAppend(
   checkSide(request.side);
   checkRecords(sessionId, request, limits);
   return withoutRepetitions(sessionId, request);
+}
+
+/** The same for an append that takes the place of the end of the log. */
+export function planReplaceTail(sessionId: string, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
+  checkRewind(sessionId, request.cut);
+  if (request.cut.to > request.cut.next) {
+    throw outOfRange("to");
+  }
+  if (request.records.length === 0) {
+    throw new ConfigurationError("records", '"records" must not be empty; use rewind() to remove messages only.');
+  }
+  return planAppend(sessionId, request, limits);
 }
 
 /** Rejects a commit with invalid numbers. */
@@ -113,7 +127,8 @@ function checkOptional(option: string, value: unknown, check: (option: string, v
   }
 }
 
-function checkNumbers({ expectedNext, fencingToken, ttlMs, viewLimit, counter }: AppendRequest): void {
+function checkNumbers({ expectedNext, fencingToken, ttlMs, viewLimit, counter, turn }: AppendRequest): void {
+  checkTurn(turn);
   checkOptional("expectedNext", expectedNext, notNegative);
   checkOptional("fencingToken", fencingToken, notNegative);
   checkOptional("ttlMs", ttlMs, positive);
@@ -121,6 +136,16 @@ function checkNumbers({ expectedNext, fencingToken, ttlMs, viewLimit, counter }:
   checkOptional("viewLimit.tokens", viewLimit?.tokens, checkAmount);
   if (counter === "") {
     throw new ConfigurationError("counter", '"counter" must not be empty.');
+  }
+}
+
+function checkTurn(turn: TurnClaim | undefined): void {
+  if (turn === undefined) {
+    return;
+  }
+  checkInteger("turn.stored", turn.stored, 0);
+  if (typeof turn.name !== "string" || turn.name.length !== turnNameLength || !/^[\w-]+$/.test(turn.name)) {
+    throw new ConfigurationError("turn.name", `"turn.name" must be ${turnNameLength} characters of base64url.`);
   }
 }
 

@@ -1,7 +1,13 @@
+import type { TurnMark } from "./turns.js";
+
 /** How to read a view. */
 export interface ReadViewOptions {
   /** True where nobody reduces this session: the start is then taken to be 0 at first. Only a matter of speed. */
   readonly neverReduced?: boolean;
+  /** Message ids to look up in the same round trip. A store that cannot leaves `positions` out. */
+  readonly ids?: readonly string[];
+  /** Name of a turn to look up in the same round trip. */
+  readonly turn?: string;
 }
 
 /** The state of a session and the log from its start on. */
@@ -24,6 +30,10 @@ export interface SessionView {
   readonly records: readonly string[];
   /** True where a part of the session is missing; writes are refused until `rebuild` or `clear`. */
   readonly damaged: boolean;
+  /** For each id that was asked for, the position of its record in the log; undefined where the log does not hold it. */
+  readonly positions?: readonly (number | undefined)[];
+  /** The mark of the turn that was asked for; undefined for an unknown turn. */
+  readonly turn?: TurnMark;
 }
 
 /** The records of the last rounds. */

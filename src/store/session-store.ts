@@ -1,4 +1,5 @@
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 
 /**
  * Where conversations live: the methods that every store has. The contract in prose; `sessionStoreContract` in the entry
@@ -57,6 +58,19 @@ export interface SessionStore extends SessionStoreCore {
    */
   rewind?(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale">;
   /**
+   * Rewinds and appends in one step, if the session is as it was read; else changes nothing (`stale`).
+   *
+   * Missing: an interrupted answer is not replaced by the answer of a retry; the retry stores nothing.
+   */
+  replaceTail?(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale">;
+  /**
+   * What is stored of a turn; undefined for an unknown turn. A store with this method honours `AppendRequest.turn`; this
+   * is the capability `turns`.
+   *
+   * Missing: a repeated turn is recognized by message ids only.
+   */
+  readTurn?(sessionId: string, name: string): Promise<StoredTurn | undefined>;
+  /**
    * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps side
    * fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for a
    * record that cannot be read.
@@ -96,8 +110,13 @@ export interface SessionStore extends SessionStoreCore {
 /** A store with all capabilities, such as `RedisSessionStore` and `InMemorySessionStore`. */
 export type CompleteSessionStore = Required<SessionStore>;
 
-/** Returns a record's id and digest; undefined for a record that cannot be read. */
-export type IdentifyRecord = (record: string, position: number) => RecordIdentity | undefined;
+/** Returns a record's id, digest and turn; undefined for a record that cannot be read. */
+export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
+
+/** What `rebuild` must know of a record; `turn` is left out where it carries none. */
+export interface IdentifiedRecord extends RecordIdentity {
+  readonly turn?: TurnOfRecord;
+}
 
 /**
  * What a store must know of a record besides its text: the message's id and a digest of its content (8 characters of
@@ -170,6 +189,14 @@ export interface AppendRequest {
    * known.
    */
   readonly viewLimit?: ViewLimit;
+  /** The turn that the records belong to. Checked before everything but damage. */
+  readonly turn?: TurnClaim;
+}
+
+/** An append that takes the place of the end of the log. `records` must not be empty. */
+export interface ReplaceTailRequest extends AppendRequest {
+  /** What to remove. Ids of removed records count as not stored. */
+  readonly cut: RewindRequest;
 }
 
 /**
@@ -183,6 +210,8 @@ export interface AppendResult {
   readonly next: number;
   readonly epoch: string;
   readonly view?: SessionView;
+  /** Set where the request's `turn` did not fit what is stored of it: nothing was written. */
+  readonly turn?: StoredTurn;
 }
 
 /** A reduction to commit: `epoch`, `rev` and `next` as they were read. */
@@ -205,8 +234,11 @@ export interface CommitRequest {
    * that were appended since. Left out, a commit that other appends have overtaken leaves the total unknown.
    */
   readonly tokensRead?: number;
-  /** Remove all records before the new start, and forget these ids of theirs. */
-  readonly discard?: { readonly forget: readonly string[] };
+  /**
+   * Remove all records before the new start, and forget these ids of theirs. `turns` are the names of turns of which
+   * nothing is left, oldest first: the last thousand stay known.
+   */
+  readonly discard?: { readonly forget: readonly string[]; readonly turns?: readonly string[] };
 }
 
 /** A rewind: `epoch`, `rev` and `next` as they were read, and the ids of all records from `to` on. */
@@ -216,4 +248,6 @@ export interface RewindRequest {
   readonly next: number;
   readonly to: number;
   readonly forget: readonly string[];
+  /** Every turn of which a record is removed, with what is left of it. @default none */
+  readonly turns?: readonly TurnRemainder[];
 }

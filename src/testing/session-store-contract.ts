@@ -10,6 +10,7 @@ import { reductionCases } from "./session-store/reduction-cases.js";
 import { rewindCases } from "./session-store/rewind-cases.js";
 import { sideCases } from "./session-store/side-cases.js";
 import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
+import { turnCases } from "./session-store/turn-cases.js";
 import { viewLimitCases } from "./session-store/view-limit-cases.js";
 
 /** One promise of a contract: its title, and a run that rejects where the promise is broken. */
@@ -37,6 +38,7 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     rewindCases,
     lifeCases,
     sideCases,
+    turnCases,
     inputCases,
   ];
   const capabilities = setup.probe === undefined ? allCapabilities : capabilitiesOf(setup.probe);

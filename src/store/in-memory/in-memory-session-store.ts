@@ -2,9 +2,10 @@ import { z } from "zod";
 import { report, type MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
 import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
+import { appendTo, replaceTailOf } from "./in-memory-append.js";
 import {
-  appendTo,
   commitTo,
+  lookUp,
   newSession,
   pageOf,
   reidentify,
@@ -25,6 +26,7 @@ import {
   defaultMaxAppendBytes,
   defaultMaxMessageBytes,
   planAppend,
+  planReplaceTail,
 } from "../request-checks.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
@@ -33,9 +35,12 @@ import type {
   CommitRequest,
   CompleteSessionStore,
   IdentifyRecord,
+  ReplaceTailRequest,
   RewindRequest,
   SideWrite,
 } from "../session-store.js";
+import type { StoredTurn } from "../turns.js";
+import { storedTurn } from "./in-memory-turns.js";
 import { applySide, sideWithPrefix } from "../side-fields.js";
 
 /** Options of {@link InMemorySessionStore}. */
@@ -81,13 +86,33 @@ export class InMemorySessionStore implements CompleteSessionStore {
     const plan = planAppend(sessionId, request, this.#options);
     return this.#call("append", sessionId, () => {
       const { session, result } = appendTo({ sessionId, request, plan, session: this.#find(sessionId) });
-      this.#keep(sessionId, session, request.ttlMs);
+      this.#keep(sessionId, session, result.turn === undefined ? request.ttlMs : undefined);
       return result;
     });
   }
 
-  async readView(sessionId: string, _options?: ReadViewOptions): Promise<SessionView> {
-    return this.#read("readView", sessionId, { found: viewOf, missing: emptyView });
+  async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    const plan = planReplaceTail(sessionId, request, this.#options);
+    return this.#call("replaceTail", sessionId, () => {
+      const { session, result } = replaceTailOf({ sessionId, request, plan, session: this.#find(sessionId) });
+      const writes = result !== "stale" && result.turn === undefined;
+      this.#keep(sessionId, session, writes ? request.ttlMs : undefined);
+      return result;
+    });
+  }
+
+  async readView(sessionId: string, options: ReadViewOptions = {}): Promise<SessionView> {
+    const found = (session: InMemorySession) => ({ ...viewOf(session), ...lookUp(session, options) });
+    const missing = () => ({ ...emptyView(), ...lookUp(newSession(), options) });
+    return this.#read("readView", sessionId, { found, missing });
+  }
+
+  async readTurn(sessionId: string, name: string): Promise<StoredTurn | undefined> {
+    const found = (session: InMemorySession) => {
+      const turn = storedTurn(session, { name, stored: -1 })!;
+      return turn.count === 0 && !turn.done ? undefined : turn;
+    };
+    return this.#read("readTurn", sessionId, { found, missing: () => undefined });
   }
 
   async readRounds(sessionId: string, count: number): Promise<StoredRounds> {

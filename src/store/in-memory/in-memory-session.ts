@@ -1,11 +1,11 @@
-import { decideAppend, type AppendTarget, type PlannedAppend } from "../append-decision.js";
 import { outOfRange } from "../refusals.js";
 import { randomToken } from "../random-token.js";
 import { beginsRound, lastRounds } from "../rounds.js";
-import type { LogPage, SessionView, StoredRounds } from "../session-reads.js";
-import type { AppendResult, CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
-import { applySide } from "../side-fields.js";
-import { exceedsLimit, totalAfterAppend, totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
+import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
+import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
+
+import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./in-memory-turns.js";
 
 /** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
 export interface InMemorySession {
@@ -23,6 +23,7 @@ export interface InMemorySession {
   log: string[];
   readonly ids: Map<string, { readonly digest: string; readonly position: number }>;
   readonly side: Map<string, string>;
+  readonly turns: InMemoryTurns;
 }
 
 /** A session in which nothing has happened. */
@@ -37,12 +38,29 @@ export function newSession(): InMemorySession {
     fence: 0,
   };
   const epoch = randomToken();
-  return { epoch, rev: epoch, ...empty, expiresAt: undefined, log: [], ids: new Map(), side: new Map() };
+  const turns = { marks: new Map(), discarded: [] };
+  return { epoch, rev: epoch, ...empty, expiresAt: undefined, log: [], ids: new Map(), side: new Map(), turns };
 }
 
 /** The position that the next record will get. */
 export function nextPosition({ base, log }: InMemorySession): number {
   return base + log.length;
+}
+
+/** What a session holds of the ids and the turn that a read asks for. */
+export function lookUp(
+  session: InMemorySession,
+  { ids, turn }: ReadViewOptions,
+): Pick<SessionView, "positions" | "turn"> {
+  if (ids === undefined && turn === undefined) {
+    return {};
+  }
+  const positions = (ids ?? []).map((id) => {
+    const position = session.ids.get(id)?.position ?? -1;
+    return position >= session.base && position < nextPosition(session) ? position : undefined;
+  });
+  const mark = session.turns.marks.get(turn ?? "");
+  return { positions, ...(mark && { turn: mark }) };
 }
 
 /** The view of a session, copied. */
@@ -69,36 +87,6 @@ export function pageOf(
   return { records, from: first, base, next, damaged: false };
 }
 
-/**
- * Appends to a session, undefined where there is none. Returns the session that results (the same one changed, a new
- * one, or none where there was nothing to write) and the append's result.
- */
-export function appendTo(append: PlannedAppend & { readonly session: InMemorySession | undefined }): {
-  readonly session: InMemorySession | undefined;
-  readonly result: AppendResult;
-} {
-  const { request, plan } = append;
-  const { fresh, duplicates, conflicts } = decideAppend(append, append.session && targetOf(append.session));
-  const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
-  const session = append.session ?? (creates ? newSession() : undefined);
-  const counts = { appended: fresh.length, duplicates, conflicts };
-  if (session === undefined) {
-    return { session, result: { ...counts, next: 0, epoch: "" } };
-  }
-  session.total = totalAfterAppend(session.total, { fresh, counter: plan.counter });
-  for (const { id, digest, record } of fresh) {
-    session.ids.set(id, { digest, position: nextPosition(session) });
-    session.log.push(record);
-    session.rounds += beginsRound(record) ? 1 : 0;
-  }
-  session.fence = request.fencingToken ?? session.fence;
-  applySide(session.side, request.side);
-  const result = { ...counts, next: nextPosition(session), epoch: session.epoch };
-  const { headCount, start, total = unknownTotal } = session;
-  const exceeded = exceedsLimit({ ...total, headCount, start, next: result.next }, request);
-  return { session, result: exceeded ? { ...result, view: viewOf(session) } : result };
-}
-
 /** Moves the start and replaces the head; false where the session is not as it was read. */
 export function commitTo(session: InMemorySession | undefined, request: CommitRequest): session is InMemorySession {
   if (
@@ -122,33 +110,39 @@ export function commitTo(session: InMemorySession | undefined, request: CommitRe
     session.log = session.log.slice(request.start - base);
     session.base = request.start;
     forget(session, request.discard.forget, (position) => position < request.start);
+    discardTurns(session.turns, request.discard.turns);
   }
   return true;
 }
 
 /** Removes the records from a position on; `"ended"` where neither record nor head is left. */
 export function rewindTo(session: InMemorySession | undefined, request: RewindRequest): "rewound" | "stale" | "ended" {
-  if (
-    session === undefined ||
-    request.epoch !== session.epoch ||
-    request.rev !== session.rev ||
-    request.next !== nextPosition(session)
-  ) {
+  if (session === undefined || !isAsRead(session, request)) {
     return "stale";
   }
-  const { to } = request;
-  if (to < session.base) {
+  if (request.to < session.base) {
     throw outOfRange("to");
   }
+  truncate(session, request);
+  return session.log.length === 0 && session.head === "" ? "ended" : "rewound";
+}
+
+/** True where nothing has changed since the session was read. */
+export function isAsRead(session: InMemorySession, { epoch, rev, next }: RewindRequest): boolean {
+  return epoch === session.epoch && rev === session.rev && next === nextPosition(session);
+}
+
+/** Removes the records from a position on, and what is known of them. */
+export function truncate(session: InMemorySession, { to, turns }: RewindRequest): void {
   const removed = session.log.splice(to - session.base);
   session.rounds -= removed.filter(beginsRound).length;
   // The request's list is for stores that would have to search for these ids.
   forget(session, [...session.ids.keys()], (position) => position >= to);
+  reopenTurns(session.turns, { to, turns });
   if (to < session.start) {
     Object.assign(session, { head: "", headCount: 0, start: session.base });
   }
   Object.assign(session, { rev: randomToken(), total: unknownTotal });
-  return session.log.length === 0 && session.head === "" ? "ended" : "rewound";
 }
 
 /**
@@ -162,17 +156,8 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
       session.ids.set(identity.id, { digest: identity.digest, position: session.base + index });
     }
   });
+  restoreTurns(session, identities);
   session.rev = randomToken();
-}
-
-function targetOf(session: InMemorySession): AppendTarget {
-  const { epoch, base, fence, ids } = session;
-  const next = nextPosition(session);
-  const digestOf = (id: string) => {
-    const stored = ids.get(id);
-    return stored !== undefined && stored.position >= base && stored.position < next ? stored.digest : undefined;
-  };
-  return { epoch, next, fence, digestOf };
 }
 
 function forget(session: InMemorySession, ids: readonly string[], gone: (position: number) => boolean): void {

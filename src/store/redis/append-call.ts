@@ -1,10 +1,11 @@
-import { contentConflict, damaged, epochConflict, fenced, positionConflict } from "../refusals.js";
+import { contentConflict, damaged, epochConflict, fenced, outOfRange, positionConflict } from "../refusals.js";
 import { idHash } from "./id-hash.js";
 import { beginsRound } from "../rounds.js";
 import { randomToken } from "../random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
 import type { AppendPlan } from "../request-checks.js";
-import type { AppendRequest, AppendResult, SideChanges } from "../session-store.js";
+import type { AppendRequest, AppendResult, ReplaceTailRequest, SideChanges } from "../session-store.js";
+import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
 
 /** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
 export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}) {
@@ -14,7 +15,11 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
 }
 
 /** The arguments of the append script; `at` is where the log is thought to end. */
-export function appendArguments(request: AppendRequest, { records, counter }: AppendPlan, at: number): string[] {
+export function appendArguments(
+  request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
+  { records, counter }: AppendPlan,
+  at: number,
+): string[] {
   const side = sideArguments(request.side);
   const tokens = counter === undefined ? undefined : records.map((record) => record.tokens!);
   const identities: string[] = [];
@@ -43,16 +48,28 @@ export function appendArguments(request: AppendRequest, { records, counter }: Ap
     ttl: request.ttlMs,
     maxMessages: request.viewLimit?.messages,
     maxTokens: request.viewLimit?.tokens,
+    turn: request.turn,
+    cut: request.cut && cutRequest(request.cut),
   };
   return [JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
+}
+
+function cutRequest({ epoch, rev, next, to, forget, turns }: ReplaceTailRequest["cut"]) {
+  return { epoch, rev, next, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
 }
 
 /** The result of the append script, or the error that its reply stands for. */
 export function appendResult(
   sessionId: string,
   { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan },
-): AppendResult {
+): AppendResult | "stale" {
   const [word, ...rest] = reply as [string, ...unknown[]];
+  if (word === "TURN") {
+    return repeatedTurn(rest, plan);
+  }
+  if (word === "STALE") {
+    return "stale";
+  }
   if (word !== "OK") {
     throw refusal(sessionId, { word, detail: Number(rest[0]), request, plan });
   }
@@ -76,6 +93,15 @@ export function appendResult(
   return complete === undefined ? result : { ...result, view: complete };
 }
 
+/** The result of an append whose claim of a turn did not fit the turn's mark. */
+function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendPlan): AppendResult {
+  const [, , , next, epoch, , view] = rest;
+  const counts = { appended: 0, duplicates: duplicates + records.length, conflicts: [] };
+  const result = { ...counts, next: Number(next), epoch: String(epoch), turn: turnFrom(rest) };
+  const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
+  return complete === undefined ? result : { ...result, view: complete };
+}
+
 interface Refusal {
   readonly word: string;
   readonly detail: number;
@@ -91,6 +117,8 @@ function refusal(sessionId: string, { word, detail, request, plan }: Refusal): E
       return fenced(sessionId);
     case "POSITION":
       return positionConflict(sessionId, request.expectedNext ?? 0, detail);
+    case "RANGE":
+      return outOfRange("to");
     case "CONFLICT":
       return contentConflict(sessionId, plan.records[detail]?.id ?? "");
     default:

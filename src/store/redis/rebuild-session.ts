@@ -6,7 +6,9 @@ import type { SessionKeys } from "./keys.js";
 import type { ScriptRunner } from "./script-runner.js";
 import { viewFields } from "./scripts/fragments.js";
 import { rebuildScript } from "./scripts/rebuild.js";
-import type { RecordIdentity } from "../session-store.js";
+import type { IdentifiedRecord } from "../session-store.js";
+import { marksIn } from "../turns.js";
+import { sizesOf } from "./turn-marks.js";
 import type { CallName } from "./redis-errors.js";
 
 const pageLength = 1_000;
@@ -17,7 +19,7 @@ export interface Rebuild {
   readonly runner: ScriptRunner;
   readonly name: CallName;
   readonly keys: SessionKeys;
-  readonly identify: (record: string, position: number) => RecordIdentity | undefined;
+  readonly identify: (record: string, position: number) => IdentifiedRecord | undefined;
 }
 
 interface LogReading {
@@ -27,6 +29,8 @@ interface LogReading {
   readonly next: number;
   readonly rounds: number;
   readonly identities: string;
+  /** For each turn its name, the beginning of its mark, and the index of its first record. */
+  readonly turns: readonly string[];
 }
 
 /**
@@ -38,9 +42,9 @@ interface LogReading {
 export async function rebuildSession(rebuild: Rebuild): Promise<void> {
   const { runner, name, keys } = rebuild;
   for (let count = 0; count < tries; count += 1) {
-    const { identities, ...read } = await readWholeLog(rebuild);
+    const { identities, turns, ...read } = await readWholeLog(rebuild);
     const request = { ...read, newEpoch: randomToken(), newRev: randomToken() };
-    const args = [JSON.stringify(request), identities];
+    const args = [JSON.stringify(request), identities, ...turns];
     const reply = await runner.run(name, {
       script: rebuildScript,
       keys: [keys.log, keys.ids, keys.state],
@@ -57,6 +61,7 @@ export async function rebuildSession(rebuild: Rebuild): Promise<void> {
 async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<LogReading> {
   const seen = new Set<string>();
   const identities: string[] = [];
+  const identified: (IdentifiedRecord | undefined)[] = [];
   let rounds = 0;
   for (;;) {
     const [fields, records] = (await runner.transaction(name, [
@@ -66,7 +71,9 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
     const base = Number(fields[2] ?? 0);
     for (const record of records) {
       const position = base + identities.length;
-      identities.push(packedIdentity(identify(record, position), { position, seen }));
+      const identity = identify(record, position);
+      identified.push(identity);
+      identities.push(packedIdentity(identity, { position, seen }));
       rounds += beginsRound(record) ? 1 : 0;
     }
     if (records.length < pageLength) {
@@ -78,6 +85,7 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
         next: Number(next ?? 0),
         rounds,
         identities: identities.join(""),
+        turns: [...marksIn(identified)].flatMap(([turn, mark]) => [turn, sizesOf(mark), String(mark.first)]),
       };
     }
   }
@@ -86,7 +94,7 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
 // Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one
 // that no message has.
 function packedIdentity(
-  identity: RecordIdentity | undefined,
+  identity: IdentifiedRecord | undefined,
   { position, seen }: { readonly position: number; readonly seen: Set<string> },
 ): string {
   const hash = identity === undefined ? undefined : idHash(identity.id);

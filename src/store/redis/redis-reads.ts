@@ -16,13 +16,22 @@ export interface Read {
   readonly index: number;
 }
 
-/** Reads all records from the index on, the state and the number of ids, all at one moment. */
-export async function readTail({ index, ...read }: Read): Promise<ViewReply> {
+/** Reads all records from the index on, the state, the number of ids and the `wanted` fields of `ids`, all at one moment. */
+export async function readTail({ index, ...read }: Read, wanted: readonly string[]): Promise<ViewReply> {
   const { log, ids } = read.keys;
-  const commands = [stateOf(read.keys), { verb: "lrange", args: [log, index, -1] }, { verb: "hlen", args: [ids] }];
+  const commands: Command[] = [
+    stateOf(read.keys),
+    { verb: "lrange", args: [log, index, -1] },
+    { verb: "hlen", args: [ids] },
+  ];
+  if (wanted.length > 0) {
+    commands.push({ verb: "hmget", args: [ids, ...wanted] });
+  }
+  const reply = await atOnce(read, commands, { script: readViewScript, args: [...wanted] });
   // Only the script replies with the index where it began to read.
-  const [fields, records, known, first = index] = await atOnce(read, commands, { script: readViewScript, args: [] });
-  return viewReply([fields, records, known, first]);
+  const isScript = reply[3] !== undefined && !Array.isArray(reply[3]);
+  const [fields, records, known] = reply;
+  return viewReply([fields, records, known, isScript ? reply[3] : index, isScript ? reply[4] : reply[3]]);
 }
 
 /**

@@ -8,12 +8,14 @@ export interface ViewReply {
   readonly records: readonly string[];
   readonly ids: number;
   readonly index: number;
+  /** What `ids` holds for the fields that were asked for. */
+  readonly found: readonly (string | null)[];
 }
 
 /** Converts the reply of the view script. */
 export function viewReply(reply: unknown): ViewReply {
-  const [fields, records, ids, index] = reply as [(string | null)[], string[], unknown, unknown];
-  return { fields, records, ids: Number(ids), index: Number(index) };
+  const [fields, records, ids, index, found] = reply as [(string | null)[], string[], unknown, unknown, string[]?];
+  return { fields, records, ids: Number(ids), index: Number(index), found: found ?? [] };
 }
 
 /**

@@ -1,14 +1,13 @@
 import { z } from "zod";
-import type { MemoryEventHandler } from "../../events.js";
-import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
+import { lazy, parseOptions, type SchemaOutput } from "../../options.js";
 import { appendArguments, appendResult, sideArguments } from "./append-call.js";
 import { openConnection, type Connection } from "./connection.js";
 import { idHash } from "./id-hash.js";
 import { checkSessionId } from "../session-id.js";
-import { defaultKeyPrefix, keyPrefixIssue, sessionKeys, type SessionKeys } from "./keys.js";
+import { sessionKeys, type SessionKeys } from "./keys.js";
 import { randomToken } from "../random-token.js";
 import { rebuildSession } from "./rebuild-session.js";
-import type { RedisClient } from "./redis-client.js";
+import { redisStoreFields, type RedisSessionStoreOptions } from "./redis-store-options.js";
 import { readPage, readTail, type Read } from "./redis-reads.js";
 import { pageFrom, roundsFrom, sideFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { damaged, outOfRange } from "../refusals.js";
@@ -18,19 +17,21 @@ import {
   checkPage,
   checkRewind,
   checkSideWrite,
-  defaultMaxAppendBytes,
-  defaultMaxMessageBytes,
   planAppend,
+  planReplaceTail,
+  type AppendPlan,
 } from "../request-checks.js";
 import { ScriptRunner, type ScriptCall } from "./script-runner.js";
 import { appendScript } from "./scripts/append.js";
 import { commitReductionScript } from "./scripts/commit-reduction.js";
+import { readTurnScript } from "./scripts/read-turn.js";
 import { readRoundsScript } from "./scripts/read-rounds.js";
 import { readSideScript } from "./scripts/read-side.js";
 import { readViewScript } from "./scripts/read-view.js";
 import { releaseLeaseScript } from "./scripts/release-lease.js";
 import { rewindScript } from "./scripts/rewind.js";
 import { writeSideScript } from "./scripts/write-side.js";
+import { hashesOf, lookedUp, marksOf, turnFrom } from "./turn-marks.js";
 import { SessionCache } from "./session-cache.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
@@ -39,59 +40,13 @@ import type {
   CommitRequest,
   CompleteSessionStore,
   IdentifyRecord,
+  ReplaceTailRequest,
   RewindRequest,
   SideWrite,
 } from "../session-store.js";
+import type { StoredTurn } from "../turns.js";
 import { sideWithPrefix } from "../side-fields.js";
 
-/** Options of {@link RedisSessionStore}; exactly one of `client`, `url` and `config` is needed. */
-export interface RedisSessionStoreOptions {
-  /** An ioredis `Redis` or `Cluster` (5 or 6) of yours; it is never closed and gets no new methods. */
-  readonly client?: RedisClient;
-  /**
-   * URL of a server (`redis://`, `rediss://`, `unix://`) or of Sentinels (`redis+sentinel://host:port,host:port/name`,
-   * `rediss+sentinel://`); one connection is opened at the first call and closed by `close()`.
-   */
-  readonly url?: string;
-  /** The same by options: those of ioredis, or those of node-redis as far as they can be translated exactly. */
-  readonly config?: Readonly<Record<string, unknown>>;
-  /** Begins all keys; without braces and white space. @default "lcmem" */
-  readonly keyPrefix?: string;
-  /** Milliseconds that a call may take, at least 1. @default 5000 */
-  readonly commandTimeout?: number;
-  /** Largest record in bytes of UTF-8, at least 1. @default 1_000_000 */
-  readonly maxMessageBytes?: number;
-  /** Largest append in bytes of UTF-8, side fields included, at least 1. @default 10_000_000 */
-  readonly maxAppendBytes?: number;
-  /**
-   * Number of replicas that must acknowledge each write, at least 1; fewer are a StoreError `unavailable`.
-   * @default none
-   */
-  readonly waitReplicas?: number;
-  /** Is told of every round trip. */
-  readonly onEvent?: MemoryEventHandler;
-}
-
-/** The options as fields of a schema, for owners that pass them on. */
-export const redisStoreFields = lazy(() => ({
-  client: z.unknown().optional(),
-  url: z.unknown().optional(),
-  config: z.unknown().optional(),
-  keyPrefix: z
-    .string("must be a string")
-    .superRefine((value, context) => {
-      const message = keyPrefixIssue(value);
-      if (message !== undefined) {
-        context.addIssue({ code: "custom", message });
-      }
-    })
-    .default(defaultKeyPrefix),
-  commandTimeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(5_000),
-  maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
-  maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
-  waitReplicas: positiveInteger.optional(),
-  onEvent: anyFunction<MemoryEventHandler>().optional(),
-}));
 const optionsSchema = lazy(() => z.strictObject(redisStoreFields()));
 
 /**
@@ -117,27 +72,35 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
-    const at = this.#seen.get(sessionId)?.next ?? 0;
-    const reply = await this.#script("append", sessionId, {
-      script: appendScript,
-      args: appendArguments(request, plan, at),
-      writes: true,
-    });
-    const result = appendResult(sessionId, { reply, request, plan });
-    this.#seen.note(sessionId, result.next, result.view);
-    return result;
+    return this.#append("append", sessionId, { request, plan }) as Promise<AppendResult>;
   }
 
-  async readView(sessionId: string, { neverReduced = false }: ReadViewOptions = {}): Promise<SessionView> {
+  async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    const plan = planReplaceTail(sessionId, request, this.#options);
+    return this.#append("replaceTail", sessionId, { request, plan });
+  }
+
+  async readView(sessionId: string, options: ReadViewOptions = {}): Promise<SessionView> {
+    const { neverReduced = false, ids = [], turn } = options;
+    const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
     const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
-    const seen = known && viewFrom(await readTail(this.#read("readView", sessionId, known.start - known.base)));
-    const view =
-      seen ??
-      viewFrom(
-        viewReply(await this.#script("readView", sessionId, { script: readViewScript, args: [], writes: false })),
-      )!;
+    let reply = known && (await readTail(this.#read("readView", sessionId, known.start - known.base), wanted));
+    let view = reply && viewFrom(reply);
+    if (view === undefined) {
+      const call = { script: readViewScript, args: wanted, writes: false };
+      reply = viewReply(await this.#script("readView", sessionId, call));
+      view = viewFrom(reply)!;
+    }
     this.#seen.note(sessionId, view.next, view);
-    return view;
+    const asked = options.ids !== undefined || turn !== undefined;
+    return asked ? { ...view, ...lookedUp(view, reply!.found, options) } : view;
+  }
+
+  async readTurn(sessionId: string, name: string): Promise<StoredTurn | undefined> {
+    const call = { script: readTurnScript, args: [name], writes: false };
+    const [, ...rest] = (await this.#script("readTurn", sessionId, call)) as unknown[];
+    const turn = turnFrom(rest);
+    return turn.count === 0 && !turn.done ? undefined : turn;
   }
 
   async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
@@ -169,7 +132,12 @@ export class RedisSessionStore implements CompleteSessionStore {
     checkCommit(sessionId, request);
     const { head, discard, ...rest } = request;
     const scriptRequest = { ...rest, newRev: randomToken(), discard: discard !== undefined };
-    const args = [JSON.stringify(scriptRequest), head, hashesOf(discard?.forget ?? [])];
+    const args = [
+      JSON.stringify(scriptRequest),
+      head,
+      hashesOf(discard?.forget ?? []),
+      (discard?.turns ?? []).join(""),
+    ];
     const word = await this.#write("commitReduction", sessionId, { script: commitReductionScript, args });
     if (word === "RANGE") {
       throw outOfRange("start");
@@ -179,8 +147,8 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
-    const { forget, ...rest } = request;
-    const args = [JSON.stringify({ ...rest, newRev: randomToken() }), hashesOf(forget)];
+    const { forget, turns, ...rest } = request;
+    const args = [JSON.stringify({ ...rest, newRev: randomToken() }), hashesOf(forget), ...marksOf(turns)];
     const word = await this.#write("rewind", sessionId, { script: rewindScript, args });
     if (word === "RANGE") {
       throw outOfRange("to");
@@ -246,6 +214,21 @@ export class RedisSessionStore implements CompleteSessionStore {
     await this.#connection.close(this.#options.commandTimeout);
   }
 
+  async #append(
+    operation: string,
+    sessionId: string,
+    { request, plan }: { readonly request: AppendRequest; readonly plan: AppendPlan },
+  ): Promise<AppendResult | "stale"> {
+    const at = this.#seen.get(sessionId)?.next ?? 0;
+    const args = appendArguments(request, plan, at);
+    const reply = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
+    const result = appendResult(sessionId, { reply, request, plan });
+    if (result !== "stale") {
+      this.#seen.note(sessionId, result.next, result.view);
+    }
+    return result;
+  }
+
   #read(operation: string, sessionId: string, index: number): Read {
     return { runner: this.#runner, name: { operation, sessionId }, keys: this.#keys(sessionId), index };
   }
@@ -271,8 +254,4 @@ export class RedisSessionStore implements CompleteSessionStore {
   #keys(sessionId: string): SessionKeys {
     return sessionKeys(this.#options.keyPrefix, sessionId);
   }
-}
-
-function hashesOf(ids: readonly string[]): string {
-  return ids.map(idHash).join("");
 }

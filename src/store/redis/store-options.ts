@@ -3,7 +3,8 @@ import { ConfigurationError } from "../../errors.js";
 import { lazy } from "../../options.js";
 import { checkSessionStore } from "../capabilities.js";
 import type { SessionStore } from "../session-store.js";
-import { RedisSessionStore, redisStoreFields, type RedisSessionStoreOptions } from "./redis-session-store.js";
+import { RedisSessionStore } from "./redis-session-store.js";
+import { redisStoreFields, type RedisSessionStoreOptions } from "./redis-store-options.js";
 
 /** Where sessions are kept: one of `client`, `url`, `config` and `store` is required. */
 export interface StoreOptions extends RedisSessionStoreOptions {

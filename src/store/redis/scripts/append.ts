@@ -1,27 +1,36 @@
 import { digestLength } from "../id-hash.js";
-import { beginsRound, changeSide, explainIds, inChunks, loadSession, now, sortOut, view } from "./fragments.js";
+import * as lua from "./fragments.js";
 import { script } from "./script.js";
+import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
 
 /**
- * Appends a turn, all of it or nothing.
+ * Appends a turn, all of it or nothing; with `cut`, in the place of the end of the log.
  *
- * KEYS: log, ids, state. ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?,
- * expectedNext?, expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens? }; `count` pairs of an id's hash and
- * the digest with the position that the record gets if the log ends before `at`; `sets` pairs of field and value;
- * `removes` fields; `count` records, of which `rounds` begin one. Replies: OK appended duplicates conflicts next epoch
- * [view] | DAMAGED | EPOCH | FENCED | POSITION next | CONFLICT index.
+ * KEYS: log, ids, state.
+ * ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
+ * expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, turn?: { name, stored, done },
+ * cut?: { epoch, rev, next, newRev, to, hashes, marks } }; `count` pairs of an id's hash and the digest with the position
+ * that the record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records,
+ * of which `rounds` begin one.
+ * Replies: OK appended duplicates conflicts next epoch [view] | DAMAGED | EPOCH | FENCED | POSITION next |
+ * CONFLICT index | TURN done count first next epoch records [view] (the claim does not fit the turn's mark) |
+ * STALE | RANGE (of the cut).
  *
  * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
  * are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
  * refuses: then nothing has changed (an UNLINK first would let all later writes pass).
  */
 export const appendScript = script(
-  [loadSession, view, inChunks, beginsRound, now, changeSide, sortOut, explainIds],
+  [
+    ...[lua.loadSession, lua.view, lua.inChunks, lua.beginsRound, lua.now, lua.changeSide, lua.sortOut, lua.explainIds],
+    ...[lua.forget, lua.truncate, lua.exceeds, lua.expireAll, storedTurn, markTurn, checkTurnAndCut],
+  ],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
-if s.damaged then return { 'DAMAGED' } end
-local count, firstRecord = request.count, #ARGV - request.count
+local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
+local reply, mark = checkTurnAndCut(request, s)
+if reply then return reply end
 local known, duplicates, conflicts = sortOut(s, count)
 local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
 local repeats = count > 0 and fresh == 0 and not refused
@@ -31,6 +40,8 @@ if request.fence and request.fence < s.fence then return { 'FENCED' } end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if refused then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
+if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
+if cut and turn then mark = redis.call('HGET', ids, turn.name) end
 local total, counter = s.tokens, s.counter
 if fresh > 0 then
   total = s.begun and s.counter == request.counter and s.tokens or (not s.begun and 0 or nil)
@@ -39,40 +50,37 @@ end
 local asPlanned, entries, added = fresh == count and request.at == s.next, {}, {}
 if asPlanned then
   s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0)
-else
-  for i = 1, count do
-    if not known[i] then
-      added[#added + 1] = ARGV[firstRecord + i]
-      entries[2 * #added - 1], entries[2 * #added] = ARGV[2 * i], ARGV[2 * i + 1]:sub(1, ${digestLength}) .. s.next + #added - 1
-      s.rounds, total = s.rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0), total and total + request.tokens[i]
-    end
+end
+for i = asPlanned and count + 1 or 1, count do
+  if not known[i] then
+    added[#added + 1] = ARGV[firstRecord + i]
+    entries[2 * #added - 1] = ARGV[2 * i]
+    entries[2 * #added] = ARGV[2 * i + 1]:sub(1, ${digestLength}) .. s.next + #added - 1
+    s.rounds = s.rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
+    total = total and total + request.tokens[i]
   end
 end
 local time, nextPosition = now(), s.next + fresh
 local fields = fresh > 0 and { 'updated', time, 'next', nextPosition, 'rounds', s.rounds } or { 'updated', time }
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch) end
+if cut then set('rev', cut.newRev) end
 if fresh > 0 and not s.begun then set('base', s.base); set('start', s.start) end
 if request.fence then set('fence', request.fence) end
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
 local firstSide = 2 * (count + 1)
 for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 inChunks('HSET', state, fields)
-if s.length == 0 and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
+if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
 if s.length == 0 and fresh > 0 then explainIds() end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
+if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
 local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
-if left >= 0 then
-  local at = string.format('%.0f', time + left)
-  for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, at) end
-end
-local exceeds = request.maxMessages and s.headCount + nextPosition - s.start > request.maxMessages
-if request.maxTokens then
-  exceeds = exceeds or not total or counter ~= request.counter or total > request.maxTokens
-end
-return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, exceeds and view() or nil }
+if left >= 0 then expireAll(time + left) end
+local tooLarge = exceeds(request, s, nextPosition, total, counter)
+return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or nil }
 `,
 );

@@ -1,18 +1,20 @@
 import { forget, inChunks, loadSession, now } from "./fragments.js";
 import { script } from "./script.js";
+import { rememberTurns } from "./turn-fragments.js";
 
 /**
  * Moves the start and replaces the head if the session is as it was read.
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?,
- * counter?, tokensRead? }; the head; packed hashes of the ids to forget. Replies: COMMITTED | STALE | DAMAGED | RANGE
+ * counter?, tokensRead? }; the head; packed hashes of the ids to forget; packed names of the turns
+ * of which nothing is left. Replies: COMMITTED | STALE | DAMAGED | RANGE
  * (the start lies before the base).
  *
  * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
  * was.
  */
 export const commitReductionScript = script(
-  [loadSession, inChunks, now, forget],
+  [loadSession, inChunks, now, forget, rememberTurns],
   `
 local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
@@ -36,6 +38,7 @@ if request.discard then
   redis.call('LTRIM', log, request.start - s.base, -1)
   redis.call('HSET', state, 'base', request.start)
   forget(ARGV[3], 0, request.start)
+  rememberTurns(ARGV[4])
 end
 return 'COMMITTED'
 `,

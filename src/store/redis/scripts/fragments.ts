@@ -148,3 +148,54 @@ local function sortOut(s, count)
   end
   return known, duplicates, conflicts
 end`;
+
+/**
+ * Lua, for scripts with KEYS log, ids, state: `truncate(s, to, hashes, marks, from)` removes all records from a
+ * position on. `hashes` are those of their ids, packed; `marks` holds, from an index on, pairs of a turn's name and its
+ * new mark, which is empty for a turn of which nothing is left. Needs {@link forget}, {@link beginsRound}, {@link now}.
+ *
+ * Where the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
+ * stayed would make a new message look like a repetition.
+ */
+export const truncate = `
+local function truncate(s, to, hashes, marks, from)
+  local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+  local kept = to - s.base
+  for first = kept, s.length - 1, 64 do
+    for _, record in ipairs(redis.call('LRANGE', log, first, first + 63)) do
+      s.rounds = s.rounds - (beginsRound(record) and 1 or 0)
+    end
+  end
+  redis.call('HSET', state, 'next', to, 'rounds', s.rounds, 'updated', now())
+  if kept == 0 then redis.call('UNLINK', log) else redis.call('LTRIM', log, 0, kept - 1) end
+  redis.call('HDEL', state, 'tokens', 'counter')
+  if to < s.start then
+    redis.call('HDEL', state, 'head', 'headCount')
+    redis.call('HSET', state, 'start', s.base)
+    s.start, s.headCount = s.base, 0
+  end
+  if forget(hashes, to, math.huge) < s.length - kept then
+    forget(table.concat(redis.call('HKEYS', ids)), to, math.huge)
+  end
+  for i = from, #marks, 2 do
+    if marks[i + 1] == '' then redis.call('HDEL', ids, marks[i]) else redis.call('HSET', ids, marks[i], marks[i + 1]) end
+  end
+  s.length, s.next, s.tokens = kept, to, nil
+end`;
+
+/**
+ * Lua: `exceeds(request, s, next, total, counter)` is true where the view is larger than the writer allows, or its
+ * tokens are limited and not known.
+ */
+export const exceeds = `
+local function exceeds(request, s, next, total, counter)
+  if request.maxMessages and s.headCount + next - s.start > request.maxMessages then return true end
+  return request.maxTokens and (not total or counter ~= request.counter or total > request.maxTokens) or false
+end`;
+
+/** Lua: `expireAll(at)` lets all keys of the session expire at one millisecond of server time. */
+export const expireAll = `
+local function expireAll(at)
+  local text = string.format('%.0f', at)
+  for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
+end`;

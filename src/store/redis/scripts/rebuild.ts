@@ -1,3 +1,4 @@
+import { turnNameLength } from "../../turns.js";
 import { digestLength, idHashLength } from "../id-hash.js";
 import { explainIds, inChunks, loadSession, now } from "./fragments.js";
 import { script } from "./script.js";
@@ -8,7 +9,8 @@ const identityLength = idHashLength + digestLength;
  * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read.
  *
  * KEYS: log, ids, state. ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds };
- * hash and digest of each record of the log, one after the other. Replies: REBUILT | CHANGED.
+ * hash and digest of each record of the log, one after the other; for each
+ * turn its name, the beginning of its mark and the index in the log of its first record. Replies: REBUILT | CHANGED.
  *
  * A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
  */
@@ -44,8 +46,16 @@ for i = 1, s.length do
   entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + ${idHashLength})
   entries[2 * i] = ARGV[2]:sub(at + ${idHashLength + 1}, at + ${identityLength}) .. string.format('%.0f', s.base + i - 1)
 end
+for i = 3, #ARGV, 3 do
+  entries[#entries + 1] = ARGV[i]
+  entries[#entries + 1] = ARGV[i + 1] .. string.format('%.0f', s.base + ARGV[i + 2])
+end
+local discarded = redis.call('HGET', state, 'turns') or ''
 redis.call('UNLINK', ids)
 if s.length > 0 then explainIds() end
+for at = 1, #discarded, ${turnNameLength} do
+  redis.call('HSET', ids, discarded:sub(at, at + ${turnNameLength - 1}), 'T00000000')
+end
 inChunks('HSET', ids, entries)
 local at = string.format('%.0f', now() + left)
 for _, key in ipairs(KEYS) do

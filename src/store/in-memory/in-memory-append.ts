@@ -1,0 +1,107 @@
+import { decideAppend, type AppendTarget, type PlannedAppend } from "../append-decision.js";
+import { outOfRange } from "../refusals.js";
+import { beginsRound } from "../rounds.js";
+import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-store.js";
+import { applySide } from "../side-fields.js";
+import { exceedsLimit, totalAfterAppend, unknownTotal } from "../token-total.js";
+import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./in-memory-session.js";
+import { markTurn, storedTurn } from "./in-memory-turns.js";
+
+interface Append extends PlannedAppend {
+  readonly request: PlannedAppend["request"] & Partial<Pick<ReplaceTailRequest, "cut">>;
+  /** Undefined where there is none. */
+  readonly session: InMemorySession | undefined;
+}
+
+interface Appended<Result> {
+  readonly session: InMemorySession | undefined;
+  readonly result: Result;
+}
+
+/**
+ * Appends to a session, undefined where there is none. Returns the session that results (the same one changed, a new
+ * one, or none where there was nothing to write) and the append's result.
+ */
+export function appendTo(append: Append): Appended<AppendResult> {
+  const { request } = append;
+  const repeated = repeatedTurn(append);
+  if (repeated !== undefined) {
+    return { session: append.session, result: repeated };
+  }
+  const target = append.session && targetOf(append.session, request.cut?.to);
+  const { fresh, duplicates, conflicts } = decideAppend(append, target);
+  const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
+  const session = append.session ?? (creates ? newSession() : undefined);
+  const counts = { appended: fresh.length, duplicates, conflicts };
+  if (session === undefined) {
+    return { session, result: { ...counts, next: 0, epoch: "" } };
+  }
+  if (request.cut !== undefined) {
+    truncate(session, request.cut);
+  }
+  addRecords(session, append, fresh);
+  return { session, result: resultOf(session, append, counts) };
+}
+
+/** Appends in the place of the end of the log; `stale` where the session is not as it was read. */
+export function replaceTailOf(
+  append: Append & { readonly request: ReplaceTailRequest },
+): Appended<AppendResult | "stale"> {
+  const { session, request } = append;
+  const repeated = repeatedTurn(append);
+  if (repeated === undefined && (session === undefined || !isAsRead(session, request.cut))) {
+    return { session, result: "stale" };
+  }
+  if (repeated === undefined && request.cut.to < session!.base) {
+    throw outOfRange("to");
+  }
+  return appendTo(append);
+}
+
+function repeatedTurn(append: Append): AppendResult | undefined {
+  const { session = newSession(), request, plan } = append;
+  const turn = request.turn && storedTurn(session, request.turn);
+  const duplicates = plan.duplicates + plan.records.length;
+  if (turn === undefined) {
+    return undefined;
+  }
+  const result = resultOf(session, append, { appended: 0, duplicates, conflicts: [] });
+  return { ...result, epoch: append.session?.epoch ?? "", turn };
+}
+
+function resultOf(
+  session: InMemorySession,
+  { request }: Append,
+  counts: Pick<AppendResult, "appended" | "duplicates" | "conflicts">,
+): AppendResult {
+  const result = { ...counts, next: nextPosition(session), epoch: session.epoch };
+  const { headCount, start, total = unknownTotal } = session;
+  const exceeded = exceedsLimit({ ...total, headCount, start, next: result.next }, request);
+  return exceeded ? { ...result, view: viewOf(session) } : result;
+}
+
+function addRecords(session: InMemorySession, { request, plan }: Append, fresh: readonly NewRecord[]): void {
+  const first = nextPosition(session);
+  session.total = totalAfterAppend(session.total, { fresh, counter: plan.counter });
+  for (const { id, digest, record } of fresh) {
+    session.ids.set(id, { digest, position: nextPosition(session) });
+    session.log.push(record);
+    session.rounds += beginsRound(record) ? 1 : 0;
+  }
+  if (request.turn !== undefined) {
+    markTurn(session.turns, { claim: request.turn, count: fresh.length, first });
+  }
+  session.fence = request.fencingToken ?? session.fence;
+  applySide(session.side, request.side);
+}
+
+/** `to` is where the append cuts the log. */
+function targetOf(session: InMemorySession, to: number | undefined): AppendTarget {
+  const { epoch, base, fence, ids } = session;
+  const next = to ?? nextPosition(session);
+  const digestOf = (id: string) => {
+    const stored = ids.get(id);
+    return stored !== undefined && stored.position >= base && stored.position < next ? stored.digest : undefined;
+  };
+  return { epoch, next, fence, digestOf };
+}

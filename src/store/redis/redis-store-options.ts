@@ -1,0 +1,55 @@
+import { z } from "zod";
+import type { MemoryEventHandler } from "../../events.js";
+import { anyFunction, lazy, positiveInteger } from "../../options.js";
+import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../request-checks.js";
+import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
+import type { RedisClient } from "./redis-client.js";
+
+/** Options of `RedisSessionStore`; exactly one of `client`, `url` and `config` is needed. */
+export interface RedisSessionStoreOptions {
+  /** An ioredis `Redis` or `Cluster` (5 or 6) of yours; it is never closed and gets no new methods. */
+  readonly client?: RedisClient;
+  /**
+   * URL of a server (`redis://`, `rediss://`, `unix://`) or of Sentinels (`redis+sentinel://host:port,host:port/name`,
+   * `rediss+sentinel://`); one connection is opened at the first call and closed by `close()`.
+   */
+  readonly url?: string;
+  /** The same by options: those of ioredis, or those of node-redis as far as they can be translated exactly. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Begins all keys; without braces and white space. @default "lcmem" */
+  readonly keyPrefix?: string;
+  /** Milliseconds that a call may take, at least 1. @default 5000 */
+  readonly commandTimeout?: number;
+  /** Largest record in bytes of UTF-8, at least 1. @default 1_000_000 */
+  readonly maxMessageBytes?: number;
+  /** Largest append in bytes of UTF-8, side fields included, at least 1. @default 10_000_000 */
+  readonly maxAppendBytes?: number;
+  /**
+   * Number of replicas that must acknowledge each write, at least 1; fewer are a StoreError `unavailable`.
+   * @default none
+   */
+  readonly waitReplicas?: number;
+  /** Is told of every round trip. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+/** The options as fields of a schema, for owners that pass them on. */
+export const redisStoreFields = lazy(() => ({
+  client: z.unknown().optional(),
+  url: z.unknown().optional(),
+  config: z.unknown().optional(),
+  keyPrefix: z
+    .string("must be a string")
+    .superRefine((value, context) => {
+      const message = keyPrefixIssue(value);
+      if (message !== undefined) {
+        context.addIssue({ code: "custom", message });
+      }
+    })
+    .default(defaultKeyPrefix),
+  commandTimeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(5_000),
+  maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
+  maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
+  waitReplicas: positiveInteger.optional(),
+  onEvent: anyFunction<MemoryEventHandler>().optional(),
+}));

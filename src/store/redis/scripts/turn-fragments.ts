@@ -1,0 +1,60 @@
+import { maxDiscardedTurns, turnNameLength } from "../../turns.js";
+
+/**
+ * Lua, for scripts with KEYS log, ids, state: `storedTurn(s, turn)` compares a claim with the turn's mark, which is `T`
+ * (done) or `t` (open), the number of messages in seven digits, and the first position. Gives a reply where they
+ * differ, else nothing and the mark.
+ */
+export const storedTurn = `
+local function storedTurn(s, turn)
+  local mark = s.begun and redis.call('HGET', KEYS[2], turn.name)
+  local done, count = mark and mark:byte(1) == 84, mark and tonumber(mark:sub(2, 8)) or 0
+  if not done and count == turn.stored then return nil, mark end
+  local first = mark and tonumber(mark:sub(9)) or s.next
+  local from, to = math.max(first, s.base) - s.base, first + count - 1 - s.base
+  local records = to >= from and redis.call('LRANGE', KEYS[1], from, to) or {}
+  return { 'TURN', done and 1 or 0, count, first, s.next, s.epoch, records }
+end`;
+
+/** Lua: `markTurn(turn, mark, count, first)` notes that so many more messages of the turn are stored. */
+export const markTurn = `
+local function markTurn(turn, mark, count, first)
+  local total = (mark and tonumber(mark:sub(2, 8)) or 0) + count
+  local sizes = (turn.done and 'T' or 't') .. string.format('%07d', total)
+  redis.call('HSET', KEYS[2], turn.name, sizes .. (mark and mark:sub(9) or string.format('%.0f', first)))
+end`;
+
+/**
+ * Lua: `rememberTurns(names)` adds packed names to the turns whose records are gone and whose marks stay, and forgets
+ * the oldest of more than {@link maxDiscardedTurns}. The field `turns` of `state` holds them in order.
+ */
+export const rememberTurns = `
+local function rememberTurns(names)
+  if #names == 0 then return end
+  local all, length = (redis.call('HGET', KEYS[3], 'turns') or '') .. names, ${turnNameLength}
+  local surplus, gone = math.max(0, #all - length * ${maxDiscardedTurns}), {}
+  for at = 1, surplus, length do gone[#gone + 1] = all:sub(at, at + length - 1) end
+  inChunks('HDEL', KEYS[2], gone)
+  redis.call('HSET', KEYS[3], 'turns', all:sub(surplus + 1))
+end`;
+
+/**
+ * Lua, for an append: `checkTurnAndCut(request, s)` gives a reply where damage, the turn's mark or the session's state
+ * forbids it; else nothing and the mark, and `s.next` is where the log is to be cut. Needs {@link storedTurn}.
+ *
+ * A cut whose reply was lost and that is sent again finds its own `newRev` and is answered as the first was.
+ */
+export const checkTurnAndCut = `
+local function checkTurnAndCut(request, s)
+  local cut, turn, reply, mark = request.cut, request.turn
+  if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
+  if s.damaged then return { 'DAMAGED' } end
+  if turn then reply, mark = storedTurn(s, turn) end
+  if reply and exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
+  if reply then return reply end
+  local asRead = not cut or s.epoch ~= '' and s.epoch == cut.epoch and s.rev == cut.rev and s.next == cut.next
+  if not asRead then return { 'STALE' } end
+  if cut and cut.to < s.base then return { 'RANGE' } end
+  s.next = cut and cut.to or s.next
+  return nil, mark
+end`;

@@ -1,0 +1,46 @@
+import type { ReadViewOptions, SessionView } from "../session-reads.js";
+import type { StoredTurn, TurnMark, TurnRemainder } from "../turns.js";
+import { digestLength, idHash } from "./id-hash.js";
+
+/** Hashes of ids, one behind the other, as scripts take them. */
+export function hashesOf(ids: readonly string[]): string {
+  return ids.map(idHash).join("");
+}
+
+/** Name and new mark of each turn, as scripts take them; an empty mark where nothing is left of the turn. */
+export function marksOf(turns: readonly TurnRemainder[] | undefined = []): string[] {
+  return turns.flatMap(({ name, count, first }) => [
+    name,
+    count === 0 ? "" : `${sizesOf({ done: false, count })}${first}`,
+  ]);
+}
+
+/** The beginning of a mark, before the position: `T` where the turn is done, else `t`, and the number of messages. */
+export function sizesOf({ done, count }: Pick<TurnMark, "done" | "count">): string {
+  return (done ? "T" : "t") + String(count).padStart(digestLength - 1, "0");
+}
+
+/** The mark that a field of `ids` holds; undefined where it holds none. */
+function markFrom(value: string | null | undefined): TurnMark | undefined {
+  const [, flag, count, first] = /^([Tt])(\d{7})(\d+)$/.exec(value ?? "") ?? [];
+  return flag === undefined ? undefined : { done: flag === "T", count: Number(count), first: Number(first) };
+}
+
+/** What a read found for the ids and the turn that it was asked for, in that order. */
+export function lookedUp(
+  { base, next }: SessionView,
+  found: readonly (string | null)[],
+  { ids = [], turn }: ReadViewOptions,
+): Pick<SessionView, "positions" | "turn"> {
+  const positions = ids.map((_, index) => {
+    const position = Number(found[index]?.slice(digestLength) ?? NaN);
+    return position >= base && position < next ? position : undefined;
+  });
+  const mark = turn === undefined ? undefined : markFrom(found[ids.length]);
+  return { positions, ...(mark && { turn: mark }) };
+}
+
+/** A stored turn as scripts reply it: done, count, first, next, epoch, records. */
+export function turnFrom([done, count, first, , , records]: readonly unknown[]): StoredTurn {
+  return { done: Number(done) === 1, count: Number(count), first: Number(first), records: records as string[] };
+}

@@ -1,0 +1,67 @@
+/**
+ * The turn that an append belongs to.
+ *
+ * A store keeps a mark for each turn of a session: whether it is done, and how many records it has. An append whose
+ * claim does not fit the mark writes nothing, so a turn is stored once, whatever ids and texts a retry brings.
+ */
+export interface TurnClaim {
+  /** A hash of the turn's id: 14 characters of base64url. */
+  readonly name: string;
+  /** Records of the turn that the caller knows to be stored; 0 at the turn's first append. */
+  readonly stored: number;
+  /** True to end the turn: every later append to it is a repetition. False to leave it open for more. */
+  readonly done: boolean;
+}
+
+/** What a store remembers of a turn. */
+export interface TurnMark {
+  readonly done: boolean;
+  /** Records that were stored for the turn; messages that were stored before under their own ids are not among them. */
+  readonly count: number;
+  /** Position of the turn's first record. */
+  readonly first: number;
+}
+
+/** A turn whose claim did not fit its mark. */
+export interface StoredTurn extends TurnMark {
+  /**
+   * The `count` records from `first` on that the log still holds. Where the turn was written in several steps, records
+   * of other turns may stand between its own.
+   */
+  readonly records: readonly string[];
+}
+
+/** What is left of a turn after a rewind; a turn of which nothing is left is forgotten, any other is open again. */
+export interface TurnRemainder {
+  readonly name: string;
+  readonly count: number;
+  readonly first: number;
+}
+
+/** What `rebuild` reads from a record about its turn. */
+export interface TurnOfRecord {
+  readonly name: string;
+  /** True for a record with which a turn can end. */
+  readonly ends: boolean;
+}
+
+/** Names of turns that are remembered after their records were discarded; the oldest are forgotten first. */
+export const maxDiscardedTurns = 1_000;
+
+/** Characters of a turn's name. */
+export const turnNameLength = 14;
+
+/** The marks of the turns that records belong to, in order of their first record; `first` is an index. */
+export function marksIn(records: Iterable<{ readonly turn?: TurnOfRecord } | undefined>): Map<string, TurnMark> {
+  const marks = new Map<string, TurnMark>();
+  let index = 0;
+  for (const record of records) {
+    if (record?.turn !== undefined) {
+      const { name, ends } = record.turn;
+      const { count = 0, first = index } = marks.get(name) ?? {};
+      marks.set(name, { done: ends, count: count + 1, first });
+    }
+    index += 1;
+  }
+  return marks;
+}

@@ -1,0 +1,225 @@
+import { strict as assert } from "node:assert";
+import type { SessionView } from "../../store/session-reads.js";
+import type { NewRecord } from "../../store/session-store.js";
+import { maxDiscardedTurns, type TurnClaim } from "../../store/turns.js";
+import { asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
+
+const name = "turn-name-0001";
+const other = "turn-name-0002";
+
+function claim(rest: Partial<TurnClaim> = {}): { turn: TurnClaim } {
+  return { turn: { name, stored: 0, done: true, ...rest } };
+}
+
+const question = human("q");
+const answer = record("a");
+
+/** Turns: one name, stored once. */
+export const turnCases: readonly StoreCase[] = [
+  {
+    title: "a turn is stored once, whatever ids and texts its retry brings",
+    needs: ["turns"],
+    async check({ store, session }) {
+      const first = await store.append(session, { records: [question, answer], ...claim() });
+      assert.deepEqual([first.appended, first.turn], [2, undefined]);
+      const again = await store.append(session, { records: [human("q2"), record("a2")], ...claim() });
+      assert.deepEqual([again.appended, again.duplicates, again.next], [0, 2, 2]);
+      assert.deepEqual(again.turn, { done: true, count: 2, first: 0, records: texts([question, answer]) });
+      assert.deepEqual((await store.readLog(session)).records, texts([question, answer]));
+    },
+  },
+  {
+    title: "of two appends of one turn at the same time, one is stored",
+    needs: ["turns"],
+    async check({ store, session }) {
+      const results = await Promise.all(
+        ["x", "y", "z"].map((id) => store.append(session, { records: [human(`q${id}`), record(id)], ...claim() })),
+      );
+      assert.deepEqual(results.map(({ appended }) => appended).sort(), [0, 0, 2]);
+      assert.equal((await store.readLog(session)).next, 2);
+    },
+  },
+  {
+    title: "an open turn takes more from a writer who knows what is stored of it",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question], ...claim({ done: false }) });
+      const unaware = await store.append(session, { records: [question, answer], ...claim() });
+      assert.deepEqual(unaware.turn, { done: false, count: 1, first: 0, records: texts([question]) });
+      const aware = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
+      assert.deepEqual([aware.appended, aware.turn], [1, undefined]);
+      const again = await store.append(session, { records: [record("b")], ...claim({ stored: 1 }) });
+      assert.deepEqual(again.turn, { done: true, count: 2, first: 0, records: texts([question, answer]) });
+    },
+  },
+  {
+    title: "a writer who takes a turn for stored that was forgotten is told so, and nothing is written",
+    needs: ["turns"],
+    async check({ store, session }) {
+      const result = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
+      assert.deepEqual([result.appended, result.turn?.count, result.turn?.done], [0, 0, false]);
+      assert.equal((await store.readLog(session)).next, 0);
+    },
+  },
+  {
+    title: "a repeated turn changes nothing else either: no side data, no expectation, no expiry",
+    needs: ["turns", "sideData"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer], ...claim() });
+      const again = await store.append(session, {
+        ...{ records: [{ ...answer, digest: "other-01" }], expectedNext: 0, expectedEpoch: "another" },
+        ...{ side: { set: { a: "b" } }, ...claim() },
+      });
+      assert.equal(again.turn?.done, true);
+      assert.deepEqual(await store.readSide(session, ""), {});
+    },
+  },
+  {
+    title: "a read tells what is stored of a turn and where messages are, in the same round trip",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [record("old")] });
+      await store.append(session, { records: [question, answer], ...claim() });
+      const view = await store.readView(session, { ids: ["a", "unknown", "old"], turn: name });
+      assert.deepEqual(view.positions, [2, undefined, 0]);
+      assert.deepEqual(view.turn, { done: true, count: 2, first: 1 });
+      const without = await store.readView(session, { ids: [], turn: other });
+      assert.deepEqual([without.positions, without.turn], [[], undefined]);
+      assert.deepEqual((await store.readTurn!(session, name))?.records, texts([question, answer]));
+      assert.equal(await store.readTurn!(session, other), undefined);
+    },
+  },
+  {
+    title: "a turn stays known after a reduction, also where its records are discarded",
+    needs: ["turns"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [question, answer], ...claim() });
+      await store.append(session, { records: records("b", 4) });
+      await discardTo(context, { start: 3, forget: ["q", "a", "b1"], turns: [name] });
+      const again = await store.append(session, { records: [human("q3")], ...claim() });
+      assert.deepEqual([again.appended, again.turn?.done, again.turn?.records], [0, true, []]);
+    },
+  },
+  {
+    title: `of turns whose records are discarded, the last ${maxDiscardedTurns} stay known`,
+    needs: ["turns"],
+    async check(context) {
+      const { store, session } = context;
+      const names = Array.from(
+        { length: maxDiscardedTurns + 2 },
+        (_, index) => `turn-${String(index).padStart(9, "0")}`,
+      );
+      for (const [index, turn] of names.entries()) {
+        await store.append(session, { records: [record(`r${index}`)], turn: { name: turn, stored: 0, done: true } });
+      }
+      await discardTo(context, { start: names.length, forget: names.map((_, index) => `r${index}`), turns: names });
+      const known = await Promise.all(names.slice(0, 4).map((turn) => store.readTurn!(session, turn)));
+      assert.deepEqual(
+        known.map((turn) => turn?.done),
+        [undefined, undefined, true, true],
+      );
+      await store.append(session, { records: [record("n")] });
+      assert.equal((await store.readTurn!(session, names.at(-1)!))?.done, true);
+    },
+  },
+  {
+    title: "a rewind forgets a turn that it removes, and opens one of which a part is left",
+    needs: ["turns", "rewind"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [question, answer], ...claim() });
+      await store.append(session, { records: [human("q2")], ...claim({ name: other }) });
+      const view = await store.readView(session);
+      const turns = [
+        { name, count: 1, first: 0 },
+        { name: other, count: 0, first: 2 },
+      ];
+      assert.equal(await store.rewind(session, { ...asRead(view), to: 1, forget: ["a", "q2"], turns }), "rewound");
+      assert.equal(await store.readTurn!(session, other), undefined);
+      assert.deepEqual(await store.readTurn!(session, name), {
+        ...{ done: false, count: 1, first: 0, records: texts([question]) },
+      });
+      const rest = await store.append(session, { records: [record("a2")], ...claim({ stored: 1 }) });
+      assert.equal(rest.appended, 1);
+    },
+  },
+  {
+    title: "a rebuild restores the turns that records name, and keeps those whose records are discarded",
+    needs: ["turns", "rebuild"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [record("gone")], ...claim({ name: other }) });
+      await store.append(session, { records: [question, answer], ...claim() });
+      await discardTo(context, { start: 1, forget: ["gone"], turns: [other] });
+      const identities = new Map<string, NewRecord>([question, answer].map((item) => [item.record, item]));
+      await store.rebuild!(session, (text) => {
+        const { id, digest } = identities.get(text)!;
+        return { id, digest, turn: { name, ends: id === "a" } };
+      });
+      assert.deepEqual(await store.readTurn!(session, name), {
+        ...{ done: true, count: 2, first: 1, records: texts([question, answer]) },
+      });
+      assert.equal((await store.readTurn!(session, other))?.done, true);
+    },
+  },
+  {
+    title: "clearing a session forgets its turns",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer], ...claim() });
+      await store.clear(session);
+      assert.equal((await store.append(session, { records: [question, answer], ...claim() })).appended, 2);
+    },
+  },
+  {
+    title: "the end of a log is replaced in one step",
+    needs: ["turns", "replaceTail"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer], ...claim({ done: false }) });
+      const view = await store.readView(session);
+      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [{ name, count: 1, first: 0 }] };
+      const better = record("a", { text: "better" });
+      const result = await store.replaceTail!(session, { records: [better], cut, ...claim({ stored: 2 }) });
+      assert.notEqual(result, "stale");
+      assert.deepEqual((await store.readLog(session)).records, texts([question, better]));
+      assert.deepEqual(await store.readTurn!(session, name), {
+        ...{ done: true, count: 2, first: 0, records: texts([question, better]) },
+      });
+      assert.notEqual((await store.readView(session)).rev, view.rev);
+    },
+  },
+  {
+    title: "the end of a log that changed since it was read is not replaced",
+    needs: ["replaceTail"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer] });
+      const view = await store.readView(session);
+      await store.append(session, { records: [record("late")] });
+      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
+      assert.equal(await store.replaceTail!(session, { records: [record("b")], cut }), "stale");
+      assert.equal((await store.readLog(session)).next, 3);
+    },
+  },
+  {
+    title: "an end that cannot be replaced because of a conflict stays as it is",
+    needs: ["replaceTail"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer] });
+      const view: SessionView = await store.readView(session);
+      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
+      const request = { records: [{ ...question, digest: "other-01" }], cut };
+      await assert.rejects(store.replaceTail!(session, request));
+      assert.deepEqual((await store.readLog(session)).records, texts([question, answer]));
+    },
+  },
+];
+
+async function discardTo(
+  { store, session }: StoreContext,
+  { start, ...discard }: { readonly start: number; readonly forget: string[]; readonly turns: string[] },
+): Promise<void> {
+  const view = await store.readView(session);
+  const request = { ...asRead(view), start, head: "h", headCount: 1, discard };
+  assert.equal(await store.commitReduction(session, request), "committed");
+}
