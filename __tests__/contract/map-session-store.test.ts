@@ -23,7 +23,7 @@ describe("the store of the examples, which has the core only, keeps the contract
     const all = sessionStoreContract({ create: () => new MapSessionStore() }).map(({ title }) => title);
     const left = all.filter((title) => !cases.some((applicable) => applicable.title === title));
     expect(left.length).toBeGreaterThan(20);
-    expect(left).toContain("a lease is held by one until it is given back");
+    expect(left).toContain("a lease has one holder until it is released");
     expect(cases.length).toBeGreaterThan(30);
   });
 });

@@ -18,7 +18,7 @@ function total(output: string): string[] {
 }
 
 describe("the demo", () => {
-  it("plays the shipped conversations on REDIS_URL, in 100 columns, and leaves no key behind", async () => {
+  it("plays the included conversations on REDIS_URL, in 100 columns, and leaves no keys", async () => {
     const { exitCode, output } = await runExample("demo/main.ts", { environment: { REDIS_URL: sharedRedisUrl() } });
     expect(output).toContain("the Redis server of REDIS_URL");
     expect(output).toContain(allGood);
@@ -30,7 +30,7 @@ describe("the demo", () => {
     await client.quit();
   }, 60_000);
 
-  it("plays on the embedded store where no redis-server is found, and says so", async () => {
+  it("plays on the embedded store if no redis-server is found, and says so", async () => {
     const { exitCode, output } = await runExample("demo/main.ts", {
       environment: { PATH: folder, REDIS_SERVER_BIN: "" },
     });
@@ -39,7 +39,7 @@ describe("the demo", () => {
     expect(exitCode).toBe(0);
   }, 60_000);
 
-  it("plays recorded conversations: every model input valid, two round trips a turn, three if it reduces", async () => {
+  it("plays recorded conversations with valid model input, two round trips per turn, three if it reduces", async () => {
     const file = existsSync(recorded) ? recorded : join(__dirname, "../../examples/data/recorded-conversations.jsonl");
     const { exitCode, output } = await runExample("demo/main.ts", {
       args: ["--file", file],
@@ -50,7 +50,7 @@ describe("the demo", () => {
     expect(Number(total(output)[5])).toBeGreaterThan(0);
   }, 120_000);
 
-  it("exits with 1 and says where when a conversation makes the model's input invalid", async () => {
+  it("exits with 1 and reports the place if a conversation makes the model's input invalid", async () => {
     const file = join(folder, "broken.jsonl");
     const call = { id: "c1", type: "function", function: { name: "lookup", arguments: "{}" } };
     const messages = [

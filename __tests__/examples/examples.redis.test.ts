@@ -21,12 +21,12 @@ const points: Readonly<Record<string, RegExp>> = {
 const examples = readdirSync(join(__dirname, "../../examples")).filter((name) => /^\d\d-.*\.ts$/.test(name));
 
 describe("the examples", () => {
-  it("each have a point that this test knows", () => {
+  it("each have an output that this test checks", () => {
     expect(examples.sort()).toEqual(Object.keys(points).sort());
   });
 
   it.each(examples)(
-    "%s runs and shows its point, without a key, on Redis",
+    "%s runs on Redis without an API key and prints its result",
     async (name) => {
       const { exitCode, output, errors } = await runExample(name, { environment: { REDIS_URL: sharedRedisUrl() } });
       expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
@@ -35,7 +35,7 @@ describe("the examples", () => {
     60_000,
   );
 
-  it("01-remember-a-chat.ts runs without Redis too", async () => {
+  it("01-remember-a-chat.ts also runs without Redis", async () => {
     const { exitCode, output } = await runExample("01-remember-a-chat.ts");
     expect(exitCode).toBe(0);
     expect(output).toContain("transcript: ");

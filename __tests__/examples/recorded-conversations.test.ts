@@ -24,7 +24,7 @@ const recordings = readFileSync(join(__dirname, "../../examples/data/recorded-co
   .map((line) => JSON.parse(line) as Recording);
 
 describe("the recorded conversations", () => {
-  it("are several, of different length and language", () => {
+  it("differ in length and language", () => {
     expect(recordings.length).toBeGreaterThanOrEqual(3);
     expect(new Set(recordings.map(({ id }) => id)).size).toBe(recordings.length);
     expect(recordings[0]!.messages.length).toBeGreaterThanOrEqual(48);
@@ -34,7 +34,7 @@ describe("the recorded conversations", () => {
     expect(recordings.some(({ messages }) => textOf(messages).match(/\p{Script=Hiragana}/u))).toBe(true);
   });
 
-  it("hold what is hard to cut: parallel calls, a failed and repeated call, a long result, a long chain", () => {
+  it("contain hard cases: parallel calls, a failed and repeated call, a long result, a long chain", () => {
     const first = recordings[0]!.messages;
     expect(first.filter(({ tool_calls: calls = [] }) => calls.length >= 2).length).toBeGreaterThanOrEqual(3);
     expect(
@@ -50,7 +50,7 @@ describe("the recorded conversations", () => {
 });
 
 describe.each(recordings)("the recorded conversation $id", ({ messages }) => {
-  it("begins with system and user, ends on assistant text, and has text for content everywhere", () => {
+  it("begins with system and user, ends with assistant text, and has only text content", () => {
     expect(messages.slice(0, 2).map(({ role }) => role)).toEqual(["system", "user"]);
     expect(messages.at(-1)).toEqual({ role: "assistant", content: expect.stringMatching(/\S/) });
     expect(messages.filter(({ content }) => typeof content !== "string")).toEqual([]);
@@ -59,7 +59,7 @@ describe.each(recordings)("the recorded conversation $id", ({ messages }) => {
     expect(messages.filter(({ content, tool_calls: calls }) => content === "" && calls === undefined)).toEqual([]);
   });
 
-  it("alternates between user and assistant, tool exchanges aside", () => {
+  it("alternates between user and assistant, apart from tool exchanges", () => {
     const said = messages.filter(
       ({ role, tool_calls: calls }) => role === "user" || (role === "assistant" && calls === undefined),
     );

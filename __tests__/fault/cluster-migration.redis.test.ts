@@ -49,7 +49,7 @@ describe("A session whose slot is being moved", () => {
     return { store, keys: sessionKeys(keyPrefix, "s") };
   };
 
-  it("is read and written as before while the slot is MIGRATING", async () => {
+  it("is read and written as usual while the slot is MIGRATING", async () => {
     const { store, keys } = await prepared();
     const { finish } = await beginMove(keys.state);
     expect(await store.append("s", { records: records("b", 2), ttlMs: 60_000 })).toMatchObject({
@@ -71,7 +71,7 @@ describe("A session whose slot is being moved", () => {
     expect((await store.readView("s")).epoch).toBe("");
   });
 
-  it("is written as soon as its keys are together again, within the command timeout", async () => {
+  it("is written as soon as its keys are on one node again, within the command timeout", async () => {
     const { store, keys } = await prepared();
     const { moveKey, finish } = await beginMove(keys.state);
     await moveKey(keys.log);
@@ -86,7 +86,7 @@ describe("A session whose slot is being moved", () => {
     expect((await store.append("s", { records: records("b", 3) })).duplicates).toBe(2);
   }, 15_000);
 
-  it("fails with unavailable, not with a hang, when its keys stay parted", async () => {
+  it("fails with unavailable, without hanging, if its keys stay on two nodes", async () => {
     const { store, keys } = await prepared();
     const hasty = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]!, commandTimeout: 300 });
     const { moveKey, finish } = await beginMove(keys.state);
@@ -102,7 +102,7 @@ describe("A session whose slot is being moved", () => {
     expect((await store.readView("s")).records.filter((text) => text === record("n").record)).toHaveLength(1);
   }, 15_000);
 
-  it("keeps its writers' wait for replicas through a move", async () => {
+  it("keeps waiting for replicas after a move", async () => {
     const { keys } = await prepared();
     const waiting = new RedisSessionStore({
       client,

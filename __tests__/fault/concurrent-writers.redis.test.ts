@@ -6,7 +6,7 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 const turns = 1_000;
 
 describe("Two writers and a reducer on one session", () => {
-  it("lose, double and tear nothing in two thousand turns, some of which are sent twice", async () => {
+  it("lose, duplicate and split nothing in two thousand turns, some of which are sent twice", async () => {
     const keyPrefix = uniquePrefix();
     const clients = [0, 1, 2].map(() => new Redis(sharedRedisUrl()));
     const [first, second, third] = clients.map((client) => new RedisSessionStore({ client, keyPrefix }));
@@ -59,7 +59,7 @@ describe("Two writers and a reducer on one session", () => {
     clients.forEach((client) => client.disconnect());
   }, 60_000);
 
-  it("reads of a session that expires show all of it or nothing", async () => {
+  it("read all or nothing of a session that expires", async () => {
     const client = new Redis(sharedRedisUrl());
     const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
     const turn = turnOf("a", 1);

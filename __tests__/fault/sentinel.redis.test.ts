@@ -48,7 +48,7 @@ describe("RedisSessionStore with Sentinel", () => {
     ];
   };
 
-  it("writes and reads by url, by config and by a client, and goes on after the master is killed", async () => {
+  it("writes and reads by url, config and client, and continues after the master is killed", async () => {
     const opened = (await ways()).map(([way, options, done]) => ({ way, done, store: new RedisSessionStore(options) }));
     for (const { way, store } of opened) {
       expect(await store.append(way, { records: [record("a")] })).toMatchObject({ appended: 1 });

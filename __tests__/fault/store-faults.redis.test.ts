@@ -37,7 +37,7 @@ describe("RedisSessionStore when replies are lost", () => {
     }
   };
 
-  it("adds nothing twice when the client sends an applied append again by itself", async () => {
+  it("adds nothing twice if the client itself resends an applied append", async () => {
     const { store, keyPrefix } = await opened();
     proxy.dropReplies();
     const pending = store.append("s", { records: records("a", 3), expectedNext: 0, expectedEpoch: "" });
@@ -50,7 +50,7 @@ describe("RedisSessionStore when replies are lost", () => {
     await store.close();
   });
 
-  it("commits once when the client sends an applied commit again by itself", async () => {
+  it("commits once if the client itself resends an applied commit", async () => {
     const { store, keyPrefix } = await opened();
     await store.append("s", { records: records("a", 5) });
     const view = await store.readView("s");
@@ -69,7 +69,7 @@ describe("RedisSessionStore when replies are lost", () => {
     await store.close();
   });
 
-  it("fails with timeout when no reply comes, and the same call again is safe", async () => {
+  it("fails with timeout if no reply comes, and repeating the call is safe", async () => {
     const { store, keyPrefix } = await opened({ commandTimeout: 200 });
     proxy.dropReplies();
     const request = { records: records("a", 3), expectedNext: 0, ttlMs: 60_000 };
@@ -115,7 +115,7 @@ describe("RedisSessionStore when replies are lost", () => {
     await store.close();
   });
 
-  it("is slow but right behind a slow line", async () => {
+  it("is slow but correct on a slow connection", async () => {
     const { store } = await opened();
     proxy.delayReplies(60);
     await store.append("s", { records: records("a", 3) });
@@ -123,7 +123,7 @@ describe("RedisSessionStore when replies are lost", () => {
     await store.close();
   });
 
-  it("goes on after a cut connection", async () => {
+  it("continues after the connection was cut", async () => {
     const { store } = await opened();
     for (let index = 0; index < 5; index += 1) {
       proxy.cut();
@@ -134,7 +134,7 @@ describe("RedisSessionStore when replies are lost", () => {
   });
 });
 
-describe("RedisSessionStore when Redis refuses or is away", () => {
+describe("RedisSessionStore when Redis refuses commands or is unavailable", () => {
   let server: PrivateRedis;
   let client: Redis;
   let store: RedisSessionStore;
@@ -152,7 +152,7 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
     await server.stop();
   });
 
-  it("fails with timeout while the server is paused, and the same call again is safe", async () => {
+  it("fails with timeout while the server is paused, and repeating the call is safe", async () => {
     const impatient = new RedisSessionStore({ client, keyPrefix, commandTimeout: 150 });
     await client.client("PAUSE", 400);
     await expect(impatient.append("s", { records: records("a", 2) })).rejects.toMatchObject({ code: "timeout" });
@@ -226,7 +226,7 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
     expect((await store.append("s", { records: [record("n")] })).next).toBe(1);
   });
 
-  it("says so when the server is a replica, and waits for replicas where that is asked", async () => {
+  it("reports that the server is a replica, and waits for replicas if configured", async () => {
     const replica = await startRedis(["--replicaof", "127.0.0.1", String(server.port)]);
     const waiting = new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 3_000 });
     const onReplica = new RedisSessionStore({ url: replica.url, keyPrefix });
@@ -260,7 +260,7 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
     expect(await store.append("s", { records: [record("c")] })).toMatchObject({ duplicates: 1 });
   }, 20_000);
 
-  it("says so when the user may not write or the password is wrong, and shows no password", async () => {
+  it("reports missing permissions and a wrong password without showing the password", async () => {
     await client.call("ACL", "SETUSER", "reader", "on", ">the-right-one", "~*", "+@read", "+@connection", "+info");
     for (const password of ["the-right-one", "the-wrong-one"]) {
       const reader = new RedisSessionStore({
@@ -281,8 +281,8 @@ describe("RedisSessionStore when Redis refuses or is away", () => {
   });
 });
 
-describe("RedisSessionStore where no server is", () => {
-  it("fails within the command timeout, for every kind of connection, and prints nothing", async () => {
+describe("RedisSessionStore without a server", () => {
+  it("fails within the command timeout for every kind of connection, and prints nothing", async () => {
     const port = await freePort();
     const client = new Redis({ port, host: "127.0.0.1", retryStrategy: () => 50 });
     client.on("error", () => undefined);
@@ -304,7 +304,7 @@ describe("RedisSessionStore where no server is", () => {
     client.disconnect();
   });
 
-  it("lets the process end once the store is closed, without a word on its error output", async () => {
+  it("lets the process end once the store is closed, with nothing on stderr", async () => {
     const module = join(process.cwd(), "src/store/redis/redis-session-store.ts");
     const program = `
       import { RedisSessionStore } from ${JSON.stringify(module)};

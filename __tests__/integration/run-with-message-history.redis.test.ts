@@ -105,7 +105,7 @@ async function failedWrite(setup: Setup): Promise<unknown> {
   return setup.wrap(RunnableLambda.from(() => ai("answer")) as never, keys).invoke({ input: "question" }, ann);
 }
 
-describe("the defects of RunnableWithMessageHistory, on a plain history (so that these tests can fail)", () => {
+describe("RunnableWithMessageHistory on a plain history (the defects that these tests detect)", () => {
   it("loses the user's message when another writer appends during the run", async () => {
     expect(await secondWriter(plain())).toEqual(["o1", "o2", "intruder", "answer"]);
   });
@@ -117,7 +117,7 @@ describe("the defects of RunnableWithMessageHistory, on a plain history (so that
     expect(stored!.includes("reply to bob-secret")).toBe(!isMended);
   });
 
-  it("says nothing of a write that failed", async () => {
+  it("hides a failed write from the caller", async () => {
     const silence = jest.spyOn(console, "error").mockImplementation(() => undefined);
     await expect(failedWrite(plain())).resolves.toBeDefined();
     silence.mockRestore();
@@ -138,7 +138,7 @@ describe("a turn through withRedisMemory", () => {
     ]);
   });
 
-  it("rejects when its write failed", async () => {
+  it("rejects if its write failed", async () => {
     await expect(failedWrite(ours("withRedisMemory"))).rejects.toMatchObject({ name: "StoreError", code: "too_large" });
   });
 });
@@ -156,7 +156,7 @@ describe("memory.getMessageHistory in RunnableWithMessageHistory", () => {
     expect(await texts(history("ann"))).toEqual(["one", "reply to one", "two", "reply to two"]);
   });
 
-  it("gives a batch with a config each its own turns", async () => {
+  it("keeps the turns of a batch apart if each has a config", async () => {
     const { wrap, history } = ours("getMessageHistory");
     await wrap(
       RunnableLambda.from((messages: BaseMessage[]) => ai(`reply to ${messages.at(-1)!.text}`)) as never,

@@ -49,7 +49,7 @@ function turn(index: number): BaseMessage[] {
 }
 
 describe("summaries of a session that several processes share", () => {
-  it("are paid for once by four processes that reach the threshold together, and lose nothing", async () => {
+  it("are paid for once if four processes reach the threshold together, and lose nothing", async () => {
     const keyPrefix = uniquePrefix();
     const history = newMemory({ keyPrefix }).memory.history("shared");
     await history.addMessages([0, 1, 2, 3, 4].flatMap(turn).concat(human("one more", "more")));
@@ -78,7 +78,7 @@ describe("summaries of a session that several processes share", () => {
     expect(view.slice(1).map(({ id }) => id)).toEqual(transcript.slice(covered).map(({ id }) => id));
   }, 120_000);
 
-  it("survive a restart and are never made twice of the same messages: 50 turns, five processes in a row", async () => {
+  it("survive restarts and never cover the same messages twice (50 turns, five processes in a row)", async () => {
     const { told, model } = countingSummarizer();
     const keyPrefix = uniquePrefix();
     let reductions = 0;
@@ -107,7 +107,7 @@ describe("summaries of a session that several processes share", () => {
     }
   }, 60_000);
 
-  it("are made by another process when the one that was paying died, and lose nothing", async () => {
+  it("are written by another process if the first one dies, and lose nothing", async () => {
     const { told, model } = countingSummarizer();
     const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 2 });
     const { memory, keyPrefix } = newMemory({ reducer });
@@ -129,7 +129,7 @@ describe("summaries of a session that several processes share", () => {
   });
 });
 
-describe("a summarizer that goes wrong", () => {
+describe("a summarization model", () => {
   const script = (reply: () => unknown) => RunnableLambda.from(async () => reply() as string);
 
   it.each([
@@ -137,7 +137,7 @@ describe("a summarizer that goes wrong", () => {
     ["returns blanks", script(() => "  \n "), "empty"],
     ["returns more than it got", script(() => "and then ".repeat(5_000)), "too_long"],
     ["hangs", script(() => new Promise(() => undefined)), "timeout"],
-  ])("that %s loses no message, and says what happened", async (_, model, code) => {
+  ])("that %s loses no message, and the error says what happened", async (_, model, code) => {
     for (const failOnError of [true, false]) {
       const reducer = new ChatHistorySummarizationReducer({ model, maxTokens: 120, timeout: 100, failOnError });
       const { memory, events } = newMemory({ reducer });
@@ -168,8 +168,8 @@ describe("a summarizer that goes wrong", () => {
   });
 });
 
-describe("ChatOpenAI against a server that refuses what OpenAI refuses", () => {
-  it("works as the main model and as the summarizer of one session", async () => {
+describe("ChatOpenAI with a server that refuses what OpenAI refuses", () => {
+  it("works as the main model and as the summarization model of one session", async () => {
     const server = await startOpenAIServer({
       reply: (body, count) =>
         JSON.stringify(body["messages"]).includes("question-") ? `answer ${count}` : "They talked.",

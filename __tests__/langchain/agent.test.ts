@@ -47,7 +47,7 @@ function newMemory() {
 }
 
 describe("redisMemoryMiddleware", () => {
-  it("gives an agent the session's view and stores whole turns, tool steps included", async () => {
+  it("passes the session's view to an agent and stores whole turns, including tool steps", async () => {
     const { memory, kinds } = newMemory();
     const model = searchingModel();
     const agent = createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });
@@ -58,7 +58,7 @@ describe("redisMemoryMiddleware", () => {
     expect(await kinds()).toEqual(["human", "ai", "tool", "ai", "human", "ai", "tool", "ai"]);
   });
 
-  it("shows the reduced view and never stores what was loaded a second time", async () => {
+  it("shows the reduced view and never stores loaded messages again", async () => {
     const { store, kinds } = newMemory();
     const memory = new RedisChatMemory({ store, reducer: new ChatHistoryTruncationReducer({ targetCount: 4 }) });
     const model = searchingModel();
@@ -81,7 +81,7 @@ describe("redisMemoryMiddleware", () => {
     expect(await memory.history("ann").getTranscript()).toHaveLength(8);
   });
 
-  it("stores nothing of a run that fails, and with persist: step what came before the failure", async () => {
+  it("stores nothing of a run that fails, or with persist: step what came before the failure", async () => {
     const failing = new ToolModel(() => new Error("model is down"));
     for (const [persist, expected] of [
       ["turn", []],
@@ -98,7 +98,7 @@ describe("redisMemoryMiddleware", () => {
     }
   });
 
-  it("rejects when the turn could not be stored", async () => {
+  it("rejects if the turn could not be stored", async () => {
     const { store, memory } = newMemory();
     store.append = () => Promise.reject(new Error("no space"));
     const agent = createAgent({
@@ -109,7 +109,7 @@ describe("redisMemoryMiddleware", () => {
     await expect(agent.invoke({ messages: [new HumanMessage("one")] }, ann)).rejects.toThrow("no space");
   });
 
-  it("makes an interrupted tool call acceptable to the model, and stores it as it was", async () => {
+  it("repairs an interrupted tool call for the model, and stores it unchanged", async () => {
     const { memory, kinds } = newMemory();
     await memory.history("ann").addMessages([human("go"), aiCalls("c1")]);
     const model = new ToolModel(() => new AIMessage({ content: "here", id: "here" }));
@@ -121,7 +121,7 @@ describe("redisMemoryMiddleware", () => {
     expect(await kinds()).toEqual(["human", "ai", "human", "ai"]);
   });
 
-  it("says what to do when the run names no session", async () => {
+  it("says what to do if the run names no session", async () => {
     const { memory } = newMemory();
     const agent = createAgent({
       model: searchingModel(),

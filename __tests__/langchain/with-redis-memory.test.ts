@@ -33,7 +33,7 @@ function promptChain(model = echoModel()) {
   return { model, chain: prompt.pipe(model) };
 }
 
-describe("withRedisMemory, what it stores and shows", () => {
+describe("withRedisMemory, storing and showing messages", () => {
   it("keeps a conversation under a history key", async () => {
     const { memory, stored } = newMemory();
     const { model, chain } = promptChain();
@@ -52,7 +52,7 @@ describe("withRedisMemory, what it stores and shows", () => {
     ["message-likes", [["human", "one"]] as [string, string][]],
     ["an object with one key", { question: "one" }],
     ["an object with the key `input`", { input: [human("one")], style: "short" }],
-  ])("takes %s as input, with no key named", async (_, input) => {
+  ])("accepts %s as input without a key", async (_, input) => {
     const { memory, stored } = newMemory();
     const model = echoModel();
     await withRedisMemory(model, { memory }).invoke(input as never, session);
@@ -61,7 +61,7 @@ describe("withRedisMemory, what it stores and shows", () => {
     expect(model.sent[1]!.map(({ text }) => text)).toEqual(["one", "reply to one", "two"]);
   });
 
-  it("puts history and input under the input key where that alone is named", async () => {
+  it("passes history and input under the input key if only that is set", async () => {
     const { memory } = newMemory();
     const seen: unknown[] = [];
     const runnable = RunnableLambda.from((input: { messages: BaseMessage[]; style: string }) => {
@@ -77,7 +77,7 @@ describe("withRedisMemory, what it stores and shows", () => {
     ]);
   });
 
-  it("stores only what is new of an output that repeats the input, as agents give it", async () => {
+  it("stores only what is new of an output that repeats the input, as agents return it", async () => {
     const { memory, stored } = newMemory();
     const agentLike = RunnableLambda.from(({ messages }: { messages: BaseMessage[] }) => ({
       messages: [...messages, ai(`seen ${messages.length}`)],
@@ -131,7 +131,7 @@ describe("withRedisMemory, what it stores and shows", () => {
 });
 
 describe("withRedisMemory, streaming", () => {
-  it("passes every chunk on and stores the whole answer as one message", async () => {
+  it("passes on every chunk and stores the whole answer as one message", async () => {
     const { memory, stored } = newMemory();
     const chunks: string[] = [];
     for await (const chunk of await withRedisMemory(echoModel(), { memory }).stream("a b", session)) {
@@ -180,7 +180,7 @@ describe("withRedisMemory, streaming", () => {
 });
 
 describe("withRedisMemory, when something goes wrong", () => {
-  it("stores nothing when the run fails", async () => {
+  it("stores nothing if the run fails", async () => {
     const { memory, stored } = newMemory();
     const agent = withRedisMemory(new ScriptedModel(() => new Error("model is down")), { memory });
     await expect(agent.invoke("one", session)).rejects.toThrow("model is down");
@@ -188,7 +188,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     expect(await stored()).toEqual([]);
   });
 
-  it("stores nothing when the run is aborted, even if the model answers after all", async () => {
+  it("stores nothing if the run is aborted, even if the model still answers", async () => {
     const { memory, stored } = newMemory();
     const controller = new AbortController();
     const agent = withRedisMemory(
@@ -204,7 +204,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     expect(await stored()).toEqual([]);
   });
 
-  it("rejects when the turn could not be stored", async () => {
+  it("rejects if the turn could not be stored", async () => {
     const store = new InMemorySessionStore();
     store.append = () => Promise.reject(new Error("no space"));
     const { memory } = newMemory({ store });
@@ -236,7 +236,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     expect(inspect([fromInput, fromOutput], { depth: 5 })).not.toContain("SECRET");
   });
 
-  it("wraps a map of runnables, and refuses what is no runnable", async () => {
+  it("wraps a map of runnables, and refuses values that are not runnables", async () => {
     const { memory, stored } = newMemory();
     const answering = withRedisMemory({ answer: echoModel(), length: () => 3 } as never, {
       memory,
@@ -249,7 +249,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     }
   });
 
-  it("refuses a turnId that is no text, because a retry would store the turn twice", async () => {
+  it("refuses a turnId that is not a string, because a retry would store the turn twice", async () => {
     const { memory } = newMemory();
     for (const turnId of [7, "", null]) {
       const run = withRedisMemory(echoModel(), { memory }).invoke("one", {
@@ -259,7 +259,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     }
   });
 
-  it("says what to do when no session is named", async () => {
+  it("says what to do if no session is named", async () => {
     const { memory } = newMemory();
     const agent = withRedisMemory(echoModel(), { memory });
     await expect(agent.invoke("one")).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
@@ -271,7 +271,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     });
   });
 
-  it("says which key to name when it finds no messages", async () => {
+  it("says which key to set if it finds no messages", async () => {
     const { memory } = newMemory();
     await expect(withRedisMemory(echoModel(), { memory }).invoke({ a: 1, b: 2 }, session)).rejects.toMatchObject({
       option: "inputMessagesKey",
@@ -283,7 +283,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     await expect(silent.invoke("one", session)).rejects.toMatchObject({ option: "outputMessagesKey" });
   });
 
-  it("refuses options that cannot be meant", () => {
+  it("refuses invalid options", () => {
     const { memory } = newMemory();
     expect(() => withRedisMemory(echoModel(), { memory: {} as never })).toThrow(
       expect.objectContaining({ option: "memory" }),
@@ -313,7 +313,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored("bob")).toEqual(["bob-secret", "reply to bob-secret"]);
   });
 
-  it("stores each turn of a batch on one session once, whole", async () => {
+  it("stores each turn of a batch on one session once and whole", async () => {
     const { memory, stored } = newMemory();
     await withRedisMemory(echoModel(), { memory }).batch(["one", "two"], session);
     const texts = await stored();
@@ -335,7 +335,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored("carl")).toEqual(["two", "reply to two"]);
   });
 
-  it("adds nothing when a job is retried under the same turnId", async () => {
+  it("adds nothing if a job is retried with the same turnId", async () => {
     const { memory, stored } = newMemory();
     const agent = withRedisMemory(
       RunnableLambda.from(() => new AIMessage("done")),
@@ -347,7 +347,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored()).toEqual(["go", "done"]);
   });
 
-  it("adds nothing when a job is retried, and does not show the model its question twice", async () => {
+  it("adds nothing if a job is retried, and shows the model its question once", async () => {
     for (const [input, turnId] of [
       ["go", "job-8"],
       [human("go", "message-8"), undefined],
@@ -408,7 +408,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored()).toHaveLength(7);
   });
 
-  it("takes a question without an id as a new one, however often it comes", async () => {
+  it("treats a question without an id as new each time", async () => {
     const { memory, stored } = newMemory();
     const agent = withRedisMemory(echoModel(), { memory });
     await agent.invoke("again", session);
@@ -416,7 +416,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored()).toEqual(["again", "reply to again", "again", "reply to again"]);
   });
 
-  it("makes an interrupted tool call acceptable to the model, and leaves the stored messages as they are", async () => {
+  it("repairs an interrupted tool call for the model, and does not change the stored messages", async () => {
     const { memory, events } = newMemory();
     await memory.history("ann").addMessages([human("go"), aiCalls("c1")]);
     const model = echoModel();
@@ -427,7 +427,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(transcript.map((message) => message.getType())).toEqual(["human", "ai", "human", "ai"]);
   });
 
-  it("lets the user's turn bring the result of a call that waits for it", async () => {
+  it("accepts the result of an open call in the user's turn", async () => {
     const { memory } = newMemory();
     await memory.history("ann").addMessages([human("go"), aiCalls("c1")]);
     const model = echoModel();

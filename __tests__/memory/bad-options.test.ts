@@ -17,7 +17,7 @@ function errorOf(make: () => unknown): { code?: string; option?: string; message
 
 const badNumbers = [0, -1, 1.5, "7", Number.NaN, Number.POSITIVE_INFINITY, null, true];
 
-describe("bad options get a typed error that names the option", () => {
+describe("invalid options get a typed error that names the option", () => {
   it.each(["sessionTTL", "commandTimeout", "maxMessageBytes", "maxAppendBytes", "waitReplicas"])(
     "%s: zero, negative, fractional, text",
     (option) => {
@@ -57,7 +57,7 @@ describe("bad options get a typed error that names the option", () => {
     });
   });
 
-  it("one of client, url, config and store, and none beside the store", () => {
+  it("exactly one of client, url, config and store is required", () => {
     expect(errorOf(() => new RedisChatMemory({} as never)).code).toBe("invalid_option");
     expect(errorOf(() => new RedisChatMemory(undefined as never)).code).toBe("invalid_option");
     expect(errorOf(() => new RedisChatMemory({ store, url } as never))).toMatchObject({
@@ -86,7 +86,7 @@ describe("bad options get a typed error that names the option", () => {
     });
   });
 
-  it.each(["x".repeat(513), "\ud800"])("a sessionId that cannot be a key", async (sessionId) => {
+  it.each(["x".repeat(513), "\ud800"])("refuses a sessionId that cannot be a key", async (sessionId) => {
     const history = new RedisChatMessageHistory({ store, sessionId });
     await expect(history.getMessages()).rejects.toMatchObject({ code: "invalid_option", option: "sessionId" });
     await expect(history.addUserMessage("hello")).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe("bad options get a typed error that names the option", () => {
   });
 
   it.each(["{a}", "a*b?[c]", "line\nbreak", "ä/ö ü", "__proto__", "x".repeat(512)])(
-    "but any other text is a session of its own: %j",
+    "accepts any other text as a session id: %j",
     async (sessionId) => {
       const history = new RedisChatMessageHistory({ store, sessionId });
       await history.addUserMessage(`hello ${sessionId.length}`);

@@ -29,7 +29,7 @@ const umbrella =
   "user: Should I bring an umbrella?\nassistant: Based on the sunny weather, you won't need an umbrella today.";
 
 describe("ChatMemoryModule as text", () => {
-  it("shows a message a line, a blank line between rounds, agents by their name", async () => {
+  it("shows one message per line, a blank line between rounds, and agents by name", async () => {
     const text = await new ChatMemoryModule({ history: sourceOf(weather) }).retrieve();
     expect(text).toBe(
       `user: What is the weather today?\nassistant: Let me check the weather for you.\n` +
@@ -45,7 +45,7 @@ describe("ChatMemoryModule as text", () => {
     expect(history.asked).toEqual([1, 2]);
   });
 
-  it("says that something was cut only when maxContext cut it, and drops the oldest rounds first", async () => {
+  it("shows the notice only if maxContext cut something, and drops the oldest rounds first", async () => {
     const memory = new ChatMemoryModule({ history: sourceOf(weather) });
     expect(await memory.retrieve({ maxContext: 62 + last.length })).toBe(defaultTruncationNotice + last);
     const twoRounds = `${umbrella}\n\n${last}`;
@@ -54,7 +54,7 @@ describe("ChatMemoryModule as text", () => {
     expect(await memory.retrieve({ nRounds: 2, maxContext: twoRounds.length })).toBe(twoRounds);
   });
 
-  it("drops the oldest messages of a round that alone is too long", async () => {
+  it("drops the oldest messages of a single round that is too long", async () => {
     const memory = new ChatMemoryModule({ history: sourceOf([human("q".repeat(100)), ai("first"), ai("second")]) });
     expect(await memory.retrieve({ maxContext: 62 + 34 })).toBe(
       `${defaultTruncationNotice}assistant: first\nassistant: second`,
@@ -69,13 +69,13 @@ describe("ChatMemoryModule as text", () => {
     expect(defaultTruncationNotice).toHaveLength(62);
   });
 
-  it("leaves the notice out where it would fill maxContext, and keeps the end of the text", async () => {
+  it("omits a notice that would fill maxContext, and keeps the end of the text", async () => {
     const memory = new ChatMemoryModule({ history: sourceOf(weather) });
     expect(await memory.retrieve({ maxContext: 62 })).toBe(`${umbrella}\n\n${last}`.slice(-62));
     expect(await memory.retrieve({ maxContext: 1 })).toBe("!");
   });
 
-  it("takes a notice and an empty text of one's own", async () => {
+  it("accepts a custom notice and a custom text for no messages", async () => {
     const memory = new ChatMemoryModule({
       history: sourceOf(weather),
       truncationNotice: "[cut] ",
@@ -90,7 +90,7 @@ describe("ChatMemoryModule as text", () => {
     expect(await new ChatMemoryModule({ history: sourceOf([]) }).retrieve({ noHistoryMessage: "none" })).toBe("none");
   });
 
-  it("counts code points and never cuts inside a grapheme", async () => {
+  it("counts code points and never splits a grapheme", async () => {
     const family = "👨‍👩‍👧‍👦";
     const memory = new ChatMemoryModule({
       history: sourceOf([human(`start ${family}${family}`)]),
@@ -105,7 +105,7 @@ describe("ChatMemoryModule as text", () => {
     }
   });
 
-  it("leaves out messages without text and tool results, unless these are asked for", async () => {
+  it("leaves out messages without text, and tool results unless requested", async () => {
     const history = sourceOf([human("Where is it?"), aiCalls("c1"), tool("c1", "in the attic"), ai("In the attic.")]);
     expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Where is it?\nassistant: In the attic.");
     expect(await new ChatMemoryModule({ history, includeTools: true }).retrieve()).toBe(
@@ -113,12 +113,12 @@ describe("ChatMemoryModule as text", () => {
     );
   });
 
-  it("says `user` for every user, whatever the name", async () => {
+  it("shows `user` for every user, whatever their name", async () => {
     const history = sourceOf([new HumanMessage({ content: "Hi", name: "Ema" })]);
     expect(await new ChatMemoryModule({ history }).retrieve()).toBe("user: Hi");
   });
 
-  it("shows what came before the first human message only if more rounds were asked for than exist", async () => {
+  it("shows what precedes the first human message only if more rounds are requested than exist", async () => {
     const history = sourceOf([system("Be kind."), ai("Welcome!"), human("Hi"), ai("Hello!")]);
     expect(await new ChatMemoryModule({ history, nRounds: 1 }).retrieve()).toBe("user: Hi\nassistant: Hello!");
     expect(await new ChatMemoryModule({ history, nRounds: 2 }).retrieve()).toBe(
@@ -128,7 +128,7 @@ describe("ChatMemoryModule as text", () => {
 });
 
 describe("ChatMemoryModule in other formats", () => {
-  it("gives JSON with roles, and names where there are any", async () => {
+  it("returns JSON with roles, and with names if there are any", async () => {
     const json = await new ChatMemoryModule({ history: sourceOf(weather), nRounds: 3, format: "json" }).retrieve();
     expect(JSON.parse(json).slice(1, 4)).toEqual([
       { role: "assistant", content: "Let me check the weather for you." },
@@ -156,12 +156,12 @@ describe("ChatMemoryModule in other formats", () => {
     expect('quotes " and \\ and\n'.repeat(20).endsWith(message!.content)).toBe(true);
   });
 
-  it("gives an empty array where there is nothing", async () => {
+  it("returns an empty array if there is nothing", async () => {
     expect(await new ChatMemoryModule({ history: sourceOf([]), format: "json" }).retrieve()).toBe("[]");
     expect(await new ChatMemoryModule({ history: sourceOf([]), format: "messages" }).retrieve()).toEqual([]);
   });
 
-  it("gives whole messages, the same that the text would hold, at least the last", async () => {
+  it("returns whole messages, the same as the text would contain, at least the last", async () => {
     const memory = new ChatMemoryModule({ history: sourceOf(weather), format: "messages" });
     expect(await memory.retrieve()).toEqual(weather);
     expect(await memory.retrieve({ maxContext: 62 + last.length })).toEqual(weather.slice(-2));
@@ -169,7 +169,7 @@ describe("ChatMemoryModule in other formats", () => {
   });
 });
 
-describe("ChatMemoryModule as a part of an application", () => {
+describe("ChatMemoryModule in an application", () => {
   it("is a step of a chain, and finds the session in the run's config", async () => {
     const sessions = new Map([["ann", sourceOf(weather)]]);
     const memory = { history: (sessionId: string) => sessions.get(sessionId) ?? sourceOf([]) };
@@ -193,7 +193,7 @@ describe("ChatMemoryModule as a part of an application", () => {
     [{ maxContext: 1, format: "json" as const }, "maxContext"],
     [{ format: "xml" as never }, "format"],
     [{ rounds: 3 } as never, "rounds"],
-  ])("names the parameter that is wrong: %j", async (options, option) => {
+  ])("names the invalid parameter: %j", async (options, option) => {
     expect(() => new ChatMemoryModule({ history: sourceOf([]), ...options })).toThrow(
       expect.objectContaining({ code: "invalid_option", option }),
     );
@@ -202,7 +202,7 @@ describe("ChatMemoryModule as a part of an application", () => {
     });
   });
 
-  it("wants a history or a memory, not both and not none", () => {
+  it("requires exactly one of history and memory", () => {
     expect(() => new ChatMemoryModule({})).toThrow(expect.objectContaining({ option: "history" }));
     const both = { history: sourceOf([]), memory: { history: () => sourceOf([]) } };
     expect(() => new ChatMemoryModule(both)).toThrow(expect.objectContaining({ option: "history" }));

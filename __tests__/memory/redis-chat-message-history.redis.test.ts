@@ -31,7 +31,7 @@ const kinds = (messages: readonly BaseMessage[]) => messages.map((message) => me
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 
 describe("RedisChatMessageHistory, as LangChain uses it", () => {
-  it("keeps what LangChain's methods add, in order, and forgets it on clear", async () => {
+  it("keeps what LangChain's methods add, in order, until clear", async () => {
     const { history } = newHistory();
     expect(await history.getMessages()).toEqual([]);
     await history.addUserMessage("one");
@@ -44,7 +44,7 @@ describe("RedisChatMessageHistory, as LangChain uses it", () => {
     expect(await client.keys(`${history.sessionId}*`)).toEqual([]);
   });
 
-  it("gives a fresh array at each read, and messages with ids", async () => {
+  it("returns a fresh array at each read, and messages with ids", async () => {
     const { history } = newHistory();
     const message = human("one");
     await history.addMessage(message);
@@ -99,7 +99,7 @@ describe("writes", () => {
     });
   });
 
-  it("refuses another content under a stored id and changes nothing, or keeps the first and tells", async () => {
+  it("refuses other content for a stored id, or keeps the first and reports it", async () => {
     const { history, keyPrefix } = newHistory();
     await history.addMessage(human("first", "m1"));
     const secret = human("SECRET second", "m1");
@@ -113,7 +113,7 @@ describe("writes", () => {
     expect(keeping.events).toContainEqual({ type: "conflict_kept", sessionId: "ann", messageId: "m1" });
   });
 
-  it("refuses what cannot be stored and stores nothing of that turn", async () => {
+  it("refuses messages that cannot be stored, and stores nothing of that turn", async () => {
     const { history } = newHistory();
     await expect(history.addMessages([human("one"), new RemoveMessage({ id: "x" })])).rejects.toMatchObject({
       name: "RecordError",
@@ -128,7 +128,7 @@ describe("writes", () => {
     expect(await history.getMessages()).toEqual([]);
   });
 
-  it("gives all keys of a session the same time to live, and leaves it alone without a sessionTTL", async () => {
+  it("sets the same time to live for all keys of a session, and leaves it alone without a sessionTTL", async () => {
     const { history, keyPrefix } = newHistory({ sessionTTL: 100 });
     await history.addMessages([human("one"), ai("two")]);
     const expiries = () =>
@@ -142,7 +142,7 @@ describe("writes", () => {
 });
 
 describe("round trips", () => {
-  it.each([1, 10, 1000])("writes %d messages with a time to live in one", async (count) => {
+  it.each([1, 10, 1000])("writes %d messages with a time to live in one round trip", async (count) => {
     const { history, commands } = newHistory({ sessionTTL: 60 });
     await history.addMessage(human("warm up"));
     const before = commands();
@@ -150,7 +150,7 @@ describe("round trips", () => {
     expect(commands() - before).toBe(1);
   });
 
-  it("reads the view, the transcript and rounds in one each", async () => {
+  it("reads the view, the transcript and rounds in one round trip each", async () => {
     const { history, commands } = newHistory();
     await history.addMessages(
       Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`))),
@@ -162,7 +162,7 @@ describe("round trips", () => {
     }
   });
 
-  it("takes one more in a turn that reduces", async () => {
+  it("needs one more round trip for a turn that reduces", async () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 2 });
     const { history, commands, events } = newHistory({ reducer });
     const perTurn: number[] = [];
@@ -191,7 +191,7 @@ describe("transcript, rounds and rewind", () => {
     await expect(history.getTranscript({ limit: 0 })).rejects.toMatchObject({ option: "limit" });
   });
 
-  it("gives the last rounds with their numbers, also of those that left the view", async () => {
+  it("returns the last rounds with their numbers, also rounds that left the view", async () => {
     const { history } = newHistory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
     await history.addMessages([ai("greeting")]);
     for (const round of [1, 2, 3, 4]) {
@@ -207,7 +207,7 @@ describe("transcript, rounds and rewind", () => {
     await expect(history.getRounds(0)).rejects.toMatchObject({ option: "count" });
   });
 
-  it("forgets a message and all after it, so that these can be written anew", async () => {
+  it("removes a message and all after it, which can then be written again", async () => {
     const { history } = newHistory();
     await history.addMessages([human("one", "m1"), ai("two", { id: "m2" }), human("three", "m3")]);
     await history.rewind("m2");
@@ -229,7 +229,7 @@ describe("transcript, rounds and rewind", () => {
     expect(texts(await history.getMessages())).toEqual(["q5", "a5"]);
   });
 
-  it("rewinds to nothing, and begins anew", async () => {
+  it("rewinds to nothing, and starts again", async () => {
     const { history } = newHistory();
     await history.addMessages([human("one", "m1"), ai("two")]);
     await history.rewind("m1");
@@ -253,7 +253,7 @@ describe("views", () => {
     expect(await history.getTranscript()).toHaveLength(81);
   });
 
-  it("removes what leaves the view with retention discard, and still knows the messages in front of it", async () => {
+  it("removes what leaves the view with retention discard, and still recognizes the messages in its head", async () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
     const { history, keyPrefix } = newHistory({ reducer, retention: "discard" });
     await history.addMessages([system("Be kind.")]);
@@ -266,7 +266,7 @@ describe("views", () => {
     expect((await history.getRounds(5)).map(({ index }) => index)).toEqual([10]);
   });
 
-  it("discards later what was kept before", async () => {
+  it("discards what was kept before once retention is discard", async () => {
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
     const { history, keyPrefix } = newHistory({ reducer });
     for (let turn = 0; turn < 5; turn += 1) {
@@ -278,7 +278,7 @@ describe("views", () => {
     expect(await discarding.append([human("q0", "q0")])).toMatchObject({ appended: 1 });
   });
 
-  it("hides a tool result whose call is not in the view, and says so", async () => {
+  it("hides a tool result whose call is not in the view, and reports it", async () => {
     const { history, events } = newHistory();
     await history.addMessages([human("q"), tool("lost"), ai("a")]);
     expect(kinds(await history.getMessages())).toEqual(["human", "ai"]);
@@ -286,7 +286,7 @@ describe("views", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "tool_result_hidden", toolCallId: "lost" }));
   });
 
-  it("reduces by hand, says what was done, and needs a reducer for it", async () => {
+  it("reduces on request, returns the outcome, and requires a reducer", async () => {
     const { history, keyPrefix } = newHistory({
       reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }),
       autoReduce: false,
@@ -313,7 +313,7 @@ describe("views", () => {
     expect(await history.getMessages()).toHaveLength(4);
   });
 
-  it("stores the turn although the reducer fails, and tries again with the next", async () => {
+  it("stores the turn even if the reducer fails, and tries again with the next turn", async () => {
     let failing = true;
     const reducer = async (messages: BaseMessage[]) => {
       if (failing) {
@@ -330,7 +330,7 @@ describe("views", () => {
     expect(await history.getTranscript()).toHaveLength(2);
   });
 
-  it("reduces in the background and lets the process wait for it", async () => {
+  it("reduces in the background, and close waits for it", async () => {
     const memory = new RedisChatMemory({
       client,
       keyPrefix: uniquePrefix(),
@@ -349,7 +349,7 @@ describe("views", () => {
 });
 
 describe("records that cannot be read", () => {
-  it("are left out and reported, or thrown with strict, and never make the session unreadable", async () => {
+  it("are skipped and reported, or thrown with strict, and never make the session unreadable", async () => {
     const { history, events, keyPrefix } = newHistory();
     await history.addMessages([human("one"), ai("two"), human("three")]);
     await client.lset(`${keyPrefix}:{ann}:log`, 1, "no JSON");
@@ -375,7 +375,7 @@ describe("records that cannot be read", () => {
 });
 
 describe("damage", () => {
-  it("is an error for a write, an event for a read, and mended by rebuild or by onDamage", async () => {
+  it("is an error for a write, an event for a read, and repaired by rebuild or onDamage", async () => {
     const { history, events, keyPrefix } = newHistory();
     await history.addMessages([human("one", "m1"), ai("two", { id: "m2" })]);
     await client.unlink(`${keyPrefix}:{ann}:ids`);
@@ -396,7 +396,7 @@ describe("damage", () => {
 });
 
 describe("a reduction that races writers", () => {
-  it("loses nothing: every message is in the transcript once, and what came meanwhile is in the view", async () => {
+  it("loses nothing: the transcript has every message once, and the view those added meanwhile", async () => {
     const keyPrefix = uniquePrefix();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
     const clients = [new Redis(sharedRedisUrl()), new Redis(sharedRedisUrl())];

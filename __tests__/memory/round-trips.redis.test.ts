@@ -33,14 +33,14 @@ describe("round trips, counted at the socket", () => {
     return proxy.flights();
   }
 
-  it("a read is one, of a session without messages and of one with a reduced view", async () => {
+  it("a read needs one, also for an empty session and a reduced view", async () => {
     expect(await tripsOf(() => history.getMessages())).toBe(1);
     await history.addMessages(Array.from({ length: 20 }, (_, index) => human(`m${index}`)));
     expect(await tripsOf(() => history.getMessages())).toBe(1);
     expect(await history.getMessages()).toHaveLength(4);
   });
 
-  it.each([1, 10, 1000])("a write of %d messages with a time to live is one", async (count) => {
+  it.each([1, 10, 1000])("a write of %d messages with a time to live needs one", async (count) => {
     const other = new RedisChatMessageHistory({
       sessionId: `writes ${count}`,
       url: proxy.url,
@@ -56,7 +56,7 @@ describe("round trips, counted at the socket", () => {
     await other.close();
   });
 
-  it("a turn is two, and three where it reduces", async () => {
+  it("a turn needs two, or three if it reduces", async () => {
     const trips: number[] = [];
     for (let turn = 0; turn < 6; turn += 1) {
       const turnTrips = await tripsOf(async () => {

@@ -25,7 +25,7 @@ const turns = (count: number) =>
   Array.from({ length: count }, (_, index) => [human(`question ${index}`), ai(`answer ${index}`)]).flat();
 
 describe("token counts of stored messages", () => {
-  it("are made once, when a message is written, and never again on any instance", async () => {
+  it("are computed once, when a message is written, and never again on any instance", async () => {
     const store = new InMemorySessionStore();
     const [first, second] = [askedCounter("characters"), askedCounter("characters")];
     const memoryOf = (tokenCounter: TokenCounter) =>
@@ -45,7 +45,7 @@ describe("token counts of stored messages", () => {
     expect(first.asked).toBe(20);
   });
 
-  it("under another counter are made anew, once in a process", async () => {
+  it("are computed again for another counter, once per process", async () => {
     const store = new InMemorySessionStore();
     const old = new RedisChatMemory({ store, tokenCounter: askedCounter("old") });
     await old.history("ann").addMessages(turns(10));

@@ -39,7 +39,7 @@ describe("ChatMemoryModule", () => {
 });
 
 describe("keepLastCharacters", () => {
-  it("gives an end of the text that begins at a grapheme boundary, as long as the limit allows", () => {
+  it("returns the longest end of the text that begins at a grapheme boundary and fits the limit", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 40 }), fc.nat(60), (text, limit) => {
         const kept = keepLastCharacters(text, limit);

@@ -12,7 +12,7 @@ import { publicFields } from "../support/public-fields.js";
 const runs = { numRuns: 300, endOnFailure: true };
 
 describe("encode and decode, for any message", () => {
-  it("bring back every field, key order included", () => {
+  it("preserve every field, including key order", () => {
     fc.assert(
       fc.property(anyMessage(), fc.uuid(), (message, id) => {
         const { record } = encodeMessage(message, { id });
@@ -25,7 +25,7 @@ describe("encode and decode, for any message", () => {
     );
   });
 
-  it("give the same record and the same digest the second time", () => {
+  it("produce the same record and the same digest the second time", () => {
     fc.assert(
       fc.property(anyMessage(), (message) => {
         const first = encodeMessage(message, { id: "m1", tokens: { o200k: 7 } });
@@ -77,7 +77,7 @@ describe("encode and decode, for any message", () => {
     );
   });
 
-  it("leave the message as it is", () => {
+  it("do not change the message", () => {
     fc.assert(
       fc.property(anyMessage(), (message) => {
         freeze(message);
@@ -88,7 +88,7 @@ describe("encode and decode, for any message", () => {
     );
   });
 
-  it("make of a chunk the message that it is a chunk of", () => {
+  it("turn a chunk into the message that it is a chunk of", () => {
     fc.assert(
       fc.property(anyChunk(), (chunk) => {
         const { message } = decodeRecord(encodeMessage(chunk, { id: "m1" }).record);
@@ -116,7 +116,7 @@ describe("the digest", () => {
     );
   });
 
-  it("tells different content apart", () => {
+  it("differs for different content", () => {
     fc.assert(
       fc.property(anyMessage(), anyContent(), (message, content) => {
         fc.pre(!isDeepStrictEqual(sorted(message.content), sorted(content)));
@@ -141,7 +141,7 @@ describe("a head", () => {
 });
 
 describe("reading what was never written by this package", () => {
-  it("gives a message that can be stored, or a RecordError, for any text", () => {
+  it("returns a message that can be stored, or throws a RecordError, for any text", () => {
     const text = fc.oneof(anyText(), fc.json(), damagedRecord());
     fc.assert(
       fc.property(text, (record) => expectReadable(() => decodeRecord(record, 3).message)),
@@ -156,7 +156,7 @@ describe("reading what was never written by this package", () => {
     );
   });
 
-  it("gives the records of a head, or a RecordError", () => {
+  it("returns the records of a head, or throws a RecordError", () => {
     fc.assert(
       fc.property(fc.oneof(anyText(), fc.json()), (head) => {
         expectRecordErrorOnly(() => decodeHead(head));

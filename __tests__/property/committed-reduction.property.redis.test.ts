@@ -6,7 +6,7 @@ describe("a committed reduction, in Redis", () => {
   const client = new Redis(sharedRedisUrl());
   afterAll(() => client.quit());
 
-  it("is read back as any reducer, ours or foreign, returned it, and keeps the transcript", async () => {
+  it("is read back as the reducer returned it, for our reducers and others, and keeps the transcript", async () => {
     await checkCommittedReductions(() => ({ client, keyPrefix: uniquePrefix(), commandTimeout: 30_000 }), 40);
   }, 120_000);
 });

@@ -2,7 +2,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { checkCommittedReductions } from "../support/committed-reductions.js";
 
 describe("a committed reduction, in the embedded store", () => {
-  it("is read back as any reducer, ours or foreign, returned it, and keeps the transcript", async () => {
+  it("is read back as the reducer returned it, for our reducers and others, and keeps the transcript", async () => {
     const store = new InMemorySessionStore();
     await checkCommittedReductions(() => ({ store }), 150);
   });

@@ -36,7 +36,7 @@ async function promise(check: (result: BaseMessage[], given: Case) => void | Pro
 }
 
 describe("a cut by count", () => {
-  it("splits no step and makes no orphan", () =>
+  it("splits no step and creates no orphan", () =>
     promise((result, { messages }) => {
       expect(splitsStep({ before: messages, after: result })).toBe(false);
       const orphans = new Set(findOrphanResults(messages).map((index) => messages[index]!.id));
@@ -56,7 +56,7 @@ describe("a cut by count", () => {
       }
     }));
 
-  it("keeps every summary, every system message that says something else, and the newest message", () =>
+  it("keeps every summary, every distinct system message, and the newest message", () =>
     promise((result, { messages }) => {
       const texts = (list: readonly BaseMessage[]) =>
         new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
@@ -66,7 +66,7 @@ describe("a cut by count", () => {
       expect(result).toContain(rest(messages).at(-1));
     }));
 
-  it("begins with a human message unless none comes before, and keeps the newest human message", () =>
+  it("begins with a human message if there is an earlier one, and keeps the newest human message", () =>
     promise((result, { messages }) => {
       const [all, kept] = [rest(messages), rest(result)];
       const before = all.slice(0, all.indexOf(kept[0]!) + 1);
@@ -75,7 +75,7 @@ describe("a cut by count", () => {
       expect(newest === undefined || kept.includes(newest)).toBe(true);
     }));
 
-  it("keeps no more than the target, the threshold, an anchor and what a step makes it keep", () =>
+  it("keeps no more than the target, the threshold, an anchor and the rest of a step", () =>
     promise((result, { messages, target, threshold }) => {
       const systems = result.filter((message) => roleOf(message) === "system").length;
       const flags = findBoundaries(rest(messages));
@@ -91,15 +91,15 @@ describe("a cut by count", () => {
   it("has nothing to do a second time", () =>
     promise(async (result, given) => expect(await cut({ ...given, messages: result })).toBeNull()));
 
-  it("leaves its input as it was", () => expectUntouchedInput(cases, cut));
+  it("does not change its input", () => expectUntouchedInput(cases, cut));
 
-  it("has nothing to do where the view is no larger than the limit that it names", () =>
+  it("has nothing to do if the view is within the limit that it reports", () =>
     promise((_, { messages, target, threshold }) => {
       const { viewLimit } = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold });
       expect(messages.length).toBeGreaterThan(viewLimit.messages);
     }));
 
-  it("keeps pinned messages, whole steps and order also under a pin", async () => {
+  it("keeps pinned messages, whole steps and order with a pin", async () => {
     const pinnedCases = fc.record({ messages: anyConversation(), ...sizes, every: fc.integer({ min: 2, max: 9 }) });
     await fc.assert(
       fc.asyncProperty(pinnedCases, async ({ messages, target, threshold, every }) => {
@@ -123,7 +123,7 @@ describe("a cut by count", () => {
     );
   });
 
-  it("stays bounded when it runs after every message, also with a system message saved with each turn", async () => {
+  it("stays bounded if it runs after every message, even with a system message in each turn", async () => {
     await fc.assert(
       fc.asyncProperty(cases, async ({ messages, target, threshold }) => {
         const reducer = new ChatHistoryTruncationReducer({ targetCount: target, thresholdCount: threshold });

@@ -43,7 +43,7 @@ async function promise(check: (outcome: ReductionOutcome, given: Case) => void |
 const idsOf = (messages: readonly BaseMessage[]): string[] => messages.map(({ id }) => id!);
 
 describe("a cut by tokens", () => {
-  it("fits the budget, or says by how much it does not", () =>
+  it("fits the budget or reports by how much it exceeds it", () =>
     promise((outcome, { messages, maxTokens }) => {
       const total = tokenCounter.totalOf(outcome.messages);
       expect(outcome.overBudgetBy).toBe(Math.max(0, total - maxTokens));
@@ -55,7 +55,7 @@ describe("a cut by tokens", () => {
       ).toBe(true);
     }));
 
-  it("splits no step, makes no orphan and keeps order", () =>
+  it("splits no step, creates no orphan and keeps order", () =>
     promise(({ messages: result }, { messages }) => {
       expect(splitsStep({ before: messages, after: result })).toBe(false);
       const orphans = new Set(findOrphanResults(messages).map((index) => messages[index]!.id));
@@ -64,7 +64,7 @@ describe("a cut by tokens", () => {
       expect(places).toEqual([...places].sort((a, b) => a - b));
     }));
 
-  it("keeps systems, summaries and the newest messages, and begins with a human message if it can", () =>
+  it("keeps system messages, summaries and the newest messages, and begins with a human message if possible", () =>
     promise(({ messages: result }, { messages }) => {
       const texts = (list: readonly BaseMessage[]) =>
         new Set(list.filter((message) => roleOf(message) === "system").map(({ text }) => text));
@@ -82,7 +82,7 @@ describe("a cut by tokens", () => {
       ).toBe(true);
     }));
 
-  it("changes nothing but tool results, which it only shortens", () =>
+  it("changes only tool results, and only shortens them", () =>
     promise(({ messages: result }, { messages }) => {
       for (const message of result.filter((kept) => !messages.includes(kept))) {
         const original = messages.find(({ id }) => id === message.id)!;
@@ -95,7 +95,7 @@ describe("a cut by tokens", () => {
       }
     }));
 
-  it("removes exactly what is missing", () =>
+  it("reports exactly the messages that are missing as removed", () =>
     promise(({ messages: result, removed }, { messages }) => {
       expect(idsOf(removed)).toEqual(idsOf(messages).filter((id) => !idsOf(result).includes(id)));
     }));
@@ -128,5 +128,5 @@ describe("a cut by tokens", () => {
     );
   });
 
-  it("leaves its input as it was", () => expectUntouchedInput(cases, cut));
+  it("does not change its input", () => expectUntouchedInput(cases, cut));
 });

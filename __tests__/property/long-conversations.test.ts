@@ -71,7 +71,7 @@ describe("long input", () => {
     ["letters", "a"],
     ["emoji", "👩‍👩‍👧‍👦"],
     ["accents", "\u0301"],
-  ])("as a tool result of megabytes of %s is clipped", async (_, unit) => {
+  ])("let the event loop run while a tool result of megabytes of %s is clipped", async (_, unit) => {
     const result = tool("1", unit.repeat(2_000_000 / unit.length));
     const tokenCounter = new CountingCounter();
     const clipped = await new ChatHistoryTokenReducer({ maxTokens: 100_000, tokenCounter }).reduceWithOutcome([
@@ -85,7 +85,7 @@ describe("long input", () => {
     expect(line[1]!.text.length).toBeLessThanOrEqual(200);
   });
 
-  it("lets others run while it counts", async () => {
+  it("lets other work run while it counts", async () => {
     let turns = 0;
     const busy = { id: "busy", perRequest: 0, countText: () => 1, countMessage: () => spin(1) };
     const timer = setInterval(() => (turns += 1), 1);

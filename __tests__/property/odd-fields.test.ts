@@ -49,7 +49,7 @@ function withField(field: string, value: unknown): BaseMessage[] {
   return messages;
 }
 
-describe("messages whose fields hold what they should not", () => {
+describe("messages with invalid fields", () => {
   it.each(fields)("are checked, repaired, taken over and cut: %s", async (field) => {
     for (const value of values) {
       for (const profile of profiles) {

@@ -19,7 +19,7 @@ describe("RedisSessionStore", () => {
     size: "max",
   });
 
-  it("does under any sequence of commands, from two processes, what the in-memory model does", async () => {
+  it("behaves like the in-memory model for any sequence of commands from two processes", async () => {
     await fc.assert(
       fc.asyncProperty(commands, async (list) => {
         const keyPrefix = uniquePrefix();

@@ -8,8 +8,8 @@ import { refusalOf } from "../support/openai-wire.js";
 
 const options = { profile: "openai", purpose: "model-input" } as const;
 
-describe("what passes the profile openai", () => {
-  it("is accepted by the service, after a repair of whatever it was", () => {
+describe("a conversation that passes the profile openai", () => {
+  it("is accepted by the service after the repair of any conversation", () => {
     fc.assert(
       fc.property(brokenConversation(), (messages) => {
         const { messages: repaired } = repairConversation(messages, options);
@@ -30,8 +30,8 @@ describe("what passes the profile openai", () => {
   });
 });
 
-describe("what the profile langchain repairs", () => {
-  it("is accepted by the service where names, ids and content are ordinary", () => {
+describe("a conversation that the profile langchain repairs", () => {
+  it("is accepted by the service if names, ids and content are ordinary", () => {
     fc.assert(
       fc.property(anyConversation(), (messages: BaseMessage[]) => {
         const { messages: repaired } = repairConversation(messages, { purpose: "model-input" });

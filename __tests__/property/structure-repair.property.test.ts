@@ -37,7 +37,7 @@ function leftOver(messages: readonly BaseMessage[], options: RepairOptions): str
 describe("repairConversation, for every profile and with every choice,", () => {
   const withOptions = (messages: fc.Arbitrary<BaseMessage[]>) => fc.tuple(messages, anyOptions);
 
-  it("leaves no error but those that only the application can put right", () => {
+  it("leaves no errors except those that only the application can fix", () => {
     fc.assert(
       fc.property(withOptions(brokenConversation()), ([messages, options]) => {
         expect(leftOver(repairConversation(messages, options).messages, options)).toEqual([]);
@@ -67,7 +67,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
     );
   });
 
-  it("gives the same result for the same messages, and leaves those as they are", () => {
+  it("is deterministic and does not change its input", () => {
     fc.assert(
       fc.property(withOptions(brokenConversation()), ([messages, options]) => {
         const before = JSON.stringify(messages);
@@ -79,7 +79,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
     );
   });
 
-  it("gives a conversation without errors back as the same objects", () => {
+  it("returns the same objects for a conversation without errors", () => {
     fc.assert(
       fc.property(
         withOptions(fc.oneof(brokenConversation({ maxLength: 4 }), orderlyConversation())),

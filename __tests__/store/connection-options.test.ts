@@ -15,7 +15,7 @@ describe("connectionOptions", () => {
     expect(translated(options)).toEqual({ url: undefined, options });
   });
 
-  it("translates node-redis options whose meaning is the same", () => {
+  it("translates node-redis options that have an equivalent", () => {
     const socket = {
       host: "redis.internal",
       port: 6380,
@@ -52,19 +52,19 @@ describe("connectionOptions", () => {
     expect(translated({ socket: { tls: false, host: "h" } }).options).toEqual({ host: "h" });
   });
 
-  it("takes options of ioredis for Sentinels as they are, name included", () => {
+  it("passes through ioredis options for Sentinels, including the name", () => {
     const options = { sentinels: [{ host: "a", port: 26_379 }], name: "mymaster", password: "p" };
     expect(translated(options)).toEqual({ url: undefined, options });
   });
 
-  it("takes a URL of Sentinels inside options of node-redis", () => {
+  it("accepts a Sentinel URL in node-redis options", () => {
     expect(translated({ url: "redis+sentinel://a/mymaster", database: 2 })).toEqual({
       url: undefined,
       options: { sentinels: [{ host: "a", port: 26_379 }], name: "mymaster", db: 2 },
     });
   });
 
-  it("takes an option that is undefined as left out", () => {
+  it("treats an undefined option as omitted", () => {
     expect(translated({ database: undefined, host: "h" })).toEqual({ url: undefined, options: { host: "h" } });
     expect(
       translated({ database: 1, legacyMode: undefined, socket: { reconnectStrategy: undefined } }).options,
@@ -88,7 +88,7 @@ describe("connectionOptions", () => {
     ["config.RESP", { RESP: 3 }],
     ["config.db", { database: 1, db: 2 }],
     ["config.constructor", { database: 1, constructor: 2 }],
-  ])("refuses %s by its name, because it cannot be translated exactly", (option, config) => {
+  ])("refuses %s by name, because it has no exact translation", (option, config) => {
     expect(() => translated(config)).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
   });
 });

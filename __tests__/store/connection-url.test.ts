@@ -9,7 +9,7 @@ describe("urlOptions", () => {
     "rediss://u:p%2F%40@h/",
     "unix:///run/redis.sock",
     "redis://[::1]",
-  ])("leaves %s to ioredis", (url) => {
+  ])("passes %s to ioredis", (url) => {
     expect(parsed(url)).toEqual({ url, options: {} });
   });
 
@@ -61,7 +61,7 @@ describe("urlOptions", () => {
     "redis+sentinel://a/mymaster?sentinelPassword=secret",
     "redis+sentinel://u:se/cret@a/mymaster",
     "http+sentinel://secret@a/mymaster",
-  ])("refuses %s as a mistake in the configuration, and does not show it", (url) => {
+  ])("refuses %s as a configuration error, without showing it", (url) => {
     const refusal = expect.objectContaining({
       name: "ConfigurationError",
       option: "url",

@@ -7,7 +7,7 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
 const identify = (text: string) => chat.find((item) => item.record === text);
 
-describe("A session of which a key is missing", () => {
+describe("A session with a missing key", () => {
   let client: Redis;
   let store: RedisSessionStore;
   let keys: ReturnType<typeof sessionKeys>;
@@ -33,7 +33,7 @@ describe("A session of which a key is missing", () => {
   ];
 
   describe.each(missing.map((parts) => [parts.join(" and "), parts] as const))("(%s)", (_, parts) => {
-    it("refuses appends, commits and rewinds, and nothing changes", async () => {
+    it("refuses appends, commits and rewinds, and changes nothing", async () => {
       const view = await store.readView("s");
       await unlink(parts);
       const before = await contents();
@@ -54,7 +54,7 @@ describe("A session of which a key is missing", () => {
       expect(await contents()).toEqual(before);
     });
 
-    it("is read as far as it is left, marked as damaged, whether its start was known or not", async () => {
+    it("returns what is left, marked as damaged, whether its start was known or not", async () => {
       await unlink(parts);
       const other = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! });
       for (const reader of [store, other]) {
@@ -76,7 +76,7 @@ describe("A session of which a key is missing", () => {
       }
     });
 
-    it("can be written again after a rebuild, which keeps all that is left", async () => {
+    it("can be written again after a rebuild, which keeps what is left", async () => {
       const former = await store.readView("s");
       await unlink(parts);
       await store.rebuild("s", identify);
@@ -107,7 +107,7 @@ describe("A session of which a key is missing", () => {
       expect((await store.readRounds("s", 1)).firstRound).toBe(lost ? 7 : 4);
     });
 
-    it("keeps one expiry for all keys through a rebuild", async () => {
+    it("keeps one expiry for all keys after a rebuild", async () => {
       await unlink(parts);
       await store.rebuild("s", identify);
       await store.append("s", { records: [record("n")] });
@@ -116,7 +116,7 @@ describe("A session of which a key is missing", () => {
       expect(times[0]).toBeGreaterThan(Date.now());
     });
 
-    it("can be written again after it was cleared, and shows nothing of its former life", async () => {
+    it("can be written again after clear, and shows nothing from before", async () => {
       const former = await store.readView("s");
       await unlink(parts);
       await store.clear("s");
@@ -127,7 +127,7 @@ describe("A session of which a key is missing", () => {
     });
   });
 
-  it("begins a new life where only the ids are left, for they alone hold no message", async () => {
+  it("starts a new session if only the ids are left, because they hold no message", async () => {
     await unlink(["log", "state"]);
     expect(await store.readView("s")).toMatchObject({ epoch: "", damaged: false, records: [] });
     const result = await store.append("s", { records: chat });
@@ -136,7 +136,7 @@ describe("A session of which a key is missing", () => {
     expect(await client.pttl(keys.ids)).toBe(-1);
   });
 
-  it("is damaged too where side fields were written after the state was lost", async () => {
+  it("is damaged, too, if side fields were written after the state was lost", async () => {
     await unlink(["state"]);
     await store.writeSide("s", { set: { field: "new" } });
     expect(await store.readView("s")).toMatchObject({ damaged: true, records: texts(chat), next: 6 });
@@ -147,7 +147,7 @@ describe("A session of which a key is missing", () => {
     await expect(store.append("s", { records: [record("n")] })).resolves.toMatchObject({ next: 7 });
   });
 
-  it("is noticed where records were pushed or popped by hand, and rebuilt around what is there", async () => {
+  it("is detected if records were pushed or popped by hand, and rebuilt from what is there", async () => {
     await client.rpush(keys.log, "no record");
     expect(await store.readView("s")).toMatchObject({ damaged: true });
     await expect(store.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
@@ -164,7 +164,7 @@ describe("A session of which a key is missing", () => {
     });
   });
 
-  it("loses and doubles nothing when a rebuild runs beside a writer", async () => {
+  it("loses and duplicates nothing if a rebuild runs beside a writer", async () => {
     const many = records("m", 2_500);
     const known = new Map(many.map((item) => [item.record, item]));
     await store.append("t", { records: many });

@@ -3,7 +3,7 @@ import { record, records } from "../../src/testing/session-store/store-case.js";
 import type { MemoryEvent } from "../../src/events.js";
 
 describe("InMemorySessionStore", () => {
-  it("reports each call as one round trip, also one that is refused", async () => {
+  it("reports each call as one round trip, also a refused one", async () => {
     const events: MemoryEvent[] = [];
     const store = new InMemorySessionStore({ onEvent: (event) => events.push(event) });
     await store.append("s", { records: records("a", 2) });
@@ -18,7 +18,7 @@ describe("InMemorySessionStore", () => {
     ]);
   });
 
-  it("lets go of expired sessions that nobody asks for again", async () => {
+  it("removes expired sessions that are not read again", async () => {
     let now = 0;
     const store = new InMemorySessionStore({ now: () => now });
     for (let index = 0; index < 1_000; index += 1) {
@@ -34,7 +34,7 @@ describe("InMemorySessionStore", () => {
     expect((await store.readView("new-5")).next).toBe(1);
   });
 
-  it("takes limits of its own", async () => {
+  it("accepts custom limits", async () => {
     const store = new InMemorySessionStore({ maxMessageBytes: 100, maxAppendBytes: 150 });
     await expect(store.append("s", { records: [{ ...record("a"), record: "x".repeat(101) }] })).rejects.toMatchObject({
       code: "too_large",

@@ -7,7 +7,7 @@ const sessionIds = fc
   .filter((id) => Buffer.byteLength(id) <= 512 && !/\p{Surrogate}/u.test(id));
 
 describe("sessionKeys", () => {
-  it("puts prefix, hash tag and part into every key", () => {
+  it("combines prefix, hash tag and part in every key", () => {
     expect(sessionKeys("app", "alice@example.com/7")).toEqual({
       log: "app:{alice%40example.com%2F7}:log",
       ids: "app:{alice%40example.com%2F7}:ids",
@@ -16,7 +16,7 @@ describe("sessionKeys", () => {
     });
   });
 
-  it("can be read back into the session id, so that ids that differ never share a key", () => {
+  it("can be decoded to the session id, so that different ids never share a key", () => {
     fc.assert(
       fc.property(sessionIds, (id) => {
         const encoded = encodeSessionId(id);
@@ -51,20 +51,17 @@ describe("checkSessionId", () => {
     expect(() => checkSessionId(id)).not.toThrow();
   });
 
-  it("does not look through a huge string", () => {
+  it("does not scan a huge string", () => {
     expect(() => checkSessionId("x".repeat(50_000_000))).toThrow(/512 bytes/);
   });
 });
 
 describe("keyPrefixIssue", () => {
-  it.each(["", "app{x}", "app}", "a b", "a\tb", "a\nb", "a\u0000", "a\u200bb", "a\u00a0"])(
-    "finds fault with %j",
-    (prefix) => {
-      expect(keyPrefixIssue(prefix)).toMatch(/^must not /);
-    },
-  );
+  it.each(["", "app{x}", "app}", "a b", "a\tb", "a\nb", "a\u0000", "a\u200bb", "a\u00a0"])("refuses %j", (prefix) => {
+    expect(keyPrefixIssue(prefix)).toMatch(/^must not /);
+  });
 
-  it.each(["lcmem", "app:chat", "é", "a-b_c.d"])("finds no fault with %j", (prefix) => {
+  it.each(["lcmem", "app:chat", "é", "a-b_c.d"])("accepts %j", (prefix) => {
     expect(keyPrefixIssue(prefix)).toBeUndefined();
   });
 });

@@ -37,7 +37,7 @@ describe("RedisSessionStore's keys", () => {
     return Promise.all([log, ids, state].map((key) => client.call("PEXPIRETIME", key) as Promise<number>));
   };
 
-  it("are three that exist as long as the session, in one hash tag", async () => {
+  it("are three with one hash tag, which exist as long as the session", async () => {
     await store.append("alice{1}", { records: [human("q")], ttlMs: 60_000, side: { set: { "tool:1": "x" } } });
     const all = ["ids", "log", "state"].map((part) => `${keyPrefix}:{alice%7B1%7D}:${part}`);
     expect(await keysOf()).toEqual(all);
@@ -95,7 +95,7 @@ describe("RedisSessionStore's keys", () => {
     expect(Math.abs(after[0]! - before[0]!)).toBeLessThanOrEqual(2);
   });
 
-  it("do not stay behind when a lease is taken and given back", async () => {
+  it("do not remain after a lease is acquired and released", async () => {
     const token = await store.acquireLease("s", 60_000);
     expect(await keysOf()).toEqual([`${keyPrefix}:{s}:lease`]);
     expect(await client.pttl(`${keyPrefix}:{s}:lease`)).toBeGreaterThan(50_000);
@@ -147,7 +147,7 @@ describe("RedisSessionStore's round trips", () => {
   };
 
   it.each([1, 10, 1_000])(
-    "are one for an append of %d records with a time to live, with side fields and a view in the reply",
+    "are one for an append of %d records with time to live, side fields and a view in the reply",
     async (count) => {
       const request = {
         records: records("a", count),
@@ -199,7 +199,7 @@ describe("RedisSessionStore's round trips", () => {
     expect(proxy.flights()).toBe(2);
   });
 
-  it("are one more, once, after the script cache was flushed", async () => {
+  it("are one more, once, after the script cache is flushed", async () => {
     await store.append("s", { records: records("a", 2) });
     await client.script("FLUSH");
     expect(await flightsOf(() => store.append("s", { records: records("b", 2) }))).toBe(2);
@@ -232,7 +232,7 @@ describe("RedisSessionStore's connection", () => {
     }
   });
 
-  it("stays the caller's: it gets no methods and is not closed", async () => {
+  it("stays the caller's: the store adds no methods and does not close it", async () => {
     const client = new Redis(sharedRedisUrl());
     await client.ping();
     const before = [
@@ -255,7 +255,7 @@ describe("RedisSessionStore's connection", () => {
     client.disconnect();
   });
 
-  it("is opened at the first call and closed with the store, by ioredis or node-redis options", async () => {
+  it("is opened on the first call and closed with the store, for ioredis and node-redis options", async () => {
     const { port } = new URL(sharedRedisUrl());
     const configs = [
       { host: "127.0.0.1", port: Number(port), connectionName: "own-ioredis" },
@@ -275,7 +275,7 @@ describe("RedisSessionStore's connection", () => {
     }
   });
 
-  it("answers the calls that are under way before it closes", async () => {
+  it("completes the calls in progress before it closes", async () => {
     const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
     await store.readView("s");
     const pending = store.append("s", { records: records("a", 100) });
@@ -288,13 +288,13 @@ describe("RedisSessionStore's connection", () => {
     await new RedisSessionStore({ url: "redis://127.0.0.1:1" }).close();
   });
 
-  it("is named exactly once", () => {
+  it("must be specified exactly once", () => {
     const url = sharedRedisUrl();
     expect(() => new RedisSessionStore({})).toThrow(refused("client", /exactly one of/));
     expect(() => new RedisSessionStore({ url, config: {} })).toThrow(refused("client", /url and config/));
   });
 
-  it("is refused in a sentence where it is no ioredis client", () => {
+  it("is refused with a clear message if it is not an ioredis client", () => {
     const nodeRedis = { hSet: () => 1, sendCommand: () => 1, multi: () => 1, isOpen: true } as unknown as RedisClient;
     expect(() => new RedisSessionStore({ client: nodeRedis })).toThrow(refused("client", /node-redis client/));
     expect(() => new RedisSessionStore({ client: {} as RedisClient })).toThrow(
@@ -309,7 +309,7 @@ describe("RedisSessionStore's connection", () => {
   });
 
   it.each(["http://host", "localhost:6379", "", "redis://", "redis://a b", 7, null])(
-    "is refused for the URL %j, which is not shown",
+    "is refused for the URL %j, without showing it",
     (url) => {
       expect(() => new RedisSessionStore({ url: url as string })).toThrow(refused("url", /redis:\/\//));
       expect(() => new RedisSessionStore({ url: "http://:secret@host" })).toThrow(
@@ -338,7 +338,7 @@ describe("RedisSessionStore's options", () => {
     expect(() => new RedisSessionStore({ ...source, [option]: value })).toThrow(refused(option));
   });
 
-  it("limit what one record and one append may take", async () => {
+  it("limit the size of a record and of an append", async () => {
     const store = new RedisSessionStore({
       url: sharedRedisUrl(),
       keyPrefix: uniquePrefix(),
@@ -355,7 +355,7 @@ describe("RedisSessionStore's options", () => {
     await store.close();
   });
 
-  it("take as many records in one append as a command can, and refuse more before the connection breaks", async () => {
+  it("allow as many records per append as a command can hold, and refuse more before it fails", async () => {
     const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), commandTimeout: 30_000 });
     const most = Array.from({ length: 300_000 }, (_, index) => ({
       id: String(index),

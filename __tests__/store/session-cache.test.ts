@@ -1,7 +1,7 @@
 import { SessionCache } from "../../src/store/redis/session-cache.js";
 
 describe("SessionCache", () => {
-  it("remembers ten thousand sessions and lets the longest unused go", () => {
+  it("remembers ten thousand sessions and drops the least recently used", () => {
     const cache = new SessionCache();
     for (let index = 0; index < 10_000; index += 1) {
       cache.note(`s${index}`, index, { base: 0, start: 0 });
@@ -14,14 +14,14 @@ describe("SessionCache", () => {
     expect(cache.get("one more")).toEqual({ next: 5, view: { base: 1, start: 2 } });
   });
 
-  it("forgets what it is told to forget", () => {
+  it("forgets a session on request", () => {
     const cache = new SessionCache();
     cache.note("s", 1, { base: 0, start: 1 });
     cache.delete("s");
     expect(cache.get("s")).toBeUndefined();
   });
 
-  it("keeps what was seen of the view when only the end is seen again, and nothing of a view but its positions", () => {
+  it("keeps the known start if only the end is seen again, and stores only positions of a view", () => {
     const cache = new SessionCache();
     cache.note("s", 3);
     expect(cache.get("s")).toEqual({ next: 3, view: undefined });

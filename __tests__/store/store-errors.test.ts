@@ -23,7 +23,7 @@ describe("toStoreError", () => {
     ["BUSY Redis is busy running a script.", "unavailable", true],
     ["MISCONF Redis is configured to save RDB snapshots", "unavailable", true],
     ["ERR user_script:3: attempt to index a nil value", "script_failed", false],
-  ])("gives %j its code", (message, code, retryable) => {
+  ])("maps %j to its code", (message, code, retryable) => {
     expect(toStoreError(reply(message), call)).toMatchObject({
       name: "StoreError",
       code,
@@ -39,14 +39,14 @@ describe("toStoreError", () => {
     ["Connection is closed.", "Error"],
     ["Stream isn't writeable and enableOfflineQueue options is false", "Error"],
     ["Failed to refresh slots cache.", "ClusterAllFailedError"],
-  ])("calls a server that cannot be reached unavailable: %j", (message, name) => {
+  ])("maps an unreachable server to unavailable: %j", (message, name) => {
     expect(toStoreError(Object.assign(new Error(message), { name }), call)).toMatchObject({
       code: "unavailable",
       retryable: true,
     });
   });
 
-  it("gives the client's own command timeout the code timeout", () => {
+  it("maps the client's own command timeout to timeout", () => {
     expect(toStoreError(new Error("Command timed out"), call)).toMatchObject({ code: "timeout", retryable: true });
   });
 
@@ -58,7 +58,7 @@ describe("toStoreError", () => {
     expect(toStoreError(aborted, call)).toMatchObject({ code: "unavailable", retryable: true });
   });
 
-  it("shows neither the session id as it is, nor the arguments of the command", () => {
+  it("shows neither the plain session id nor the command's arguments", () => {
     const error = Object.assign(reply("WRONGTYPE Operation against a key"), {
       command: { name: "evalsha", args: ["the text of a message"] },
     });
@@ -68,13 +68,13 @@ describe("toStoreError", () => {
     expect(JSON.stringify([shown, shown.cause, { ...(shown.cause as object) }])).not.toContain("the text");
   });
 
-  it("keeps the errors of this package and takes what is no error", () => {
+  it("keeps the errors of this package, and wraps values that are not errors", () => {
     const own = toStoreError(reply("OOM"), call);
     expect(toStoreError(own, call)).toBe(own);
     expect(toStoreError("a bare string", call)).toMatchObject({ code: "unavailable" });
   });
 
-  it("tells a flushed script from other errors", () => {
+  it("distinguishes a missing script from other errors", () => {
     expect(isUnknownScript(reply("NOSCRIPT No matching script. Please use EVAL."))).toBe(true);
     expect(isUnknownScript(reply("ERR no"))).toBe(false);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { findRedisServer, linkServerProgram } from "./redis-binary.js";
 
-describe("the redis-server that the tests use", () => {
+describe("the redis-server used by the tests", () => {
   let folder: string;
   let link: string;
 
@@ -24,7 +24,7 @@ describe("the redis-server that the tests use", () => {
     expect(find({ REDIS_SERVER_BIN: "", PATH: join(onPath, "..") })).toBe(onPath);
   });
 
-  it("is the first on the PATH that can be executed", () => {
+  it("is the first executable one on the PATH", () => {
     const plain = program(join(folder, "a"), "redis-server");
     chmodSync(plain, 0o644);
     const second = program(join(folder, "b"), "redis-server");
@@ -32,12 +32,12 @@ describe("the redis-server that the tests use", () => {
     expect(find({ PATH: ["", join(plain, ".."), join(second, ".."), join(third, "..")].join(delimiter) })).toBe(second);
   });
 
-  it("is missing where neither variable leads to one", () => {
+  it("is missing if neither variable leads to one", () => {
     expect(find({})).toBeUndefined();
     expect(find({ PATH: [folder, join(folder, "none")].join(delimiter) })).toBeUndefined();
   });
 
-  it("is the linked program of an earlier run where the PATH has none", () => {
+  it("is the linked program of an earlier run if the PATH has none", () => {
     const server = program(folder, "redis-check-rdb", "Redis server v=7.0.15");
     expect(linkServerProgram(server, link)).toBe(link);
     expect(linkServerProgram(server, link)).toBe(link);
@@ -47,7 +47,7 @@ describe("the redis-server that the tests use", () => {
     expect(find({ PATH: folder })).toBeUndefined();
   });
 
-  it("is not linked to a program that is no server", () => {
+  it("is not linked to a program that is not a server", () => {
     expect(() => linkServerProgram(program(folder, "redis-check-rdb", "redis-check-rdb 7.0.15"), link)).toThrow(
       "is no server",
     );

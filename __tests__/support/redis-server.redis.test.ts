@@ -3,14 +3,14 @@ import { startRedis } from "./redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 describe("the private servers of the tests", () => {
-  it("share one that answers, apart from Redis's default port", async () => {
+  it("share one that answers, not on Redis's default port", async () => {
     const client = new Redis(sharedRedisUrl());
     expect(await client.ping()).toBe("PONG");
     expect(client.options.port).not.toBe(6379);
     await client.quit();
   });
 
-  it("are empty at first, take arguments, and are gone after stop", async () => {
+  it("start empty, accept arguments, and are gone after stop", async () => {
     const server = await startRedis(["--maxmemory", "20mb"]);
     const client = new Redis(server.url, { retryStrategy: () => null });
     client.on("error", () => undefined);
@@ -21,7 +21,7 @@ describe("the private servers of the tests", () => {
     expect(server.process.signalCode).toBe("SIGKILL");
   });
 
-  it("say so when they cannot start", async () => {
+  it("report that they cannot start", async () => {
     await expect(startRedis(["--no-such-option", "1"])).rejects.toThrow("redis-server stopped at start");
   });
 });

@@ -113,12 +113,12 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
     expect(server.requests[0]?.refusal?.message).toContain(text);
   });
 
-  it("refuses in streaming, too", async () => {
+  it("refuses streaming requests, too", async () => {
     const { model } = await start();
     await expect(model.stream([human("q"), tool("a")])).rejects.toMatchObject({ status: 400 });
   });
 
-  it("fails as it is told to", async () => {
+  it("fails as scripted", async () => {
     const { model } = await start({
       reply: (_, count) => (count === 1 ? { failure: { status: 429, message: "Rate limit reached" } } : "ok"),
     });
@@ -126,7 +126,7 @@ describe("the OpenAI test server, with ChatOpenAI", () => {
     expect((await model.invoke([human("q")])).content).toBe("ok");
   });
 
-  it("answers with status 500 where the script throws", async () => {
+  it("answers with status 500 if the script throws", async () => {
     const { model } = await start({
       reply: () => {
         throw new Error("script error");
@@ -148,7 +148,7 @@ describe("the OpenAI test server, by itself,", () => {
   const post = (url: string, body: string, headers: Record<string, string> = { authorization: "Bearer none" }) =>
     fetch(url, { method: "POST", body, headers });
 
-  it("wants a key, a known address and JSON", async () => {
+  it("requires a key, a known path and JSON", async () => {
     const { server } = await start();
     const completions = `${server.url}/chat/completions`;
     expect((await post(completions, "{}", {})).status).toBe(401);
@@ -157,7 +157,7 @@ describe("the OpenAI test server, by itself,", () => {
     expect((await post(completions, "{")).status).toBe(400);
   });
 
-  it("ends its stream with [DONE], and sends usage only where it is asked for", async () => {
+  it("ends its stream with [DONE], and sends usage only on request", async () => {
     const { server } = await start({ reply: () => "hi" });
     const ask = async (options: object) => {
       const body = { model: "m", stream: true, messages: [{ role: "user", content: "q" }], ...options };
@@ -169,7 +169,7 @@ describe("the OpenAI test server, by itself,", () => {
     expect(await ask({ stream_options: { include_usage: true } })).toContain("prompt_tokens");
   });
 
-  it("can be closed while a client keeps its connection", async () => {
+  it("can be closed while a client keeps its connection open", async () => {
     const server = await startOpenAIServer();
     await post(
       `${server.url}/chat/completions`,

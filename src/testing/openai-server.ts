@@ -12,16 +12,16 @@ import type { ChatCompletionRefusal } from "./openai-server/refusal.js";
 
 /** A request that the test server received. */
 export interface ReceivedRequest {
-  /** The body, parsed; undefined where it was no JSON. */
+  /** The parsed body; undefined if it was not JSON. */
   readonly body: Record<string, unknown> | undefined;
-  /** Why it was refused; undefined where it was accepted. */
+  /** Why it was refused; undefined if it was accepted. */
   readonly refusal: ChatCompletionRefusal | undefined;
 }
 
 /** How the test server answers. */
 export interface OpenAIServerOptions {
   /**
-   * The model's answer to an accepted request; `count` is the number of requests so far, from 1.
+   * Returns the model's answer to an accepted request; `count` is the number of requests so far, from 1.
    * @default the text `ok`
    */
   readonly reply?: (
@@ -36,19 +36,18 @@ export interface OpenAIServer {
   readonly url: string;
   /** Every request received, oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Ends the server and all its connections. */
+  /** Closes the server and all its connections. */
   close(): Promise<void>;
 }
 
 /**
- * A server on a free loopback port that speaks OpenAI's chat-completions protocol, streaming and not, so that
- * ChatOpenAI can be tested without a key or a network. It refuses what the service refuses, with its status and its
- * words (see {@link checkChatCompletionRequest}), and answers what it accepts with scripted replies.
+ * Starts a server on a free loopback port that speaks OpenAI's chat-completions protocol, with and without streaming,
+ * to test ChatOpenAI without a key or a network. It refuses what the service refuses, with the same status and message
+ * (see {@link checkChatCompletionRequest}), and answers accepted requests with scripted replies.
  *
  * @example
- * const server = await startOpenAIServer({
- *   reply: (body, count) => (count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done"),
- * });
+ * const reply = (body, count) => (count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done");
+ * const server = await startOpenAIServer({ reply });
  * const model = new ChatOpenAI({ apiKey: "none", configuration: { baseURL: server.url } });
  */
 export async function startOpenAIServer({ reply = () => "ok" }: OpenAIServerOptions = {}): Promise<OpenAIServer> {

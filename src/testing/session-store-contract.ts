@@ -13,7 +13,7 @@ import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
 import { turnCases } from "./session-store/turn-cases.js";
 import { viewLimitCases } from "./session-store/view-limit-cases.js";
 
-/** One promise of a contract: its title, and a run that rejects where the promise is broken. */
+/** One promise of a contract: its title, and a run that rejects if the promise is broken. */
 export interface ContractCase {
   readonly title: string;
   run(): Promise<void>;

@@ -10,7 +10,7 @@ const partsOf: Readonly<Record<string, readonly string[]>> = {
   function: [],
 };
 
-/** Throws where the content of a message has not the shape that the service asks for. */
+/** Throws unless the content of a message has the shape that the service requires. */
 export function checkContent(
   message: Record<string, unknown>,
   { role, index }: { readonly role: string; readonly index: number },
@@ -24,7 +24,7 @@ export function checkContent(
         (key) => message[key] !== undefined && message[key] !== null,
       );
     if (!isOptional) {
-      // The service writes this one path with a dot.
+      // The service writes only this path with a dot.
       throw new Refused("Invalid value for 'content': expected a string, got null.", {
         param: `messages.[${index}].content`,
       });

@@ -5,7 +5,7 @@ const roles = ["system", "assistant", "user", "function", "tool", "developer"];
 const maxCallIdLength = 40;
 const maxNameLength = 64;
 
-/** Throws where one message, by itself, has not the shape that the service asks for. */
+/** Throws unless a message by itself has the shape that the service requires. */
 export function checkMessage(message: unknown, index: number): void {
   const param = `messages[${index}]`;
   if (typeof message !== "object" || message === null || Array.isArray(message)) {

@@ -3,12 +3,12 @@ import { checkToolMessages } from "./check-tool-messages.js";
 import { emptyArray, missing, Refused, wrongPattern, wrongType, type ChatCompletionRefusal } from "./refusal.js";
 
 /**
- * What OpenAI's chat-completions service objects to in the body of a request, in its own words; undefined where it
- * accepts the body.
+ * Returns the error with which OpenAI's chat-completions service refuses the body of a request; undefined if it accepts
+ * the body.
  *
- * The rules are those that the service was seen to enforce on the shape of messages; they are written for the wire
- * format, and know nothing of this package's own validator. What depends on an account or a model (limits, prices,
- * abilities) is not checked. Linear.
+ * The rules are those that the service was observed to enforce on the shape of messages. They check the wire format,
+ * independently of this package's own validator. What depends on an account or a model (limits, prices, abilities) is
+ * not checked. Linear.
  */
 export function checkChatCompletionRequest(body: unknown): ChatCompletionRefusal | undefined {
   try {
@@ -26,8 +26,8 @@ export function checkChatCompletionRequest(body: unknown): ChatCompletionRefusal
 function checkBody(body: unknown): void {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new Refused(
-      "We could not parse the JSON body of your request. (HINT: the API expects a JSON payload, but what " +
-        "was sent was not valid JSON.)",
+      "We could not parse the JSON body of your request. " +
+        "(HINT: the API expects a JSON payload, but what was sent was not valid JSON.)",
     );
   }
   const { model, messages, tools } = body as Record<string, unknown>;

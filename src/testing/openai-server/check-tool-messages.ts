@@ -1,8 +1,8 @@
 import { Refused } from "./refusal.js";
 
 /**
- * Throws where tool messages and the calls of assistant messages do not match. The messages have passed the checks of
- * their shape.
+ * Throws if tool messages do not match the calls of assistant messages. The shape of the messages has already been
+ * checked.
  */
 export function checkToolMessages(messages: readonly Record<string, unknown>[]): void {
   let called: ReadonlySet<string> | undefined;

@@ -1,4 +1,4 @@
-/** A call that a scripted reply makes. Arguments that are not a text are sent as JSON. */
+/** A call that a scripted reply makes. Arguments that are not text are sent as JSON. */
 export interface ScriptedCall {
   /** @default `call_<request>_<place>` */
   readonly id?: string;
@@ -6,7 +6,7 @@ export interface ScriptedCall {
   readonly arguments?: string | Readonly<Record<string, unknown>>;
 }
 
-/** What the model of the test server answers: a text, calls, or an error of the service. */
+/** An answer of the test server's model: text, calls, or an error of the service. */
 export interface ScriptedReply {
   readonly content?: string;
   readonly toolCalls?: readonly ScriptedCall[];
@@ -16,7 +16,7 @@ export interface ScriptedReply {
   readonly failure?: { readonly status: number; readonly message: string };
 }
 
-/** A reply that is ready to be sent, in one piece or as a stream. */
+/** A reply that is ready to be sent, whole or as a stream. */
 export interface Completion {
   readonly id: string;
   readonly created: number;
@@ -30,7 +30,7 @@ export interface Completion {
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number };
 }
 
-/** Makes of a scripted reply what the service sends for it. */
+/** Converts a scripted reply to what the service sends for it. */
 export function complete(
   reply: ScriptedReply,
   { body, count }: { readonly body: Record<string, unknown>; readonly count: number },
@@ -52,7 +52,7 @@ export function complete(
   };
 }
 
-/** The answer to a request without `stream`. */
+/** Returns the answer to a request without `stream`. */
 export function wholeAnswer({ id, created, model, content, toolCalls, usage }: Completion): object {
   const message = {
     role: "assistant",
@@ -65,8 +65,8 @@ export function wholeAnswer({ id, created, model, content, toolCalls, usage }: C
 }
 
 /**
- * The chunks of the answer to a request with `stream`, in order; the last one holds the usage where the request asks
- * for it.
+ * Returns the chunks of the answer to a request with `stream`, in order; the last one contains the usage if the request
+ * asks for it.
  */
 export function answerChunks(completion: Completion, { includeUsage }: { readonly includeUsage: boolean }): object[] {
   const { id, created, model, content, toolCalls, usage } = completion;
@@ -92,7 +92,7 @@ function callDeltas({ id, type, function: called }: Completion["toolCalls"][numb
   return [first, ...pieces(called.arguments).map((piece) => ({ index, function: { arguments: piece } }))];
 }
 
-/** A text in pieces of a few characters, none of which splits a character. */
+/** Splits a text into pieces of a few characters, without splitting a character. */
 function pieces(text: string): string[] {
   const characters = [...text];
   return Array.from({ length: Math.ceil(characters.length / 8) }, (_, index) =>

@@ -1,4 +1,4 @@
-/** What OpenAI answers, with status 400, to a request that it refuses: the object under `error`. */
+/** OpenAI's answer to a request that it refuses with status 400: the object under `error`. */
 export interface ChatCompletionRefusal {
   readonly message: string;
   readonly type: "invalid_request_error";
@@ -6,7 +6,7 @@ export interface ChatCompletionRefusal {
   readonly code: string | null;
 }
 
-/** Thrown inside the check of a request to end it at the first fault, as the service does. */
+/** Thrown by the checks of a request to stop at the first error, as the service does. */
 export class Refused extends Error {
   readonly refusal: ChatCompletionRefusal;
 
@@ -19,12 +19,12 @@ export class Refused extends Error {
   }
 }
 
-/** A value that is left out. */
+/** For a missing value. */
 export function missing(param: string): Refused {
   return new Refused(`Missing required parameter: '${param}'.`, { param, code: "missing_required_parameter" });
 }
 
-/** A value of the wrong type. `expected` is in the service's words, such as `a string`. */
+/** For a value of the wrong type. `expected` is in the service's words, such as `a string`. */
 export function wrongType(
   param: string,
   { expected, got }: { readonly expected: string; readonly got: unknown },
@@ -33,7 +33,7 @@ export function wrongType(
   return new Refused(message, { param, code: "invalid_type" });
 }
 
-/** A value that is not one of those known. */
+/** For a value that is not one of the supported values. */
 export function unknownValue(
   param: string,
   { value, supported }: { readonly value: string; readonly supported: readonly string[] },
@@ -44,21 +44,21 @@ export function unknownValue(
   });
 }
 
-/** An empty list where one element is the least. */
+/** For an empty array that needs at least one element. */
 export function emptyArray(param: string): Refused {
   const message =
     `Invalid '${param}': empty array. ` + "Expected an array with minimum length 1, but got an empty array instead.";
   return new Refused(message, { param, code: "empty_array" });
 }
 
-/** An empty text where one character is the least. */
+/** For an empty string that needs at least one character. */
 export function emptyString(param: string): Refused {
   const message =
     `Invalid '${param}': empty string. ` + "Expected a string with minimum length 1, but got an empty string instead.";
   return new Refused(message, { param, code: "empty_string" });
 }
 
-/** A text of more characters than are accepted. */
+/** For a string that is too long. */
 export function tooLong(
   param: string,
   { length, maximum }: { readonly length: number; readonly maximum: number },
@@ -69,7 +69,7 @@ export function tooLong(
   return new Refused(message, { param, code: "string_above_max_length" });
 }
 
-/** A text with characters that are not accepted. */
+/** For a string with characters that are not accepted. */
 export function wrongPattern(param: string, pattern: string): Refused {
   const message =
     `Invalid '${param}': string does not match pattern. ` + `Expected a string that matches the pattern '${pattern}'.`;

@@ -19,7 +19,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a later append continues the log in the same life",
+    title: "a later append continues the log in the same epoch",
     async check({ store, session }) {
       const first = await store.append(session, { records: records("a", 2) });
       const second = await store.append(session, { records: records("b", 2) });
@@ -28,7 +28,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "records come back byte for byte, whatever they hold",
+    title: "records are returned byte for byte, whatever they contain",
     async check(context) {
       const odd = [
         "[]",
@@ -44,7 +44,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an empty record and a record of a megabyte are kept as they are",
+    title: "an empty record and a record of a megabyte are stored unchanged",
     async check(context) {
       const list = [
         { ...record("empty"), record: "" },
@@ -54,7 +54,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "ten thousand records go into one append, whole and in order",
+    title: "one append takes ten thousand records, whole and in order",
     async check(context) {
       const list = records("a", 10_000);
       const view = await written(context, list);
@@ -73,7 +73,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "among repeated messages only the new ones are added, in their order",
+    title: "only the new ones among repeated messages are added, in order",
     async check({ store, session }) {
       await store.append(session, { records: records("a", 2) });
       const mixed = [record("n1"), record("a2"), record("n2"), record("a1"), record("n3")];
@@ -93,7 +93,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a message is recognized however long and odd its id is",
+    title: "a message is recognized by any id, however long",
     async check({ store, session }) {
       const ids = ["x".repeat(5_000), "__proto__", "constructor", "é", "e\u0301", "a\u0000b", "a", "A", "1", "01"];
       const list = ids.map((id) => record(id));
@@ -124,7 +124,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "where the first content is to be kept, the others are left out and named by index",
+    title: 'with onConflict "keep", other contents are left out and reported by index',
     async check({ store, session }) {
       await store.append(session, { records: [record("a"), record("b")] });
       const turn = [
@@ -143,7 +143,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "two writers at once keep both turns whole",
+    title: "two concurrent writers keep both turns whole",
     async check({ store, session }) {
       const turns = Array.from({ length: 20 }, (_, index) => [human(`q${index}`), record(`a${index}`)]);
       await Promise.all(turns.map((turn) => store.append(session, { records: turn })));
@@ -155,7 +155,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an append of nothing begins no session, and reports the one that is there",
+    title: "an empty append creates no session, and reports an existing one",
     async check({ store, session }) {
       const nothing = await store.append(session, { records: [], ttlMs: 60_000 });
       assert.deepEqual(nothing, { appended: 0, duplicates: 0, conflicts: [], next: 0, epoch: "" });
@@ -166,7 +166,7 @@ export const appendCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "sessions know nothing of each other",
+    title: "sessions are independent of each other",
     async check({ store, session }) {
       const others = [`${session}-other`, `${session}%`, `${session} `, session.toUpperCase()];
       await store.append(session, { records: records("a", 2) });

@@ -4,7 +4,7 @@ import { code, everything, record, records, sideOf, written, type StoreCase } fr
 /** What a writer may demand of the session before it writes. */
 export const expectationCases: readonly StoreCase[] = [
   {
-    title: "an append that expects the log's end is written there and nowhere else",
+    title: "an append that expects a position is written only there",
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2), expectedNext: 0 });
@@ -19,7 +19,7 @@ export const expectationCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the same append again is answered, not refused, though by itself it moved the log's end",
+    title: "repeating an append that expects a position is answered, not refused",
     async check({ store, session }) {
       const request = { records: records("a", 2), expectedNext: 0, expectedEpoch: "" };
       const first = await store.append(session, request);
@@ -28,7 +28,7 @@ export const expectationCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an append that expects a life is refused in every other one",
+    title: "an append that expects an epoch is refused in any other",
     async check(context) {
       const { store, session } = context;
       await assert.rejects(
@@ -46,14 +46,14 @@ export const expectationCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an append that expects no session is refused where there is one",
+    title: "an append that expects no session is refused if there is one",
     async check({ store, session }) {
       await store.append(session, { records: [record("a")], expectedEpoch: "" });
       await assert.rejects(store.append(session, { records: [record("b")], expectedEpoch: "" }), code("epoch"));
     },
   },
   {
-    title: "a writer with an older fencing token than one that was used changes nothing",
+    title: "a writer with an outdated fencing token changes nothing",
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [record("a")], fencingToken: 7 });

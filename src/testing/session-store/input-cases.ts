@@ -7,7 +7,7 @@ const badNumbers: readonly unknown[] = [-1, 0.5, Number.NaN, Infinity, "1", null
 /** What is refused before any work is done. */
 export const inputCases: readonly StoreCase[] = [
   {
-    title: "session ids that are empty, too long, ill-formed or no strings are refused by every method",
+    title: "every method refuses session ids that are empty, too long, malformed or not strings",
     async check({ store, has }) {
       for (const id of [
         "",
@@ -43,7 +43,7 @@ export const inputCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "session ids may hold anything else, and ids that differ never share a session",
+    title: "any other session id is accepted, and different ids never share a session",
     async check({ store }) {
       const ids = [
         "a{b}c",
@@ -75,7 +75,7 @@ export const inputCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "invalid numbers are refused by the name of their option",
+    title: "invalid numbers are refused with the name of their option",
     async check({ store, session }) {
       for (const bad of badNumbers as number[]) {
         const append = (part: Partial<AppendRequest>) => store.append(session, { records: [record("a")], ...part });
@@ -131,7 +131,7 @@ export const inputCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an invalid duration of a lease is refused",
+    title: "an invalid lease duration is refused",
     needs: ["leases"],
     async check({ store, session }) {
       for (const bad of [0, ...badNumbers] as number[]) {
@@ -140,7 +140,7 @@ export const inputCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a record without id, with a bad digest or without text is refused by its index",
+    title: "a record without id, valid digest or text is refused with its index",
     async check({ store, session }) {
       const append = (part: object) => store.append(session, { records: [record("a"), { ...record("b"), ...part }] });
       await assert.rejects(append({ id: "" }), option("records.1.id"));

@@ -18,7 +18,7 @@ const identifyAs = (list: readonly NewRecord[]) => (text: string) => list.find((
 /** Beginning, expiry, clearing, rebuilding and closing. */
 export const lifeCases: readonly StoreCase[] = [
   {
-    title: "a cleared session shows nothing of its former life",
+    title: "a cleared session shows nothing from before",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 3), { fencingToken: 9 });
@@ -38,7 +38,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an expired session shows nothing of its former life",
+    title: "an expired session shows nothing from before",
     async check(context) {
       const { store, session, has, wait } = context;
       const first = await written(context, [human("q1"), record("a1")], {
@@ -58,7 +58,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "each append with a time to live begins it anew; one without leaves it alone",
+    title: "each append with a time to live renews it; one without leaves it alone",
     async check({ store, session, wait }) {
       await store.append(session, { records: [record("a")], ttlMs: 500 });
       await wait(300);
@@ -71,7 +71,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a repetition and an append of nothing begin the time to live anew as well",
+    title: "a repeated append and an empty append renew the time to live, too",
     async check({ store, session, wait }) {
       await store.append(session, { records: [record("a")], ttlMs: 500 });
       await wait(300);
@@ -83,7 +83,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session without time to live stays",
+    title: "a session without a time to live does not expire",
     async check(context) {
       await written(context, [record("a")]);
       await context.wait(60);
@@ -102,7 +102,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "rebuilding a sound session changes nothing but makes older views stale",
+    title: "rebuilding an undamaged session only makes older views stale",
     needs: ["rebuild"],
     async check(context) {
       const { store, session } = context;
@@ -121,7 +121,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "rebuilding tolerates records that cannot be read or that repeat an id",
+    title: "rebuilding tolerates unreadable records and repeated ids",
     needs: ["rebuild"],
     async check({ store, session }) {
       await store.append(session, { records: records("a", 4) });
@@ -140,7 +140,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lease is held by one until it is given back",
+    title: "a lease has one holder until it is released",
     needs: ["leases"],
     async check({ store, session }) {
       const token = await store.acquireLease(session, 60_000);
@@ -154,7 +154,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lease that ran out can be taken, and its former holder cannot give it back",
+    title: "an expired lease can be acquired, and its former holder cannot release it",
     needs: ["leases"],
     async check({ store, session, wait }) {
       const first = await store.acquireLease(session, 40);
@@ -166,7 +166,7 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a closed store refuses every call, and closing again does nothing",
+    title: "a closed store refuses every call, and closing it again does nothing",
     needs: ["close"],
     async check({ store, session, has }) {
       await store.close();

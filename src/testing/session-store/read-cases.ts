@@ -15,7 +15,7 @@ const chat = [
 /** What reads show, and from which position. */
 export const readCases: readonly StoreCase[] = [
   {
-    title: "a session that nobody has written to is empty, and reading does not create it",
+    title: "a session without writes is empty, and reading does not create it",
     async check({ store, session, has }) {
       const noRounds = { records: [], from: 0, firstRound: 1, damaged: false };
       for (let times = 0; times < 2; times += 1) {
@@ -38,7 +38,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the last rounds are whole, and counted over the whole session",
+    title: "the last rounds are whole and numbered across the whole session",
     needs: ["rounds"],
     async check({ store, session }) {
       await store.append(session, { records: chat });
@@ -63,7 +63,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "more rounds than there are give everything, with what came before the first",
+    title: "asking for more rounds than exist returns everything, including what precedes the first",
     needs: ["rounds"],
     async check({ store, session }) {
       await store.append(session, { records: chat });
@@ -82,7 +82,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session without any human message is one piece",
+    title: "a session without a human message is one round",
     needs: ["rounds"],
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3) });
@@ -95,7 +95,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "rounds of hundreds of messages are whole too",
+    title: "rounds of hundreds of messages are whole, too",
     needs: ["rounds"],
     async check({ store, session }) {
       const long = [
@@ -139,7 +139,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the log is read in pages, whatever the view shows",
+    title: "the log is read in pages, whatever the view contains",
     async check(context) {
       const { store, session } = context;
       const list = records("a", 10);
@@ -162,7 +162,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "what was read is not changed by what is written later",
+    title: "later writes do not change a returned result",
     async check(context) {
       const { store, session, has } = context;
       const view = await written(context, records("a", 2));
@@ -173,7 +173,7 @@ export const readCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a reader who takes it that nobody reduces sees the true view all the same",
+    title: "a reader that expects no reductions still gets the actual view",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));

@@ -16,7 +16,7 @@ import {
 /** Committing a reduction, by comparison with what was read. */
 export const reductionCases: readonly StoreCase[] = [
   {
-    title: "a committed reduction is the view that is read from then on; the log stays",
+    title: "a committed reduction becomes the view; the log stays",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -35,7 +35,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a commit made from an old view changes nothing",
+    title: "a commit based on an old view changes nothing",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -49,7 +49,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "of two reductions at once exactly one is committed",
+    title: "exactly one of two concurrent reductions is committed",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -75,7 +75,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a commit for another life, an unknown session or a longer log changes nothing",
+    title: "a commit for another epoch, an unknown session or a longer log changes nothing",
     async check(context) {
       const { store, session } = context;
       const commit = { start: 1, head: "h", headCount: 1 };
@@ -114,7 +114,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a later reduction may move the start back as well as on",
+    title: "a later reduction may move the start back or forward",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -129,7 +129,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "discarding removes what lies before the start, and positions stay what they were",
+    title: "discarding removes what precedes the start, and positions stay the same",
     async check(context) {
       const { store, session, has } = context;
       const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];
@@ -155,7 +155,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "discarding the whole log keeps the head, the life and the counting of positions",
+    title: "discarding the whole log keeps the head, the epoch and the positions",
     async check(context) {
       const { store, session, has } = context;
       const view = await written(context, records("a", 3), sideOf(context, { set: { field: "1" } }));
@@ -178,7 +178,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "ids of records that stay are not forgotten, even if a discard names them",
+    title: "ids of remaining records are not forgotten, even if a discard names them",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 4));
@@ -194,7 +194,7 @@ export const reductionCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "invalid numbers of a commit are refused by name",
+    title: "invalid numbers of a commit are refused with their name",
     async check({ store, session }) {
       const commit = { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 };
       await assert.rejects(store.commitReduction(session, { ...commit, start: -1 }), option("start"));

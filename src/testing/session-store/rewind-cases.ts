@@ -32,7 +32,7 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a rewind behind the start leaves head and start alone",
+    title: "a rewind to a position after the start leaves head and start alone",
     needs: ["rewind"],
     async check(context) {
       const { store, session } = context;
@@ -45,7 +45,7 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a rewind before the start empties the head and shows the log that is left",
+    title: "a rewind to a position before the start empties the head and shows the remaining log",
     needs: ["rewind"],
     async check(context) {
       const { store, session } = context;
@@ -61,7 +61,7 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a rewind made from an old view changes nothing",
+    title: "a rewind based on an old view changes nothing",
     needs: ["rewind"],
     async check(context) {
       const { store, session } = context;
@@ -81,7 +81,7 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a reduction that ran during a rewind is not committed",
+    title: "a reduction that runs during a rewind is not committed",
     needs: ["rewind"],
     async check(context) {
       const { store, session } = context;
@@ -108,7 +108,7 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a rewind to nothing ends the session",
+    title: "a rewind to the beginning ends the session",
     needs: ["rewind"],
     async check(context) {
       const { store, session, has } = context;
@@ -132,7 +132,7 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "rounds are counted without those that a rewind removed",
+    title: "rounds removed by a rewind are not counted",
     needs: ["rewind", "rounds"],
     async check(context) {
       const { store, session } = context;
@@ -159,7 +159,7 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a removed message whose id was not named can be written again all the same",
+    title: "a removed message can be written again even if its id was not named",
     needs: ["rewind"],
     async check(context) {
       const { store, session } = context;

@@ -4,7 +4,7 @@ import { code, record, records, texts, written, type StoreCase } from "./store-c
 /** Fields beside the log. */
 export const sideCases: readonly StoreCase[] = [
   {
-    title: "side fields are read by the beginning of their names",
+    title: "side fields are read by name prefix",
     needs: ["sideData"],
     async check({ store, session }) {
       const odd = {
@@ -24,7 +24,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "side fields do not touch what the store keeps about the session",
+    title: "side fields do not affect the store's own data about the session",
     needs: ["sideData"],
     async check(context) {
       const { store, session } = context;
@@ -35,7 +35,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a session may consist of side fields, and its first message joins them in the same life",
+    title: "a session may consist of side fields, and its first message joins them in the same epoch",
     needs: ["sideData"],
     async check(context) {
       const { store, session } = context;
@@ -49,7 +49,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the first message of a session of side fields takes over its expiry",
+    title: "the first message in a session of side fields keeps its expiry",
     needs: ["sideData"],
     async check(context) {
       const { store, session, wait } = context;
@@ -75,7 +75,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an append of fields alone begins a session",
+    title: "an append with only side fields creates a session",
     needs: ["sideData"],
     async check({ store, session }) {
       const { epoch } = await store.append(session, { records: [], side: { set: { field: "1" } } });
@@ -109,7 +109,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a side write that expects other values changes nothing",
+    title: "a side write that expects different values changes nothing",
     needs: ["sideData"],
     async check({ store, session }) {
       assert.equal(await store.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
@@ -132,7 +132,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "of several side writes that expect the same value one succeeds",
+    title: "exactly one of several side writes that expect the same value succeeds",
     needs: ["sideData"],
     async check({ store, session }) {
       const tries = Array.from({ length: 8 }, (_, index) =>
@@ -144,7 +144,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "removing fields creates no session, and removing the last leaves the session",
+    title: "removing fields creates no session, and removing the last keeps the session",
     needs: ["sideData"],
     async check({ store, session }) {
       assert.equal(await store.writeSide(session, { remove: ["field"], ttlMs: 60_000 }), true);
@@ -170,7 +170,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a side value that is no string is refused",
+    title: "a side value that is not a string is refused",
     needs: ["sideData"],
     async check({ store, session }) {
       await assert.rejects(
@@ -190,7 +190,7 @@ export const sideCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "side fields count towards the size limit of an append",
+    title: "side fields count toward the size limit of an append",
     needs: ["sideData"],
     async check({ store, session }) {
       const list = records("a", 10).map((item) => ({ ...item, record: "x".repeat(950_000) }));

@@ -9,18 +9,18 @@ import type {
   SideChanges,
 } from "../../store/session-store.js";
 
-/** How to make the store that is put to the test. */
+/** How to create the store under test. */
 export interface StoreSetup {
   /**
    * Shows which optional methods the stores have: a store, or the prototype of its class. Cases of capabilities that it
    * lacks are left out. @default a store with every capability
    */
   readonly probe?: object;
-  /** A store with default limits on which the sessions `contract-<number>` do not exist. */
+  /** Creates a store with default limits, without the sessions `contract-<number>`. */
   create(): SessionStore | Promise<SessionStore>;
-  /** Called after each case, also after one that failed. */
+  /** Called after each case, also after a failed one. */
   destroy?(store: SessionStore): unknown;
-  /** Lets this much of the store's time pass; real time by default. */
+  /** Lets this much of the store's time pass. @default waits in real time */
   wait?(milliseconds: number): unknown;
 }
 
@@ -41,7 +41,7 @@ export interface StoreCase {
   check(context: StoreContext): Promise<void>;
 }
 
-/** A record as a codec might make it: `role` is its type, the id its content too. */
+/** Creates a record as a codec would: `role` is its type, and the id is also its content. */
 export function record(
   id: string,
   { role = "ai", text = id, tokens }: { role?: string; text?: string; tokens?: number } = {},
@@ -51,22 +51,22 @@ export function record(
   return { id, digest, record: content, ...(tokens !== undefined && { tokens }) };
 }
 
-/** A human record. */
+/** Creates a human record. */
 export function human(id: string): NewRecord {
   return record(id, { role: "human" });
 }
 
-/** Records whose ids are a letter and a number: `records("a", 3)` is a1, a2, a3. */
+/** Creates records whose ids are a letter and a number: `records("a", 3)` is a1, a2, a3. */
 export function records(letter: string, count: number): NewRecord[] {
   return Array.from({ length: count }, (_, index) => record(`${letter}${index + 1}`));
 }
 
-/** The texts of records, as reads return them. */
+/** Returns the texts of records, as reads return them. */
 export function texts(list: readonly NewRecord[]): string[] {
   return list.map((item) => item.record);
 }
 
-/** Appends records and returns the view that is then read. */
+/** Appends records and returns the resulting view. */
 export async function written(
   { store, session }: StoreContext,
   list: readonly NewRecord[],
@@ -76,7 +76,7 @@ export async function written(
   return store.readView(session);
 }
 
-/** Everything that reads show of a session: two equal ones, and nothing has changed in between. */
+/** Returns everything that reads show of a session, to check that nothing has changed. */
 export async function everything({ store, session, has }: StoreContext): Promise<unknown> {
   return {
     view: await store.readView(session),
@@ -86,12 +86,12 @@ export async function everything({ store, session, has }: StoreContext): Promise
   };
 }
 
-/** Side changes for a request, where the store takes them. */
+/** Returns side changes for a request if the store supports them. */
 export function sideOf({ has }: StoreContext, side: SideChanges): Pick<AppendRequest, "side"> {
   return has("sideData") ? { side } : {};
 }
 
-/** For `assert.rejects`: an error of this code. */
+/** For `assert.rejects`: an error with this code. */
 export function code(expected: string): (error: unknown) => boolean {
   return (error) => (error as { code?: unknown }).code === expected;
 }
@@ -101,7 +101,7 @@ export function option(expected: string): (error: unknown) => boolean {
   return (error) => (error as { option?: unknown }).option === expected;
 }
 
-/** `epoch`, `rev` and `next` of a view: what a change that compares must name. */
+/** Returns `epoch`, `rev` and `next` of a view, which a compare-and-set must name. */
 export function asRead({ epoch, rev, next }: SessionView): { epoch: string; rev: string; next: number } {
   return { epoch, rev, next };
 }

@@ -6,7 +6,7 @@ const counted = (id: string, tokens: number) => record(id, { tokens });
 /** The view in the reply of an append, and the token count that it goes by. */
 export const viewLimitCases: readonly StoreCase[] = [
   {
-    title: "an append that exceeds the named number of messages brings the view along",
+    title: "an append that exceeds the message limit returns the view",
     async check({ store, session }) {
       const within = await store.append(session, { records: records("a", 3), viewLimit: { messages: 3 } });
       assert.equal(within.view, undefined);
@@ -15,7 +15,7 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the limit counts the messages of the head, not those before the start",
+    title: "the limit counts messages of the head, but not those before the start",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 10));
@@ -27,7 +27,7 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an append that exceeds the named number of tokens brings the view along",
+    title: "an append that exceeds the token limit returns the view",
     async check({ store, session }) {
       const within = await store.append(session, {
         records: [counted("a", 5), counted("b", 5)],
@@ -56,7 +56,7 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "where a record without count was added, the total is unknown and the view comes along",
+    title: "after a record without a count, the total is unknown and the view is returned",
     async check({ store, session }) {
       await store.append(session, { records: [counted("a", 1)], counter: "c1" });
       const result = await store.append(session, {
@@ -74,7 +74,7 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "counts of another counter are not mixed in, and the view comes along",
+    title: "counts of another counter are not mixed in, and the view is returned",
     async check({ store, session }) {
       await store.append(session, { records: [counted("a", 1)], counter: "c1" });
       const asked = await store.append(session, { records: [], counter: "c2", viewLimit: { tokens: 1_000 } });
@@ -88,7 +88,7 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a committed count replaces the old one and goes on from there",
+    title: "a committed count replaces the old one, and later records are added to it",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, [counted("a", 50), counted("b", 50), record("c")], { counter: "c1" });
@@ -99,7 +99,7 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "records appended while a reduction ran are counted when it is committed",
+    title: "records appended during a reduction are counted when it is committed",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, [counted("a", 50), counted("b", 20)], { counter: "c1" });
@@ -110,7 +110,7 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an overtaken commit that cannot know the newer counts leaves the total unknown",
+    title: "a commit that cannot know the counts of newer records leaves the total unknown",
     async check(context) {
       const { store, session } = context;
       const view = await written(context, [counted("a", 50)], { counter: "c1" });
