@@ -28,8 +28,8 @@ export function positionConflict(sessionId: string, expected: number, next: numb
 /** The error for a session that was cleared or expired since the caller read it. */
 export function epochConflict(sessionId: string): ConflictError {
   return new ConflictError(
-    `${capitalized(sessionLabel(sessionId))} is not in the life that the caller read: it was cleared, ` +
-      "expired or begun in between; nothing was written. Read it again.",
+    `${capitalized(sessionLabel(sessionId))} was cleared, expired or recreated after you read it; ` +
+      "nothing was written. Read it again.",
     { code: "epoch", sessionId },
   );
 }
