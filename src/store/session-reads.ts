@@ -30,7 +30,7 @@ export interface SessionView {
   readonly records: readonly string[];
   /** True where a part of the session is missing; writes are refused until `rebuild` or `clear`. */
   readonly damaged: boolean;
-  /** For each id that was asked for, the position of its record in the log; undefined where the log does not hold it. */
+  /** For each id that was asked for, the position of its record; undefined where the log does not hold it. */
   readonly positions?: readonly (number | undefined)[];
   /** The mark of the turn that was asked for; undefined for an unknown turn. */
   readonly turn?: TurnMark;

@@ -2,8 +2,8 @@ import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./sess
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 
 /**
- * Where conversations live: the methods that every store has. The contract in prose; `sessionStoreContract` in the entry
- * `./testing` is the same contract as tests.
+ * Where conversations live: the methods that every store has. The contract in prose; `sessionStoreContract` in the
+ * entry `./testing` is the same contract as tests.
  *
  * A session is a *log* of records (opaque strings, oldest first, numbered by *position* from 0 without gaps, never
  * changed), a *start* (the position from which the model sees the log as it is) and a *head* (an opaque string that
@@ -64,16 +64,16 @@ export interface SessionStore extends SessionStoreCore {
    */
   replaceTail?(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale">;
   /**
-   * What is stored of a turn; undefined for an unknown turn. A store with this method honours `AppendRequest.turn`; this
-   * is the capability `turns`.
+   * What is stored of a turn; undefined for an unknown turn. A store with this method honours `AppendRequest.turn`;
+   * this is the capability `turns`.
    *
    * Missing: a repeated turn is recognized by message ids only.
    */
   readTurn?(sessionId: string, name: string): Promise<StoredTurn | undefined>;
   /**
-   * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps side
-   * fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for a
-   * record that cannot be read.
+   * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
+   * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
+   * a record that cannot be read.
    *
    * Missing: `history.rebuild()` and `onDamage: "rebuild"` throw a ConfigurationError.
    */

@@ -16,7 +16,7 @@ export interface Read {
   readonly index: number;
 }
 
-/** Reads all records from the index on, the state, the number of ids and the `wanted` fields of `ids`, all at one moment. */
+/** Reads the records from the index on, the state, the number of ids and `wanted` fields of `ids`, at one moment. */
 export async function readTail({ index, ...read }: Read, wanted: readonly string[]): Promise<ViewReply> {
   const { log, ids } = read.keys;
   const commands: Command[] = [

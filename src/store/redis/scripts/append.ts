@@ -9,9 +9,9 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
  * KEYS: log, ids, state.
  * ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
  * expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, turn?: { name, stored, done },
- * cut?: { epoch, rev, next, newRev, to, hashes, marks } }; `count` pairs of an id's hash and the digest with the position
- * that the record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records,
- * of which `rounds` begin one.
+ * cut?: { epoch, rev, next, newRev, to, hashes, marks } }; `count` pairs of an id's hash and the digest with the
+ * position that the record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count`
+ * records, of which `rounds` begin one.
  * Replies: OK appended duplicates conflicts next epoch [view] | DAMAGED | EPOCH | FENCED | POSITION next |
  * CONFLICT index | TURN done count first next epoch records [view] (the claim does not fit the turn's mark) |
  * STALE | RANGE (of the cut).

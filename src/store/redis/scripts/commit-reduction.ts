@@ -27,8 +27,8 @@ if total and s.next ~= request.next then
   local known = s.tokens and s.counter == request.counter and request.tokensRead
   total = known and total + (s.tokens - request.tokensRead)
 end
-redis.call('HSET', state, 'base', s.base, 'start', request.start, 'next', s.next, 'rev', request.newRev, 'updated', now())
-redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount)
+redis.call('HSET', state, 'base', s.base, 'start', request.start, 'next', s.next, 'rev', request.newRev)
+redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', now())
 if total then
   redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
 else

@@ -11,11 +11,13 @@ const quotedViewFields = viewFields.map((field) => `'${field}'`).join(", ");
  */
 export const loadSession = `
 local function loadSession()
-  local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence')
+  local field = redis.call('HMGET', KEYS[3],
+    'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence')
   local s = {
     epoch = field[1] or '', rev = field[2] or '', base = tonumber(field[3] or 0), start = tonumber(field[4] or 0),
     next = tonumber(field[5] or 0), begun = field[5] ~= false, headCount = tonumber(field[6] or 0),
-    tokens = tonumber(field[7] or ''), counter = field[8] or '', rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0)
+    tokens = tonumber(field[7] or ''), counter = field[8] or '',
+    rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0)
   }
   s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
   s.damaged = s.length ~= s.next - s.base or s.length > 0 and s.known <= s.length
@@ -52,7 +54,8 @@ end`;
  */
 export const explainIds = `
 local function explainIds()
-  redis.call('HSET', KEYS[2], '[how to read:]', 'SHA-256 of a message id in base64url = that of the content, then the position in the log')
+  redis.call('HSET', KEYS[2], '[how to read:]',
+    'SHA-256 of a message id in base64url = that of the content, then the position in the log')
 end`;
 
 /** Lua: `beginsRound(record)`. */
@@ -178,7 +181,8 @@ local function truncate(s, to, hashes, marks, from)
     forget(table.concat(redis.call('HKEYS', ids)), to, math.huge)
   end
   for i = from, #marks, 2 do
-    if marks[i + 1] == '' then redis.call('HDEL', ids, marks[i]) else redis.call('HSET', ids, marks[i], marks[i + 1]) end
+    local name, mark = marks[i], marks[i + 1]
+    if mark == '' then redis.call('HDEL', ids, name) else redis.call('HSET', ids, name, mark) end
   end
   s.length, s.next, s.tokens = kept, to, nil
 end`;

@@ -5,8 +5,8 @@ import { storedTurn } from "./turn-fragments.js";
 /**
  * What is stored of a turn.
  *
- * KEYS: log, ids, state. ARGV: the turn's name. Reply: TURN done count first next epoch records; count 0 where it is not
- * known.
+ * KEYS: log, ids, state. ARGV: the turn's name. Reply: TURN done count first next epoch records; count 0 where it is
+ * not known.
  */
 export const readTurnScript = script(
   [loadSession, storedTurn],

@@ -20,7 +20,8 @@ export const rebuildScript = script(
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
 if s.rev == request.newRev then return 'REBUILT' end
-if s.length ~= request.length or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'CHANGED' end
+if s.length ~= request.length or s.next ~= request.next then return 'CHANGED' end
+if s.epoch ~= request.epoch or s.rev ~= request.rev then return 'CHANGED' end
 if s.epoch == '' and s.length == 0 then
   redis.call('UNLINK', ids)
   return 'REBUILT'
@@ -37,14 +38,16 @@ if not whole then
     redis.call('HDEL', state, 'head', 'headCount')
     start = base
   end
-  redis.call('HSET', state, 'base', base, 'start', start, 'next', next, 'rounds', s.length > 0 and request.rounds or s.rounds)
+  local rounds = s.length > 0 and request.rounds or s.rounds
+  redis.call('HSET', state, 'base', base, 'start', start, 'next', next, 'rounds', rounds)
   s.base = base
 end
 local entries = {}
 for i = 1, s.length do
   local at = ${identityLength} * (i - 1)
   entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + ${idHashLength})
-  entries[2 * i] = ARGV[2]:sub(at + ${idHashLength + 1}, at + ${identityLength}) .. string.format('%.0f', s.base + i - 1)
+  local digest = ARGV[2]:sub(at + ${idHashLength + 1}, at + ${identityLength})
+  entries[2 * i] = digest .. string.format('%.0f', s.base + i - 1)
 end
 for i = 3, #ARGV, 3 do
   entries[#entries + 1] = ARGV[i]

@@ -5,8 +5,8 @@ import { script } from "./script.js";
  * Removes the end of the log if the session is as it was read; a session of which neither record nor head is left ends.
  *
  * KEYS: log, ids, state.
- * ARGV: the request as JSON { epoch, rev, next, newRev, to }; packed hashes of the ids to forget; pairs of the name of a
- * turn and its new mark, empty where nothing is left of it.
+ * ARGV: the request as JSON { epoch, rev, next, newRev, to }; packed hashes of the ids to forget; pairs of the name
+ * of a turn and its new mark, empty where nothing is left of it.
  * Replies: REWOUND | STALE | DAMAGED | RANGE (the position lies before the base).
  */
 export const rewindScript = script(
