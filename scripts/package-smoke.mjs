@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { basename, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
+import { agentSets, locked, mainSets, newestGraph } from "./peer-sets.mjs";
+import { startRedis } from "./smoke-redis.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const programs = join(root, "scripts", "smoke");
 const examples = join(root, "examples");
-const packages = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
 const ownName = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
 const expectedFiles = /^(dist\/.+|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/;
 const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE"];
@@ -22,9 +22,11 @@ const bytesOfOneExport = 20_000;
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
 let failures = 0;
+const redis = check("start redis-server", () => startRedis(folder));
 try {
   main();
 } finally {
+  redis?.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(failures === 0 ? "\nThe package works as packed." : `\n${failures} of the checks above failed.`);
@@ -42,11 +44,9 @@ function main() {
   }
   check("types resolve in every module system (attw)", () => runTool("attw", [tarball, "--no-color", "--no-emoji"]));
   check("package.json is right (publint)", () => runTool("publint", ["run", tarball, "--strict"]));
-  // The two majors that the peer range allows; the package must compile and run with either.
-  for (const client of ["ioredis", "ioredis5"]) {
-    checkInstalled(tarball, client);
-  }
-  checkBundle();
+  const places = mainSets.map((set) => checkInstalled(tarball, "smoke", set));
+  checkBundle(places[0]);
+  agentSets.forEach((set) => checkInstalled(tarball, "smoke-agent", set));
   checkExamples(tarball);
 }
 
@@ -69,16 +69,18 @@ function pack() {
   return join(folder, filename);
 }
 
-/** Installs the tarball with its peers and nothing else, then runs and type-checks the programs of scripts/smoke. */
-function checkInstalled(tarball, client) {
-  const version = packages[`node_modules/${client}`].version;
-  const place = join(folder, client);
-  const installed = check(`install with ioredis ${version}`, () => {
-    install(place, [tarball, locked("@langchain/core"), `ioredis@${version}`]);
+/**
+ * Installs the tarball with these peers and nothing else, then runs and type-checks the programs of a folder of scripts.
+ */
+function checkInstalled(tarball, name, { peers, skipLibCheck = false }) {
+  const programs = join(root, "scripts", name);
+  const place = mkdtempSync(join(folder, `${name}-`));
+  const installed = check(`install with ${peers.join(", ")}`, () => {
+    install(place, [tarball, ...peers]);
     return true;
   });
   if (!installed) {
-    return;
+    return place;
   }
   const files = readdirSync(programs).sort();
   cpSync(programs, place, { recursive: true });
@@ -86,16 +88,19 @@ function checkInstalled(tarball, client) {
     check(`run ${file}`, () => run(process.execPath, [file], place));
   }
   const typed = files.filter((name) => name.endsWith(".ts"));
-  check(`type-check ${typed.join(", ")} as ESM and CommonJS, NodeNext and bundler`, () => typeCheck(place, typed));
+  check(`type-check ${typed.join(", ")} as ESM and CommonJS, NodeNext and bundler`, () =>
+    typeCheck(place, typed, skipLibCheck),
+  );
+  return place;
 }
 
 /** Bundles one export as a user would, all other packages left outside: what it does not use is to stay out. */
-function checkBundle() {
+function checkBundle(place) {
   const contents = `export { ChatHistoryTruncationReducer } from "${ownName}"`;
   const external = ["@langchain/*", "ioredis", "js-tiktoken", "zod"];
   const options = { bundle: true, minify: true, format: "esm", platform: "node", write: false, external };
   check("a bundle holds what it uses", () => {
-    const { outputFiles } = buildSync({ stdin: { contents, resolveDir: join(folder, "ioredis") }, ...options });
+    const { outputFiles } = buildSync({ stdin: { contents, resolveDir: place }, ...options });
     const { length } = outputFiles[0].contents;
     if (length > bytesOfOneExport) {
       throw new Error(
@@ -106,7 +111,7 @@ function checkBundle() {
 }
 
 /** Compiles copies of the programs, as .mts and .cts where the extension decides, and as they are for bundlers. */
-function typeCheck(place, files) {
+function typeCheck(place, files, skipLibCheck) {
   for (const file of files) {
     cpSync(join(place, file), join(place, `${basename(file, extname(file))}.mts`));
     cpSync(join(place, file), join(place, `${basename(file, extname(file))}.cts`));
@@ -114,6 +119,7 @@ function typeCheck(place, files) {
   const shared = [
     "--noEmit",
     "--strict",
+    ...(skipLibCheck ? ["--skipLibCheck"] : []),
     "--target",
     "es2022",
     "--typeRoots",
@@ -138,12 +144,9 @@ function checkExamples(tarball) {
   }
   const place = join(folder, "with-examples");
   const installed = check("install with what the examples import", () => {
-    install(
-      place,
-      [tarball, ...new Set(["@langchain/core", "ioredis", ...importedByExamples()])].map((name) =>
-        name === tarball ? name : locked(name),
-      ),
-    );
+    const names = ["@langchain/core", "ioredis", ...importedByExamples()];
+    const graph = names.includes("langchain") ? newestGraph : [];
+    install(place, [tarball, ...new Set([...names.map((name) => locked(name)), ...graph])]);
     cpSync(examples, join(place, "examples"), { recursive: true });
     return true;
   });
@@ -159,23 +162,16 @@ function importedByExamples() {
       (match) => match[1],
     ),
   );
-  const names = specifiers
+  return specifiers
     .filter((name) => !name.startsWith("node:"))
     .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"))
     .filter((name) => name !== ownName);
-  // The newest LangGraph wants a newer core than the one in the lockfile; left to itself, npm looks for a way out for
-  // many minutes.
-  return names.includes("langchain") ? [...names, "@langchain/langgraph", "@langchain/langgraph-checkpoint"] : names;
 }
 
 function install(place, specifications) {
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, "package.json"), JSON.stringify({ private: true, type: "module" }));
   run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--no-progress", ...specifications], place);
-}
-
-function locked(name) {
-  return `${name}@${packages[`node_modules/${name}`].version}`;
 }
 
 /** Runs a tool of this repository's node_modules. */
@@ -186,8 +182,9 @@ function runTool(name, args, cwd = folder) {
 
 function run(command, args, cwd) {
   // Nothing of an npm that started this script may leak into the npm that it starts.
+  const settings = { ...process.env, SMOKE_REDIS_SOCKET: redis?.socket ?? "" };
   const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name)),
+    Object.entries(settings).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name)),
   );
   return execFileSync(command, args, {
     cwd,

@@ -3,7 +3,7 @@ import { tool as makeTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { z } from "zod";
-import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
+import { redisMemoryMiddleware, type AgentRuntime } from "../../src/langchain/agent.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
@@ -68,6 +68,17 @@ describe("redisMemoryMiddleware", () => {
     }
     expect(model.sent[4]!.map(({ text }) => text)).toEqual(["two", "", "found two", "answer after found two", "three"]);
     expect(await kinds()).toHaveLength(12);
+  });
+
+  it("gives the function that names the session what the agent was invoked with", async () => {
+    const { memory, kinds } = newMemory();
+    const sessionId = ({ configurable, context }: AgentRuntime) =>
+      configurable?.["tenant"] === "a" ? (context as { user: string }).user : undefined;
+    const middleware = [redisMemoryMiddleware({ memory, sessionId, persist: "step" })];
+    const agent = createAgent({ model: searchingModel(), tools: [lookup], middleware });
+    const run = { configurable: { tenant: "a" }, context: { user: "ann" } };
+    await agent.invoke({ messages: [new HumanMessage("one")] }, run);
+    expect(await kinds()).toEqual(["human", "ai", "tool", "ai"]);
   });
 
   it("loads nothing twice beside a checkpointer, and finds the session by its thread_id", async () => {

@@ -4,7 +4,7 @@ import type { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import type { BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate } from "@langchain/core/prompts";
 import type { Runnable } from "@langchain/core/runnables";
-import type { Redis } from "ioredis";
+import type { Cluster } from "ioredis";
 import {
   ChatHistoryTruncationReducer,
   InMemorySessionStore,
@@ -16,8 +16,11 @@ import {
 import { emptyView, hasCapability, type SessionStore } from "langchain-redis-memory/store";
 import { sessionStoreContract } from "langchain-redis-memory/testing";
 
+/** The client; ioredis exports it by this name since 5.1 only. */
+type Redis = ReturnType<Cluster["nodes"]>[number];
+
 /** A history on a client of the caller's own, as LangChain knows it. */
-export function historyOn(client: Redis): BaseListChatMessageHistory {
+export function historyOn(client: Redis | Cluster): BaseListChatMessageHistory {
   return new RedisChatMessageHistory({ sessionId: "types", client, sessionTTL: 60 });
 }
 

@@ -1,4 +1,5 @@
 import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
 import { repairConversation } from "../structure/repair/repair.js";
@@ -61,20 +62,21 @@ interface AgentState {
  */
 export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): AgentMiddleware {
   const { memory, persist, sessionId } = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
-  const historyOf = (runtime: AgentRuntime) => {
-    const { configurable = {} } = runtime;
+  const historyOfRun = () => {
+    const run = currentRun();
+    const { configurable = {} } = run;
     const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
-    return memory.history(sessionIdOf({ named, run: runtime, owner: "redisMemoryMiddleware", hint: sessionHint }));
+    return memory.history(sessionIdOf({ named, run, owner: "redisMemoryMiddleware", hint: sessionHint }));
   };
-  const store = async ({ messages, _memoryIds = [] }: AgentState, runtime: AgentRuntime) => {
+  const store = async ({ messages, _memoryIds = [] }: AgentState) => {
     const loaded = new Set(_memoryIds);
-    await historyOf(runtime).append(messages.filter(({ id }) => id === undefined || !loaded.has(id)));
+    await historyOfRun().append(messages.filter(({ id }) => id === undefined || !loaded.has(id)));
   };
   return createMiddleware({
     name: "RedisMemory",
     stateSchema: stateSchema(),
-    beforeAgent: async (state, runtime) => {
-      const view = await historyOf(runtime as AgentRuntime).getMessages();
+    beforeAgent: async (state) => {
+      const view = await historyOfRun().getMessages();
       const brought = withoutKnown(state.messages, view);
       return {
         messages: [new RemoveMessage({ id: allMessages }), ...view, ...brought],
@@ -82,12 +84,22 @@ export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): Ag
       };
     },
     ...(persist === "step" && {
-      beforeModel: async (state: AgentState, runtime: unknown) => store(state, runtime as AgentRuntime),
+      beforeModel: async (state: AgentState) => store(state),
     }),
     wrapModelCall: (request, handler) =>
       handler({ ...request, messages: repairConversation(request.messages, { profile: "langchain" }).messages }),
-    afterAgent: async (state, runtime) => store(state, runtime as AgentRuntime),
+    afterAgent: async (state) => store(state),
   }) as AgentMiddleware;
+}
+
+/**
+ * What the running agent was invoked with. The runtime that hooks are given has no `configurable` before langchain
+ * 1.2.30, and its `context` is empty for a middleware without a schema of it.
+ */
+function currentRun(): AgentRuntime {
+  const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as AgentRuntime | undefined;
+  const { configurable, context } = config ?? {};
+  return { ...(configurable && { configurable }), ...(context !== undefined && { context }) };
 }
 
 /** What comes after the newest message that the view holds too; a checkpointer's state begins with those. */

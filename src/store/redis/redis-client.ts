@@ -11,8 +11,8 @@ export interface CommandBatch {
 export interface RedisClient {
   readonly options?: unknown;
   call(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
-  pipeline(commands: unknown[][]): CommandBatch;
-  multi(commands: unknown[][]): CommandBatch;
+  pipeline(commands: [name: string, ...args: unknown[]][]): CommandBatch;
+  multi(commands: [name: string, ...args: unknown[]][]): CommandBatch;
 }
 
 /** True for an ioredis client. Checks the shape, because the application may use another copy of ioredis. */

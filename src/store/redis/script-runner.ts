@@ -207,7 +207,7 @@ async function pair(
   return [first!, second!];
 }
 
-function batch(commands: readonly Command[]): unknown[][] {
+function batch(commands: readonly Command[]): [name: string, ...args: unknown[]][] {
   return commands.map(({ verb, args }) => [verb, args]);
 }
 
