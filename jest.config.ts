@@ -14,6 +14,7 @@ const shared: Config = {
     "^langchain-redis-memory$": "<rootDir>/src/index.ts",
     "^langchain-redis-memory/agent$": "<rootDir>/src/langchain/agent.ts",
     "^langchain-redis-memory/store$": "<rootDir>/src/store/index.ts",
+    "^langchain-redis-memory/otel$": "<rootDir>/src/otel/index.ts",
     "^langchain-redis-memory/testing$": "<rootDir>/src/testing/index.ts",
   },
   modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/"],

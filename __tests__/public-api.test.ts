@@ -240,6 +240,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ViewLimit",
       ],
     },
+    "src/otel/index.ts": { values: ["openTelemetryHandler"], types: ["OpenTelemetryHandlerOptions"] },
     "src/testing/index.ts": {
       values: ["checkChatCompletionRequest", "sessionStoreContract", "startOpenAIServer"],
       types: [

@@ -21,7 +21,7 @@ compile("tsconfig.build.json");
 compile("tsconfig.build.cjs.json");
 
 // All entries in one run: what several of them need is in one chunk, so its state (caches, WeakMaps) is shared.
-const entries = ["index", "langchain/agent", "store/index", "testing/index"].map((name) =>
+const entries = ["index", "langchain/agent", "otel/index", "store/index", "testing/index"].map((name) =>
   join(compiled, `${name}.js`),
 );
 const bundle = await rollup({

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
-import { agentSets, locked, mainSets, newestGraph } from "./peer-sets.mjs";
+import { agentSets, locked, mainSets, newestGraph, otelSets } from "./peer-sets.mjs";
 import { startRedis } from "./smoke-redis.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -47,6 +47,7 @@ function main() {
   const places = mainSets.map((set) => checkInstalled(tarball, "smoke", set));
   checkBundle(places[0]);
   agentSets.forEach((set) => checkInstalled(tarball, "smoke-agent", set));
+  otelSets.forEach((set) => checkInstalled(tarball, "smoke-otel", set));
   checkExamples(tarball);
 }
 

@@ -43,6 +43,11 @@ export const agentSets = [
   },
 ];
 
+/** Where `./otel` is used: with the newest API that the range allows, which may be newer than our SDK's, and the lowest. */
+export const otelSets = [`@opentelemetry/api@${peers["@opentelemetry/api"]}`, ...lowest("@opentelemetry/api")].map(
+  (api) => ({ peers: [locked("@langchain/core"), newestRedis[0], api] }),
+);
+
 /** The lowest version of each alternative of a peer's range. */
 function lowest(name) {
   return peers[name].split("||").map((range) => `${name}@${range.trim().replace(/^[\^~]/, "")}`);

@@ -2,7 +2,7 @@
  * What the package reports beside results and errors: one object per event, told apart by `type`. Events name sessions,
  * positions and ids, never message text. A handler that throws is ignored: telling must not break doing.
  *
- * - `command`: one round trip to Redis was made (also when it failed).
+ * - `command`: one round trip to Redis was made; `error` is set where it failed.
  * - `record_skipped`: a stored record could not be read and was left out of the result.
  * - `damaged`: a part of the session is missing in Redis; the result holds what is left.
  * - `conflict_kept`: a message came again with other content, and the first was kept.
@@ -11,7 +11,13 @@
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
  */
 export type MemoryEvent =
-  | { readonly type: "command"; readonly sessionId: string; readonly operation: string; readonly milliseconds: number }
+  | {
+      readonly type: "command";
+      readonly sessionId: string;
+      readonly operation: string;
+      readonly milliseconds: number;
+      readonly error?: Error;
+    }
   | {
       readonly type: "record_skipped";
       readonly sessionId: string;

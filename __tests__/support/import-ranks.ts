@@ -28,6 +28,7 @@ export const walls: readonly (readonly string[])[] = [...architecture.matchAll(/
 export const packageOwners: Readonly<Record<string, { readonly folder: string; readonly lazy: boolean }>> = {
   ioredis: { folder: "store", lazy: true },
   langchain: { folder: "langchain", lazy: false },
+  "@opentelemetry/api": { folder: "otel", lazy: false },
 };
 
 /**

@@ -7,6 +7,6 @@ const require = createRequire(import.meta.url);
 require("langchain-redis-memory");
 const loaded = Object.keys(require.cache).filter((path) => /node_modules[\\/]ioredis[\\/]/.test(path));
 assert.deepEqual(loaded, []);
-for (const optional of ["langchain", "@langchain/openai"]) {
+for (const optional of ["langchain", "@langchain/openai", "@opentelemetry/api"]) {
   assert.throws(() => require.resolve(optional), { code: "MODULE_NOT_FOUND" });
 }

@@ -137,6 +137,7 @@ export class ScriptRunner {
     }
     const began = performance.now();
     let timer: NodeJS.Timeout | undefined;
+    let failure: Error | undefined;
     try {
       return await new Promise<T>((resolve, reject) => {
         timer = setTimeout(() => reject(timeoutError(name, this.#options.commandTimeout)), at - began);
@@ -145,6 +146,9 @@ export class ScriptRunner {
           .then((client) => send(client, deadline))
           .then(resolve, reject);
       });
+    } catch (error) {
+      failure = isUnknownScript(error) ? undefined : toStoreError(error, name);
+      throw error;
     } finally {
       clearTimeout(timer);
       report(this.#options.onEvent, {
@@ -152,6 +156,7 @@ export class ScriptRunner {
         operation: name.operation,
         sessionId: name.sessionId,
         milliseconds: performance.now() - began,
+        ...(failure && { error: failure }),
       });
     }
   }

@@ -1,0 +1,183 @@
+import { context, SpanKind, SpanStatusCode, trace, type Span } from "@opentelemetry/api";
+import type { MemoryEvent } from "../../src/events.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { openTelemetryHandler } from "../../src/otel/index.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { ai, human } from "../support/messages.js";
+import { recordedTelemetry, trackContext } from "../support/recorded-telemetry.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const ended = trackContext();
+afterAll(ended);
+
+const secret = "my-secret-text";
+const redis = () => ({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+
+describe("openTelemetryHandler", () => {
+  it("makes a client span of each command to Redis, below the active span, with its duration", async () => {
+    const { tracer, meter, spans, metrics } = recordedTelemetry();
+    const events: MemoryEvent[] = [];
+    const handler = openTelemetryHandler({ tracer, meter });
+    const onEvent = (event: MemoryEvent) => (events.push(event), handler(event));
+    const memory = new RedisChatMemory({ ...redis(), onEvent });
+    const parent = tracer.startSpan("turn");
+    await context.with(trace.setSpan(context.active(), parent), async () => {
+      await memory.history("ann").addMessages([human(secret)]);
+      await memory.history("ann").getMessages();
+    });
+    await memory.close();
+    expect(spans().map(({ name, kind }) => [name, kind])).toEqual([
+      ["append", SpanKind.CLIENT],
+      ["readView", SpanKind.CLIENT],
+    ]);
+    spans().forEach((span, index) => {
+      const { milliseconds } = events[index] as Extract<MemoryEvent, { type: "command" }>;
+      expect(span.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
+      expect(span.attributes).toEqual({
+        "db.system.name": "redis",
+        "db.operation.name": span.name,
+        "gen_ai.conversation.id": "ann",
+      });
+      expect(span.duration[0] * 1_000 + span.duration[1] / 1e6).toBeCloseTo(milliseconds, 0);
+      expect(span.status.code).toBe(SpanStatusCode.UNSET);
+    });
+    const series = (await metrics())["db.client.operation.duration"]!;
+    expect(series.map(({ attributes }) => attributes)).toEqual(
+      ["append", "readView"].map((name) => ({ "db.system.name": "redis", "db.operation.name": name })),
+    );
+    const { sum, count } = series[0]!.value as { sum: number; count: number };
+    expect([sum * 1_000, count]).toEqual([
+      expect.closeTo((events[0] as Extract<MemoryEvent, { type: "command" }>).milliseconds),
+      1,
+    ]);
+  });
+
+  it("makes a span of each automatic reduction, and of a failed one without what the error says", async () => {
+    const { tracer, meter, spans, metrics } = recordedTelemetry();
+    const onEvent = openTelemetryHandler({ tracer, meter });
+    const connection = redis();
+    const memory = new RedisChatMemory({
+      ...connection,
+      onEvent,
+      reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }),
+    });
+    await memory.history("ann").addMessages([human("a"), ai("b"), human("c"), ai(secret)]);
+    await memory.close();
+    const failing = new RedisChatMemory({
+      ...connection,
+      onEvent,
+      reducer: () => {
+        throw new TypeError(`cannot reduce ${secret}`);
+      },
+    });
+    await failing.history("ann").addMessages([human("d")]);
+    await failing.close();
+    const [reduced, failed] = spans().filter(({ name }) => name === "reduce_view");
+    expect(reduced!.attributes).toMatchObject({
+      "langchain_redis_memory.reduction.outcome": "reduced",
+      "langchain_redis_memory.reduction.before.messages": 4,
+      "langchain_redis_memory.reduction.after.messages": 2,
+    });
+    expect(failed!.status).toEqual({ code: SpanStatusCode.ERROR });
+    expect(failed!.attributes["error.type"]).toBe("TypeError");
+    expect(failed!.events.map(({ name, attributes }) => [name, attributes])).toEqual([
+      ["exception", { "exception.type": "TypeError" }],
+    ]);
+    const recorded = await metrics();
+    expect(recorded["langchain_redis_memory.reductions"]).toEqual(
+      ["reduced", "failed"].map((outcome) => ({
+        attributes: { "langchain_redis_memory.reduction.outcome": outcome },
+        value: 1,
+      })),
+    );
+    const told = spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
+    expect(JSON.stringify([told, recorded])).not.toContain(secret);
+  });
+
+  it("marks a command that failed with the code of its error", async () => {
+    const { tracer, meter, spans, metrics } = recordedTelemetry();
+    const onEvent = openTelemetryHandler({ tracer, meter });
+    const memory = new RedisChatMemory({ url: "redis://127.0.0.1:1", commandTimeout: 200, onEvent });
+    const thrown = await memory
+      .history("ann")
+      .getMessages()
+      .catch((error: { code: string }) => error);
+    await memory.close();
+    const { code } = thrown as { code: string };
+    expect(spans()[0]).toMatchObject({
+      name: "readView",
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { "error.type": code },
+      events: [{ attributes: { "exception.type": "StoreError" } }],
+    });
+    expect((await metrics())["db.client.operation.duration"]![0]!.attributes["error.type"]).toBe(code);
+  });
+});
+
+describe("the other events", () => {
+  const events: MemoryEvent[] = [
+    { type: "record_skipped", sessionId: "ann", position: 3, error: new RangeError(secret) },
+    { type: "damaged", sessionId: "ann", operation: "append" },
+    { type: "conflict_kept", sessionId: "ann", messageId: "m1" },
+    { type: "tool_result_hidden", sessionId: "ann", messageId: undefined, toolCallId: "c1" },
+    { type: "repaired", sessionId: "ann", rules: ["S07", "S08", "S07"] },
+  ];
+  const run = (handler: (event: MemoryEvent) => void, parent: Span) =>
+    context.with(trace.setSpan(context.active(), parent), () => events.forEach(handler));
+
+  it("are counted, and added to the active span", async () => {
+    const { tracer, meter, spans, metrics } = recordedTelemetry();
+    const parent = tracer.startSpan("turn");
+    run(openTelemetryHandler({ tracer, meter }), parent);
+    parent.end();
+    expect(spans()).toHaveLength(1);
+    const names = ["record_skipped", "damaged", "conflict_kept", "tool_result_hidden", "repaired"];
+    expect(spans()[0]!.events.map(({ name }) => name)).toEqual(names.map((name) => `langchain_redis_memory.${name}`));
+    expect(spans()[0]!.events[0]!.attributes).toEqual({
+      "gen_ai.conversation.id": "ann",
+      "error.type": "RangeError",
+      "langchain_redis_memory.position": 3,
+    });
+    const sums = Object.entries(await metrics()).map(([name, series]) => [name, ...series.map(({ value }) => value)]);
+    expect(Object.fromEntries(sums.map(([name, ...values]) => [name, values]))).toEqual({
+      "langchain_redis_memory.records.skipped": [1],
+      "langchain_redis_memory.damaged": [1],
+      "langchain_redis_memory.conflicts": [1],
+      "langchain_redis_memory.tool_results.hidden": [1],
+      "langchain_redis_memory.repairs": [2, 1],
+    });
+  });
+
+  it("name no session with sessionIds: false, nor in any metric", async () => {
+    const { tracer, meter, spans, metrics } = recordedTelemetry();
+    const parent = tracer.startSpan("turn");
+    const handler = openTelemetryHandler({ tracer, meter, sessionIds: false });
+    run(handler, parent);
+    handler({ type: "command", sessionId: "ann", operation: "append", milliseconds: 1 });
+    handler({ type: "reduction_stale", sessionId: "ann" });
+    parent.end();
+    const told = spans().map(({ name, attributes, events }) => ({ name, attributes, events }));
+    expect(told).toHaveLength(3);
+    expect(JSON.stringify([told, await metrics()])).not.toContain("ann");
+  });
+
+  it("need no active span, no SDK, and may be of a kind that this build does not know", () => {
+    const handler = openTelemetryHandler();
+    events.forEach((event) => expect(() => handler(event)).not.toThrow());
+    const unknown = { type: "new_kind", sessionId: "ann" } as unknown as MemoryEvent;
+    expect(() => handler(unknown)).not.toThrow();
+  });
+});
+
+describe("the options", () => {
+  it.each([
+    [{ tracer: {} }, "tracer"],
+    [{ meter: { createCounter: () => undefined } }, "meter"],
+    [{ sessionIds: "no" }, "sessionIds"],
+    [{ trcer: undefined }, "trcer"],
+  ])("are refused where they cannot be used: %o", (options, option) => {
+    expect(() => openTelemetryHandler(options as never)).toThrow(
+      expect.objectContaining({ code: "invalid_option", option }),
+    );
+  });
+});

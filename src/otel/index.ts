@@ -1,0 +1,1 @@
+export { openTelemetryHandler, type OpenTelemetryHandlerOptions } from "./open-telemetry-handler.js";

@@ -1,0 +1,41 @@
+import type { Meter } from "@opentelemetry/api";
+import type { MemoryEvent, MemoryEventHandler } from "../events.js";
+import { commandAttributes, outcomeOf, prefix, type ReductionEvent } from "./event-attributes.js";
+
+/** Boundaries of the buckets, in seconds, as the semantic conventions ask for. */
+const durationBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+
+/** Records the duration of commands, and counts the other events. No attribute names a session. */
+export function metricsRecorder(meter: Meter): MemoryEventHandler {
+  const duration = meter.createHistogram("db.client.operation.duration", {
+    description: "Duration of database client operations.",
+    unit: "s",
+    advice: { explicitBucketBoundaries: durationBuckets },
+  });
+  const counter = (name: string, unit: string, description: string) =>
+    meter.createCounter(`${prefix}.${name}`, { unit, description });
+  const reductions = counter("reductions", "{reduction}", "Automatic reductions of views, by outcome.");
+  const repairs = counter("repairs", "{repair}", "Repairs of messages on their way to a model, by rule.");
+  const skipped = counter("records.skipped", "{record}", "Stored records that could not be read.");
+  const conflicts = counter("conflicts", "{message}", "Messages that came again with other content.");
+  const damaged = counter("damaged", "{read}", "Calls that found a part of their session missing in Redis.");
+  const hidden = counter(
+    "tool_results.hidden",
+    "{message}",
+    "Tool results left out because their call is not in view.",
+  );
+  const countReduction = (event: ReductionEvent) => reductions.add(1, outcomeOf(event));
+  const recorders: { readonly [T in MemoryEvent["type"]]: (event: Extract<MemoryEvent, { type: T }>) => void } = {
+    command: (event) => duration.record(event.milliseconds / 1000, commandAttributes(event)),
+    reduced: countReduction,
+    reduction_stale: countReduction,
+    reduction_failed: countReduction,
+    repaired: ({ rules }) => rules.forEach((rule) => repairs.add(1, { [`${prefix}.rule`]: rule })),
+    record_skipped: () => skipped.add(1),
+    conflict_kept: () => conflicts.add(1),
+    damaged: ({ operation }) => damaged.add(1, { "db.operation.name": operation }),
+    tool_result_hidden: () => hidden.add(1),
+  };
+  // An event of a newer build of this package is left out.
+  return (event) => (recorders[event.type] as ((event: MemoryEvent) => void) | undefined)?.(event);
+}

@@ -1,0 +1,49 @@
+import { metrics, trace, type Meter, type Tracer } from "@opentelemetry/api";
+import { z } from "zod";
+import type { MemoryEvent, MemoryEventHandler } from "../events.js";
+import { lazy, objectWith, parseOptions } from "../options.js";
+import { metricsRecorder } from "./metrics-recorder.js";
+import { spanRecorder } from "./span-recorder.js";
+
+/** Options of {@link openTelemetryHandler}. */
+export interface OpenTelemetryHandlerOptions {
+  /** Makes the spans. @default the global tracer provider's, named `langchain-redis-memory` */
+  readonly tracer?: Tracer;
+  /** Makes the metrics. @default the global meter provider's, named `langchain-redis-memory` */
+  readonly meter?: Meter;
+  /**
+   * Whether spans carry the session's id, as `gen_ai.conversation.id`. Turn it off where ids must not leave the
+   * application. Metrics never carry it. @default true
+   */
+  readonly sessionIds?: boolean;
+}
+
+const instrumentationName = "langchain-redis-memory";
+
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    tracer: objectWith<Tracer>(["startSpan"], "an OpenTelemetry Tracer").optional(),
+    meter: objectWith<Meter>(["createHistogram", "createCounter"], "an OpenTelemetry Meter").optional(),
+    sessionIds: z.boolean("must be true or false").default(true),
+  }),
+);
+
+/**
+ * Returns a handler for `onEvent` that makes OpenTelemetry spans and metrics of what the package reports.
+ *
+ * Spans are children of the span that is active when the event is reported. Each command to Redis is a client span,
+ * each automatic reduction a span `reduce_view`; the other events are added to the active span. No span or metric holds
+ * message text, and errors appear with their type only.
+ *
+ * @throws ConfigurationError if an option is not usable.
+ * @example
+ * const memory = new RedisChatMemory({ url, onEvent: openTelemetryHandler() });
+ */
+export function openTelemetryHandler(options: OpenTelemetryHandlerOptions = {}): MemoryEventHandler {
+  const { tracer, meter, sessionIds } = parseOptions("openTelemetryHandler", optionsSchema(), options);
+  const recorders = [
+    spanRecorder(tracer ?? trace.getTracer(instrumentationName), { sessionIds }),
+    metricsRecorder(meter ?? metrics.getMeter(instrumentationName)),
+  ];
+  return (event: MemoryEvent) => recorders.forEach((record) => record(event));
+}
