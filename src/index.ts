@@ -46,7 +46,7 @@ export type { SessionStore, SideChanges } from "./store/session-store.js";
 
 export { approximateCounter, type ApproximateCounterOptions } from "./tokens/counters/approximate-counter.js";
 export { modelCounter, type CountingModel } from "./tokens/counters/model-counter.js";
-export { countMessages } from "./tokens/count-messages.js";
+export { countMessages } from "./tokens/counted-messages.js";
 export type { EncodingName } from "./tokens/encoder/encodings.js";
 export {
   tiktokenCounter,

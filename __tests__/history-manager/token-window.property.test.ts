@@ -5,7 +5,7 @@ import type { FittedWindow } from "../../src/history-manager/token-window/token-
 import type { ToolCallResponse } from "../../src/history-manager/turn/tool-results.js";
 import type { UploadedContent } from "../../src/history-manager/stored/uploads.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
-import { countMessages } from "../../src/tokens/count-messages.js";
+import { countMessages } from "../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { anyConversation } from "../support/conversations.js";
 import { asking, characterCounter, newSession, resultOf, sourcesIn } from "./instances.js";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { BudgetError } from "../../src/errors.js";
 import type { HistoryManager } from "../../src/history-manager/history-manager.js";
 import type { WindowOutcome } from "../../src/history-manager/token-window/window-outcome.js";
-import { countMessages } from "../../src/tokens/count-messages.js";
+import { countMessages } from "../../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";
 

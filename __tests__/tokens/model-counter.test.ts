@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { ConfigurationError } from "../../src/errors.js";
-import { countMessages } from "../../src/tokens/count-messages.js";
+import { countMessages } from "../../src/tokens/counted-messages.js";
 import { modelCounter } from "../../src/tokens/counters/model-counter.js";
 
 /** Counts words, and notes what it was asked. */

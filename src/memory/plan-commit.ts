@@ -4,7 +4,7 @@ import { encodeHead } from "../codec/head.js";
 import { messageIdOf } from "../codec/message-ids.js";
 import { splitsStep } from "../conversation/steps.js";
 import { StructureError } from "../errors.js";
-import { countOf } from "../tokens/counted-messages.js";
+import { countOf, countTotal } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { DecodedView, StoredEntry } from "./view.js";
 
@@ -40,7 +40,7 @@ export async function planCommit(
   if (start === view.stored.start && head === view.stored.head) {
     return undefined;
   }
-  const tokens = counter === undefined ? undefined : await totalTokens(counter, result);
+  const tokens = counter === undefined ? undefined : await countTotal(counter, result);
   const headIds = new Set(leading.map(({ id }) => id));
   return { start, head, headCount: leading.length, headIds, tokens, counter: counter?.id };
 }
@@ -91,12 +91,4 @@ async function headOf(
     records.push(encodeMessage(message, { id: messageIdOf(message, { index }), ...(tokens && { tokens }) }).record);
   }
   return encodeHead(records);
-}
-
-async function totalTokens(counter: TokenCounter, messages: readonly BaseMessage[]): Promise<number> {
-  let total = 0;
-  for (const message of messages) {
-    total += await countOf(counter, message);
-  }
-  return total;
 }

@@ -1,6 +1,6 @@
 import { type BaseMessage, type MessageContent, ToolMessage } from "@langchain/core/messages";
 import type { SummaryError } from "../errors.js";
-import { countEach } from "../tokens/counted-messages.js";
+import { countMessages } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 
 /** The size of a list of messages. `tokens` is present if the reducer counts them, and includes `perRequest`. */
@@ -69,8 +69,7 @@ export async function viewSize(messages: readonly BaseMessage[], counter: TokenC
   if (counter === undefined) {
     return { messages: messages.length };
   }
-  const tokens = await countEach(counter, messages);
-  return { messages: messages.length, tokens: tokens.reduce((total, count) => total + count, counter.perRequest) };
+  return { messages: messages.length, tokens: await countMessages(counter, messages) };
 }
 
 /** From a shortened message to the original. */

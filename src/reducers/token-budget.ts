@@ -4,15 +4,9 @@ import type { NoCut } from "../conversation/cut-by-count.js";
 import { roleOf } from "../messages/roles.js";
 import type { Sections } from "../conversation/sections.js";
 import { findBoundaries } from "../conversation/steps.js";
-import { countEach } from "../tokens/counted-messages.js";
+import { countEach, countMessages } from "../tokens/counted-messages.js";
 import { clipToolResults } from "./clip-tool-results.js";
 import type { TokenBudget } from "./reducer-options.js";
-
-/** Counts the tokens of a request with these messages. */
-export async function requestTokens({ counter }: TokenBudget, messages: readonly BaseMessage[]): Promise<number> {
-  const tokens = await countEach(counter, messages);
-  return tokens.reduce((total, count) => total + count, counter.perRequest);
-}
 
 /** Returns the indexes of the messages that stay within a budget; keeps `reserve` tokens free for another message. */
 export async function cutToBudget(
@@ -39,7 +33,7 @@ export async function clipToBudget(
   messages: readonly BaseMessage[],
   { budget, pinned = new Set() }: { readonly budget: TokenBudget; readonly pinned?: ReadonlySet<BaseMessage> },
 ): Promise<BaseMessage[]> {
-  const excess = (await requestTokens(budget, messages)) - budget.maxTokens;
+  const excess = (await countMessages(budget.counter, messages)) - budget.maxTokens;
   if (excess <= 0) {
     return [...messages];
   }

@@ -7,7 +7,8 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./reducer-options.js";
-import { clipToBudget, cutToBudget, requestTokens } from "./token-budget.js";
+import { countMessages } from "../tokens/counted-messages.js";
+import { clipToBudget, cutToBudget } from "./token-budget.js";
 
 /** Options of {@link ChatHistoryTokenReducer}. */
 export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, SectionOptions {
@@ -71,7 +72,7 @@ export class ChatHistoryTokenReducer extends OutcomeReducer {
 
   /** @throws BudgetError if the result does not fit and `onOverBudget` is `throw`. */
   override async reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
-    const before = await requestTokens(this.#budget, messages);
+    const before = await countMessages(this.tokenCounter, messages);
     const sections = sectionsOf(messages, this.#options);
     const kept = await cutToBudget(messages, { sections, budget: this.#budget });
     if (kept === "within_limit") {
@@ -88,7 +89,7 @@ export class ChatHistoryTokenReducer extends OutcomeReducer {
   async #outcome(run: Reduction): Promise<ReductionOutcome> {
     const { messages, result, removed, before } = run;
     const { maxTokens } = this.#budget;
-    const after = await requestTokens(this.#budget, result);
+    const after = await countMessages(this.tokenCounter, result);
     const overBudgetBy = Math.max(0, after - maxTokens);
     if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
       throw new BudgetError(

@@ -9,7 +9,7 @@ const breathMs = 20;
 // Held weakly: a count lives as long as its message. Messages are taken not to change once counted.
 const counts = new WeakMap<BaseMessage, Map<string, number | Promise<number>>>();
 
-/** Notes a count that is known already, such as one that was stored with the message. */
+/** Remembers a count that is known already, such as one that was stored with the message. */
 export function rememberTokens(message: BaseMessage, counterId: string, tokens: number | Promise<number>): void {
   let known = counts.get(message);
   if (known === undefined) {
@@ -19,7 +19,7 @@ export function rememberTokens(message: BaseMessage, counterId: string, tokens: 
   known.set(counterId, tokens);
 }
 
-/** The count that is known of a message, without asking a counter. */
+/** The remembered count of a message; does not ask a counter. */
 export function knownCount(message: BaseMessage, counterId: string): number | Promise<number> | undefined {
   return counts.get(message)?.get(counterId);
 }
@@ -27,8 +27,8 @@ export function knownCount(message: BaseMessage, counterId: string): number | Pr
 /**
  * Tokens of a message; the counter is asked once per message object, whatever the number of callers.
  *
- * @throws ConfigurationError if the counter gives something that is no count: a reduction by it would remove the wrong
- *   messages.
+ * @throws ConfigurationError if the counter returns something other than a count: a reduction based on it would remove
+ *   the wrong messages.
  */
 export function countOf(counter: TokenCounter, message: BaseMessage): number | Promise<number> {
   const known = knownCount(message, counter.id);
@@ -54,9 +54,10 @@ function checked(counter: TokenCounter, tokens: number): number {
   if (typeof tokens === "number" && tokens >= 0 && tokens < Infinity) {
     return tokens;
   }
-  const message =
-    `The token counter "${counter.id}" gave ${String(tokens)} for a message; ` + "it must give a number of 0 or more.";
-  throw new ConfigurationError("tokenCounter", message);
+  throw new ConfigurationError(
+    "tokenCounter",
+    `The token counter "${counter.id}" returned ${String(tokens)} for a message; it must return a number of 0 or more.`,
+  );
 }
 
 /** Tokens of each message, in order, as {@link countOf} counts them. Lets the event loop run in between. */
@@ -72,6 +73,22 @@ export async function countEach(counter: TokenCounter, messages: readonly BaseMe
     }
   }
   return result;
+}
+
+/** Tokens of all messages together, as {@link countOf} counts them, without what a request costs besides. */
+export async function countTotal(counter: TokenCounter, messages: readonly BaseMessage[]): Promise<number> {
+  const tokens = await countEach(counter, messages);
+  return tokens.reduce((total, count) => total + count, 0);
+}
+
+/**
+ * Tokens of a request that carries these messages: each message's own, counted once per message object, and once the
+ * counter's `perRequest`.
+ */
+export async function countMessages(counter: TokenCounter, messages: readonly BaseMessage[]): Promise<number> {
+  const tokens = await countTotal(counter, messages);
+  // Read last, because a counter may know it exactly only after its first count.
+  return tokens + counter.perRequest;
 }
 
 /** A function to await inside long work: lets other work run if 20 milliseconds have passed since the last time. */

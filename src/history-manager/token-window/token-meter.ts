@@ -1,5 +1,5 @@
 import { type BaseMessage, HumanMessage, type ContentBlock } from "@langchain/core/messages";
-import { breather, countOf } from "../../tokens/counted-messages.js";
+import { breather, countOf, countTotal } from "../../tokens/counted-messages.js";
 import { encodings } from "../../tokens/encoder/encodings.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { toolsCost, type ToolDefinitionLike } from "../../tokens/formulas/tools-cost.js";
@@ -30,11 +30,7 @@ export class TokenMeter {
 
   /** Counts several messages. */
   async ofAll(messages: readonly BaseMessage[]): Promise<number> {
-    let tokens = 0;
-    for (const message of messages) {
-      tokens += await this.of(message);
-    }
-    return tokens;
+    return countTotal(this.#counter, messages);
   }
 
   /** Counts the tokens that content parts add to a message. */

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { cutByCount, type CountTarget, type NoCut } from "../../conversation/cut-by-count.js";
 import type { Sections } from "../../conversation/sections.js";
-import { countEach, countOf } from "../../tokens/counted-messages.js";
+import { countMessages, countTotal } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { TokenBudget } from "../reducer-options.js";
-import { clipToBudget, cutToBudget, requestTokens } from "../token-budget.js";
+import { clipToBudget, cutToBudget } from "../token-budget.js";
 
 /** Summaries to check, with the messages before and after the reduction. */
 export interface JudgedSummary {
@@ -70,8 +70,7 @@ export function tokenMeasure(budget: TokenBudget): SummaryMeasure {
     },
     tokenCounter: counter,
     cut: async (messages, sections, replaced) => {
-      const tokens = await countEach(counter, replaced);
-      const expected = tokens.reduce((total, count) => total + count, 0);
+      const expected = await countTotal(counter, replaced);
       return cutToBudget(messages, {
         sections,
         budget,
@@ -79,14 +78,11 @@ export function tokenMeasure(budget: TokenBudget): SummaryMeasure {
       });
     },
     fit: (messages) => clipToBudget(messages, { budget }),
-    overBudgetBy: async (messages) => Math.max(0, (await requestTokens(budget, messages)) - maxTokens),
+    overBudgetBy: async (messages) => Math.max(0, (await countMessages(counter, messages)) - maxTokens),
     isTooLong: async ({ before, after, summaries }) => {
-      const size = await requestTokens(budget, after);
-      let own = 0;
-      for (const summary of summaries) {
-        own += await countOf(counter, summary);
-      }
-      return size >= (await requestTokens(budget, before)) || (size > maxTokens && size - own <= maxTokens);
+      const size = await countMessages(counter, after);
+      const own = await countTotal(counter, summaries);
+      return size >= (await countMessages(counter, before)) || (size > maxTokens && size - own <= maxTokens);
     },
   };
 }
