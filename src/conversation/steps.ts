@@ -1,22 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { answeredId, callIdsOf, mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
+import { linkCalls, type CallLinks, type LinkedCall } from "./call-links.js";
 
 /** An AI message and the tool results that belong to it, as ascending indexes into the list. Never to be parted. */
 export interface Step {
   readonly indexes: readonly number[];
   /** True while a call of it has no result and no human message follows: the result may still come. */
   readonly pending: boolean;
-}
-
-interface Links {
-  /**
-   * For each message, the index of the message whose call it answers; -1 for all but tool results that follow their
-   * call.
-   */
-  readonly caller: Int32Array;
-  /** Indexes of messages with a call that may still be answered. */
-  readonly pending: ReadonlySet<number>;
 }
 
 /**
@@ -27,13 +18,16 @@ interface Links {
  * follows it until a human message comes, or another call takes its id. Linear.
  */
 export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
-  const { caller, pending } = linkResults(messages);
-  const lastMember = Int32Array.from(messages, (_, index) => (pending.has(index) ? messages.length - 1 : index));
-  caller.forEach((from, index) => {
-    if (from >= 0) {
-      lastMember[from] = Math.max(lastMember[from]!, index);
+  const links = linkCalls(messages);
+  const lastMember = new Int32Array(messages.length);
+  messages.forEach((_, index) => {
+    lastMember[index] = index;
+    const caller = links.callOf[index]?.index;
+    if (caller !== undefined) {
+      lastMember[caller] = index;
     }
   });
+  pendingCallers(messages, links).forEach((caller) => (lastMember[caller] = messages.length - 1));
   const boundaries = new Uint8Array(messages.length + 1);
   let reach = -1;
   for (let index = 0; index <= messages.length; index += 1) {
@@ -45,13 +39,14 @@ export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
 
 /** The steps of a list: one for each AI message, in order, with the results that belong to it. Linear. */
 export function stepsOf(messages: readonly BaseMessage[]): Step[] {
-  const { caller, pending } = linkResults(messages);
+  const links = linkCalls(messages);
+  const pending = pendingCallers(messages, links);
   const members = new Map<number, number[]>();
   messages.forEach((message, index) => {
     if (roleOf(message) === "ai") {
       members.set(index, [index]);
     }
-    members.get(caller[index]!)?.push(index);
+    members.get(links.callOf[index]?.index ?? -1)?.push(index);
   });
   return [...members].map(([first, indexes]) => ({ indexes, pending: pending.has(first) }));
 }
@@ -59,7 +54,12 @@ export function stepsOf(messages: readonly BaseMessage[]): Step[] {
 /** Calls of one message that are looked through one by one; more of them would make the time quadratic. */
 const fewCalls = 16;
 
-/** Indexes of the tool results that no earlier message of the list called for. Linear. */
+/**
+ * Indexes of the tool results that no earlier message of the list called for. Linear.
+ *
+ * Every read runs this, so it does not use `linkCalls`: for 100 messages with tools that takes three times as long (23
+ * against 7 microseconds), and for 20 messages without tools some twenty times (4.9 against 0.2).
+ */
 export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
   const orphans: number[] = [];
   let latest: readonly string[] = [];
@@ -104,25 +104,20 @@ function identityOf(message: BaseMessage): unknown {
   return message.id ?? message;
 }
 
-function linkResults(messages: readonly BaseMessage[]): Links {
-  const caller = new Int32Array(messages.length).fill(-1);
-  const callers = new Map<string, number>();
-  const open = new Map<string, number>();
-  messages.forEach((message, index) => {
-    const role = roleOf(message);
-    if (role === "human") {
-      open.clear();
-    } else if (role === "ai") {
-      for (const id of callIdsOf(message)) {
-        callers.set(id, index);
-        open.set(id, index);
+/** Indexes of the messages with a call that may still be answered. */
+function pendingCallers(messages: readonly BaseMessage[], { callsAt }: CallLinks): ReadonlySet<number> {
+  const lastHuman = messages.findLastIndex((message) => roleOf(message) === "human");
+  const latest = new Map<string, LinkedCall[]>();
+  for (const [index, calls] of callsAt) {
+    for (const call of index > lastHuman ? calls : []) {
+      const same = call.id === undefined ? undefined : latest.get(call.id);
+      if (same?.[0]?.index === index) {
+        same.push(call);
+      } else if (call.id !== undefined) {
+        latest.set(call.id, [call]);
       }
-    } else if (role === "tool") {
-      const answered = answeredId(message) ?? "";
-      const from = callers.get(answered);
-      open.delete(answered);
-      caller[index] = from ?? -1;
     }
-  });
-  return { caller, pending: new Set(open.values()) };
+  }
+  const open = [...latest.values()].filter((calls) => calls.every(({ results }) => results.length === 0));
+  return new Set(open.map(([call]) => call!.index));
 }

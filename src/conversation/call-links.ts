@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { answeredId, type Call, callsOf } from "../../messages/calls.js";
-import { speakerOf } from "../../messages/roles.js";
+import { answeredId, type Call, callsOf } from "../messages/calls.js";
+import { speakerOf } from "../messages/roles.js";
 
 /**
  * A call, the message that makes it (its index), and the indexes of its results in order; more than one is one too
