@@ -160,6 +160,8 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ToolInvocationFilter",
         "ToolInvocationHistoryOptions",
         "ToolStatus",
+        "TurnOutput",
+        "TurnWrite",
         "UploadedContent",
         "UserVisibleOptions",
         "ViewSize",

@@ -8,6 +8,9 @@
  * - `conflict_kept`: a message came again with other content, and the first was kept.
  * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
+ * - `turn_repeated`: a turn came again that is stored already; nothing was written.
+ * - `turn_not_stored`: a part of a turn could not be stored: what was stored of it is gone (`forgotten`), or others wrote
+ *   in between (`overtaken`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
  */
 export type MemoryEvent =
@@ -38,6 +41,13 @@ export type MemoryEvent =
       readonly before: { readonly messages: number; readonly tokens?: number };
       readonly after: { readonly messages: number; readonly tokens?: number };
       readonly overBudgetBy: number;
+    }
+  | { readonly type: "turn_repeated"; readonly sessionId: string; readonly turnId: string | undefined }
+  | {
+      readonly type: "turn_not_stored";
+      readonly sessionId: string;
+      readonly turnId: string | undefined;
+      readonly reason: "forgotten" | "overtaken";
     }
   | { readonly type: "reduction_stale"; readonly sessionId: string }
   | { readonly type: "reduction_failed"; readonly sessionId: string; readonly error: unknown }

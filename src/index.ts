@@ -87,7 +87,8 @@ export {
 } from "./memory/recall/chat-memory-module.js";
 export { RedisChatMemory } from "./memory/redis-chat-memory.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./memory/redis-chat-message-history.js";
-export type { AppendOptions, AppendOutcome } from "./memory/conversation-session.js";
+export type { AppendOptions, AppendOutcome, TurnWrite } from "./memory/append-options.js";
+export type { TurnOutput } from "./codec/record-meta.js";
 export type { RedisChatMemoryOptions } from "./memory/memory-context.js";
 
 export { MessageHistory, type MessageHistoryOptions } from "./openai/message-history.js";

@@ -2,7 +2,7 @@ import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { HistoryManager } from "../../src/history-manager/history-manager.js";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
-import type { AppendOptions, AppendOutcome } from "../../src/memory/conversation-session.js";
+import type { AppendOptions, AppendOutcome } from "../../src/memory/append-options.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";

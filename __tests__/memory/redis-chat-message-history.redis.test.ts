@@ -84,8 +84,8 @@ describe("writes", () => {
   it("adds nothing when the same messages are written again", async () => {
     const { history } = newHistory();
     const turn = [human("one"), ai("two")];
-    expect(await history.append(turn)).toEqual({ appended: 2, duplicates: 0, next: 2 });
-    expect(await history.append(turn)).toEqual({ appended: 0, duplicates: 2, next: 2 });
+    expect(await history.append(turn)).toEqual({ appended: 2, duplicates: 0, next: 2, repeated: false });
+    expect(await history.append(turn)).toEqual({ appended: 0, duplicates: 2, next: 2, repeated: false });
   });
 
   it("adds nothing when another process writes the same turn", async () => {
@@ -96,6 +96,7 @@ describe("writes", () => {
       appended: 0,
       duplicates: 2,
       next: 2,
+      repeated: true,
     });
   });
 
@@ -383,13 +384,19 @@ describe("damage", () => {
     expect(texts(await history.getMessages())).toEqual(["one", "two"]);
     expect(events).toContainEqual(expect.objectContaining({ type: "damaged" }));
     await history.rebuild();
-    expect(await history.append([human("one", "m1"), human("three")])).toEqual({ appended: 1, duplicates: 1, next: 3 });
+    expect(await history.append([human("one", "m1"), human("three")])).toEqual({
+      appended: 1,
+      duplicates: 1,
+      next: 3,
+      repeated: false,
+    });
     await client.unlink(`${keyPrefix}:{ann}:state`);
     const mending = newHistory({ keyPrefix, onDamage: "rebuild" }).history;
     expect(await mending.append([ai("two", { id: "m2" }), ai("four")])).toEqual({
       appended: 1,
       duplicates: 1,
       next: 4,
+      repeated: false,
     });
     expect(texts(await mending.getMessages())).toEqual(["one", "two", "three", "four"]);
   });

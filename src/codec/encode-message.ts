@@ -3,6 +3,7 @@ import { RecordError } from "../errors.js";
 import { shortHash } from "../short-hash.js";
 import { isRecord } from "../messages/values.js";
 import { fieldsByType, requiredField, shapeProblem } from "./message-fields.js";
+import type { RecordMeta } from "./record-meta.js";
 import { sortKeys } from "./sort-keys.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
@@ -17,7 +18,7 @@ export interface EncodedRecord {
 }
 
 /** What goes into a record besides the message. */
-export interface EncodeOptions {
+export interface EncodeOptions extends RecordMeta {
   /** The id under which the message is stored, also where the message has none of its own. */
   readonly id: string;
   /** Token counts by counter id. */
@@ -28,7 +29,7 @@ export interface EncodeOptions {
 export const recordVersion = 1;
 
 /**
- * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"tokens"?:{…}}}`, which LangChain's own
+ * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"tokens"?:{…},"turn"?:…}}`, which LangChain's own
  * `mapStoredMessagesToChatMessages` reads too.
  *
  * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are
@@ -39,15 +40,19 @@ export const recordVersion = 1;
  * @throws RecordError `unsupported_message` for a `RemoveMessage`, unknown types, and values that cannot be stored; the
  *   error names the value's path.
  */
-export function encodeMessage(message: BaseMessage, { id, tokens }: EncodeOptions): EncodedRecord {
+export function encodeMessage(message: BaseMessage, { id, ...meta }: EncodeOptions): EncodedRecord {
   const { type, json, canonical } = messageJson(message);
   const extras = extrasOf(message);
-  const meta = tokens === undefined ? plainMeta : `{"v":${recordVersion},"tokens":${JSON.stringify(tokens)}}`;
   return {
     id,
     digest: digestOf(type, canonical),
-    record: `{"type":"${type}","data":{${json}${extras},"id":${JSON.stringify(id)}},"meta":${meta}}`,
+    record: `{"type":"${type}","data":{${json}${extras},"id":${JSON.stringify(id)}},"meta":${metaJson(meta)}}`,
   };
+}
+
+function metaJson({ tokens, turn, output }: Omit<EncodeOptions, "id">): string {
+  const isPlain = tokens === undefined && turn === undefined && output === undefined;
+  return isPlain ? plainMeta : JSON.stringify({ v: recordVersion, tokens, turn, output });
 }
 
 const plainMeta = `{"v":${recordVersion}}`;

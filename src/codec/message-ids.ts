@@ -1,8 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { mayCall } from "../messages/calls.js";
+import { roleOf } from "../messages/roles.js";
+import type { Fields } from "../messages/values.js";
 import { shortHash } from "../short-hash.js";
 import { timeOrderedIds } from "../time-ordered-id.js";
 import { decodeRecord } from "./decode-record.js";
 import { digestMessage } from "./encode-message.js";
+import { metaOf } from "./record-meta.js";
 
 /** Where a message stands in a turn that has an id. */
 export interface TurnPlace {
@@ -52,15 +56,35 @@ export function messageIdOf(message: BaseMessage, place?: TurnPlace): string {
   return processIds.idOf(message, place);
 }
 
+/** What can be told about a stored record. */
+export interface RecordIdentity {
+  readonly id: string;
+  readonly digest: string;
+  /** The turn that it was stored for; `ends` is true for a message with which a turn can end. */
+  readonly turn?: { readonly name: string; readonly ends: boolean };
+}
+
+/** True for a whole answer of the model: it calls no tool, and was not interrupted. */
+export function isAnswer(message: BaseMessage): boolean {
+  return roleOf(message) === "ai" && !mayCall(message) && !isInterrupted(message);
+}
+
+/** True for the part of an answer that was there when its run was stopped. */
+export function isInterrupted(message: BaseMessage): boolean {
+  return (message.response_metadata as Fields | undefined)?.["interrupted"] === true;
+}
+
 /**
- * The id and digest of a stored record, as `encodeMessage` gave them; undefined where it cannot be read. A record of
+ * The id, digest and turn of a stored record, as `encodeMessage` gave them; undefined where it cannot be read. A record of
  * another maker without an id gets `record:<14 characters of its SHA-256 in base64url>`, so the same text always gets
  * the same id.
  */
-export function identifyRecord(record: string): { readonly id: string; readonly digest: string } | undefined {
+export function identifyRecord(record: string): RecordIdentity | undefined {
   try {
     const { id, message } = decodeRecord(record);
-    return { id: id ?? `record:${shortHash(record, 14)}`, digest: digestMessage(message) };
+    const { turn: name } = metaOf(record);
+    const identity = { id: id ?? `record:${shortHash(record, 14)}`, digest: digestMessage(message) };
+    return name === undefined ? identity : { ...identity, turn: { name, ends: isAnswer(message) } };
   } catch {
     return undefined;
   }

@@ -1,51 +1,29 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { encodeMessage } from "../codec/encode-message.js";
-import { identifyRecord, messageIdOf } from "../codec/message-ids.js";
+import { z } from "zod";
+import { identifyRecord } from "../codec/message-ids.js";
+import { turnNameOf } from "../codec/record-meta.js";
 import { splitRounds, type Round } from "../conversation/rounds.js";
-import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
+import { ConfigurationError, StoreError } from "../errors.js";
 import { report } from "../events.js";
-import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability, requireCapability } from "../store/capabilities.js";
 import { lastRounds } from "../store/rounds.js";
-import type { StoredRounds } from "../store/session-reads.js";
-import type { AppendResult, NewRecord, SideChanges } from "../store/session-store.js";
-import { countOf } from "../tokens/counted-messages.js";
-import { z } from "zod";
+import type { SessionView, StoredRounds } from "../store/session-reads.js";
+import type { AppendRequest, AppendResult } from "../store/session-store.js";
+import { appendSchema, type AppendOptions, type AppendOutcome } from "./append-options.js";
+import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
-import { decodeMessages, viewMessages } from "./view.js";
-
-/** What an append takes besides the messages. */
-export interface AppendOptions {
-  /** Names the turn: messages without an id get `<turnId>-<index>`, so that a retried job adds nothing. */
-  readonly turnId?: string;
-  /** Side data that is written in the same step. */
-  readonly side?: SideChanges;
-}
-
-/**
- * What an append did: messages stored, messages that were stored already, and the position that the next message will
- * get.
- */
-export interface AppendOutcome {
-  readonly appended: number;
-  readonly duplicates: number;
-  readonly next: number;
-}
+import { rewindTo } from "./rewind-session.js";
+import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
 
 const pageSchema = lazy(() =>
   z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() }),
 );
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger }));
 const noOptions: AppendOptions = {};
-const appendSchema = lazy(() =>
-  z.strictObject({
-    turnId: nonEmptyText().optional(),
-    side: z.custom<SideChanges>().optional(),
-  }),
-);
 
 /** One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but its id. */
 export class ConversationSession {
@@ -65,23 +43,55 @@ export class ConversationSession {
     return viewMessages(stored, this.#decodeOptions());
   }
 
+  /** The view with the positions of its messages, and what is stored of a turn and of ids. One round trip. */
+  async readForTurn({ turnId, ids }: { readonly turnId: string | undefined; readonly ids: readonly string[] }) {
+    const { store, reducer } = this.context;
+    const stored = await store.readView(this.sessionId, {
+      neverReduced: reducer === undefined,
+      ...(ids.length > 0 && { ids }),
+      ...(turnId !== undefined && { turn: turnNameOf(turnId) }),
+    });
+    return decodeView(stored, this.#decodeOptions());
+  }
+
+  /** The messages of a page of the log, each with its record and position. One round trip. */
+  async readEntries(options: { readonly from: number; readonly limit?: number }): Promise<StoredEntry[]> {
+    const page = await this.context.store.readLog(this.sessionId, options);
+    return decodeEntries(page.records, this.#decodeOptions(), page.from);
+  }
+
+  /** A view that came back with a write. */
+  decode(view: SessionView): DecodedView {
+    return decodeView(view, this.#decodeOptions());
+  }
+
   /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
-    const { turnId, side } = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
-    if (side !== undefined) {
+    const checked = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
+    if (checked.side !== undefined) {
       requireCapability('append() with "side"', this.context.store, "sideData");
     }
-    const records = await this.#encode(messages, turnId);
-    const result = await this.#write(records, side);
+    const target = {
+      sessionId: this.sessionId,
+      context: this.context,
+      write: (request: AppendRequest) => this.#write(request),
+    };
+    const { written, ...outcome } = await appendTurn(target, messages, checked as AppendOptions);
+    if (written === undefined) {
+      return outcome;
+    }
+    const { result, records } = written;
     for (const index of result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
     }
+    if (checked.turn?.returnView === true) {
+      return result.view === undefined ? outcome : { ...outcome, view: result.view };
+    }
     if (result.view !== undefined) {
       const reduction = reduceAfterWrite(this, result.view);
-      await (this.context.autoReduce === "background" ? this.#inBackground(reduction) : reduction);
+      await (this.context.autoReduce === "background" ? this.inBackground(reduction) : reduction);
     }
-    const { appended, duplicates, next } = result;
-    return { appended, duplicates, next };
+    return outcome;
   }
 
   /** The whole log, or a page of it, oldest first. One round trip. */
@@ -108,34 +118,9 @@ export class ConversationSession {
     return reduceAndCommit(this, config);
   }
 
-  /** Removes the message and all after it. Three round trips at least: it has to find the message. */
-  async rewind(messageId: string): Promise<void> {
-    const store = requireCapability("rewind()", this.context.store, "rewind");
-    for (let attempt = 1; attempt <= 3; attempt += 1) {
-      const { epoch, rev, next } = await store.readView(this.sessionId);
-      const page = await store.readLog(this.sessionId);
-      const ids = page.records.map((record) => identifyRecord(record)?.id);
-      const index = ids.lastIndexOf(messageId);
-      if (index < 0) {
-        throw new ConflictError("rewind: no message of this id is stored in the session.", {
-          code: "unknown_message",
-          sessionId: this.sessionId,
-          messageId,
-        });
-      }
-      const forget = ids.slice(index).filter((id) => id !== undefined);
-      const answer =
-        page.next === next
-          ? await store.rewind(this.sessionId, { epoch, rev, next, to: page.from + index, forget })
-          : "stale";
-      if (answer === "rewound") {
-        return;
-      }
-    }
-    throw new ConflictError("rewind: other processes kept changing the session; try again.", {
-      code: "stale",
-      sessionId: this.sessionId,
-    });
+  /** Removes the message and all after it. Two round trips at least: it has to find the message. */
+  rewind(messageId: string): Promise<void> {
+    return rewindTo(this, messageId);
   }
 
   /** Derives everything that is kept about the log anew from the log. */
@@ -153,32 +138,8 @@ export class ConversationSession {
     return { ...lastRounds(records, { base, count }), damaged };
   }
 
-  async #encode(messages: readonly BaseMessage[], turnId: string | undefined): Promise<NewRecord[]> {
-    const counter = this.context.tokenCounter;
-    const records: NewRecord[] = [];
-    for (const [index, message] of messages.entries()) {
-      const id = messageIdOf(message, { index, turnId });
-      if (counter === undefined) {
-        records.push(encodeMessage(message, { id }));
-        continue;
-      }
-      const tokens = await countOf(counter, message);
-      const { digest, record } = encodeMessage(message, { id, tokens: { [counter.id]: tokens } });
-      records.push({ id, digest, record, tokens });
-    }
-    return records;
-  }
-
-  async #write(records: readonly NewRecord[], side: SideChanges | undefined): Promise<AppendResult> {
-    const { store, ttlMs, onConflict, onDamage, reducer, autoReduce, tokenCounter } = this.context;
-    const request = {
-      records,
-      onConflict,
-      ttlMs,
-      side,
-      counter: tokenCounter?.id,
-      viewLimit: autoReduce === false ? undefined : reducer?.viewLimit,
-    };
+  async #write(request: AppendRequest): Promise<AppendResult> {
+    const { store, onDamage } = this.context;
     try {
       return await store.append(this.sessionId, request);
     } catch (error) {
@@ -191,9 +152,10 @@ export class ConversationSession {
     }
   }
 
-  #inBackground(reduction: Promise<void>): void {
+  /** Lets work go on that `drain` and `close` wait for. */
+  inBackground(work: Promise<void>): void {
     const { pending } = this.context;
-    const tracked = reduction.finally(() => pending.delete(tracked));
+    const tracked = work.finally(() => pending.delete(tracked));
     pending.add(tracked);
   }
 

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { AppendOptions, AppendOutcome } from "./conversation-session.js";
+import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import {
   createMemoryContext,
   drainContext,

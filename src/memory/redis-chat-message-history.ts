@@ -3,7 +3,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../conversation/rounds.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import { ConversationSession, type AppendOptions, type AppendOutcome } from "./conversation-session.js";
+import type { AppendOptions, AppendOutcome } from "./append-options.js";
+import { ConversationSession } from "./conversation-session.js";
 import {
   createMemoryContext,
   drainContext,

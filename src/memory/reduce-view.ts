@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { metaOf } from "../codec/record-meta.js";
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConflictError } from "../errors.js";
 import { report } from "../events.js";
@@ -122,8 +123,7 @@ async function commit(
 ): Promise<"committed" | "stale"> {
   const { epoch, rev, next, tokens: tokensRead } = view.stored;
   const { start, head, headCount, tokens, counter } = plan;
-  const discard =
-    context.retention === "discard" ? { forget: await idsToForget({ sessionId, context }, view, plan) } : undefined;
+  const discard = context.retention === "discard" ? await whatToForget({ sessionId, context }, view, plan) : undefined;
   return context.store.commitReduction(sessionId, {
     ...{ epoch, rev, next, start, head, headCount },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
@@ -133,22 +133,26 @@ async function commit(
 }
 
 /**
- * Ids of all records before the new start, but for those that live on in the head: a resend of these is still a
- * duplicate.
+ * Ids of all records before the new start, but for those that live on in the head (a resend of these is still a
+ * duplicate), and names of the turns that lie there as a whole.
  */
-async function idsToForget(
+async function whatToForget(
   { sessionId, context }: ReductionTarget,
   view: DecodedView,
   plan: CommitPlan,
-): Promise<string[]> {
+): Promise<{ readonly forget: string[]; readonly turns: string[] }> {
   const { base, start, records } = view.stored;
-  const leaving = records.slice(0, plan.start - start);
+  const leaving: string[] = [];
   for (let from = base; from < start; from += pageSize) {
     const page = await context.store.readLog(sessionId, { from, limit: Math.min(pageSize, start - from) });
     leaving.push(...page.records);
   }
-  return leaving.flatMap((record) => {
+  leaving.push(...records.slice(0, plan.start - start));
+  const forget = leaving.flatMap((record) => {
     const id = identifyRecord(record)?.id;
     return id === undefined || plan.headIds.has(id) ? [] : [id];
   });
+  const staying = new Set(records.slice(plan.start - start).map((record) => metaOf(record).turn));
+  const turns = new Set(leaving.map((record) => metaOf(record).turn));
+  return { forget, turns: [...turns].filter((name) => name !== undefined && !staying.has(name)) as string[] };
 }

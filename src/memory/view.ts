@@ -45,6 +45,12 @@ export function decodeView(stored: SessionView, options: DecodeOptions): Decoded
   return { stored, entries };
 }
 
+/** The same messages with their records and positions. */
+export function decodeEntries(records: readonly string[], options: DecodeOptions, from: number): StoredEntry[] {
+  const keep = (message: BaseMessage, record: string, position: number | undefined) => ({ message, record, position });
+  return decodeEach<StoredEntry>(records, options, { from, keep });
+}
+
 /** The messages of consecutive records of the log from position `from` on. */
 export function decodeMessages(records: readonly string[], options: DecodeOptions, from: number): BaseMessage[] {
   return decodeEach(records, options, { from, keep: (message) => message });

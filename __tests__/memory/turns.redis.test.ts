@@ -1,0 +1,108 @@
+import type { MemoryEvent } from "../../src/events.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { AIMessage } from "@langchain/core/messages";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { ai, human } from "../support/messages.js";
+
+const open: RedisChatMemory[] = [];
+const events: MemoryEvent[] = [];
+
+function newMemory(options: Partial<RedisChatMemoryOptions> = {}): RedisChatMemory {
+  const onEvent = (event: MemoryEvent) => void events.push(event);
+  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
+  open.push(memory);
+  return memory;
+}
+
+afterEach(async () => {
+  events.length = 0;
+  await Promise.all(open.splice(0).map((memory) => memory.close()));
+});
+
+const texts = (messages: { readonly text: string }[]) => messages.map(({ text }) => text);
+const turnId = "job-1";
+
+describe("a turn with a name, appended to a plain history", () => {
+  it("is stored once, whatever ids and texts the second try brings", async () => {
+    const history = newMemory().history("s");
+    const first = await history.append([human("q"), ai("a")], { turnId });
+    const again = await history.append([human("q", "other"), ai("another answer")], { turnId });
+    expect([first.repeated, again.repeated, again.appended]).toEqual([false, true, 0]);
+    expect(texts(await history.getTranscript())).toEqual(["q", "a"]);
+    expect(events).toContainEqual({ type: "turn_repeated", sessionId: "s", turnId });
+  });
+
+  it("costs one round trip, and so does its repetition", async () => {
+    const history = newMemory().history("s");
+    await history.append([human("q"), ai("a")], { turnId });
+    await history.append([human("q"), ai("a")], { turnId });
+    expect(events.filter(({ type }) => type === "command")).toHaveLength(2);
+  });
+
+  it("is stored once by two instances at the same time", async () => {
+    const keyPrefix = uniquePrefix();
+    const histories = [newMemory({ keyPrefix }).history("s"), newMemory({ keyPrefix }).history("s")];
+    const outcomes = await Promise.all(
+      histories.map((history, index) => history.append([human("q"), ai(`a${index}`)], { turnId })),
+    );
+    expect(outcomes.map(({ repeated }) => repeated).sort()).toEqual([false, true]);
+    expect(await histories[0]!.getTranscript()).toHaveLength(2);
+  });
+
+  it.each(["keep", "discard"] as const)("stays known after reductions with retention %s", async (retention) => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const history = newMemory({ reducer, retention }).history("s");
+    for (let index = 1; index <= 5; index += 1) {
+      await history.append([human(`q${index}`), ai(`a${index}`)], { turnId: `job-${index}` });
+    }
+    const again = await history.append([human("q1"), ai("again")], { turnId });
+    expect(again.repeated).toBe(true);
+    expect(texts(await history.getMessages())).toEqual(["q5", "a5"]);
+  });
+
+  it("is forgotten by a rewind that removes it, by clear, and by nothing else", async () => {
+    const history = newMemory().history("s");
+    await history.append([human("q", "q"), ai("a", { id: "a" })], { turnId });
+    await history.rewind("q");
+    expect((await history.append([human("q"), ai("a")], { turnId })).appended).toBe(2);
+    await history.clear();
+    expect((await history.append([human("q"), ai("a")], { turnId })).appended).toBe(2);
+    await history.rebuild();
+    expect((await history.append([human("q"), ai("a")], { turnId })).repeated).toBe(true);
+  });
+
+  it("is open after a rewind that removes its answer: the question is used and the rest added", async () => {
+    const history = newMemory().history("s");
+    await history.append([human("q", "q"), ai("a", { id: "a" })], { turnId });
+    await history.rewind("a");
+    const again = await history.append([human("q", "new id"), ai("b")], { turnId });
+    expect([again.appended, again.repeated]).toEqual([1, false]);
+    expect(texts(await history.getTranscript())).toEqual(["q", "b"]);
+    expect((await history.append([human("q"), ai("c")], { turnId })).repeated).toBe(true);
+  });
+
+  it("is restored by a rebuild after its marks were lost", async () => {
+    const memory = newMemory({ onDamage: "rebuild" });
+    const history = memory.history("s");
+    await history.append([human("q"), ai("a")], { turnId });
+    await history.rebuild();
+    expect((await history.append([human("q"), ai("b")], { turnId })).repeated).toBe(true);
+  });
+
+  it("replaces an interrupted answer at the end of the session, and nothing if others wrote since", async () => {
+    const history = newMemory().history("s");
+    const partial = () => new AIMessage({ content: "half an", response_metadata: { interrupted: true } });
+    await history.append([human("q"), partial()], { turnId, turn: { done: false } });
+    const again = await history.append([human("q"), ai("half an hour")], { turnId });
+    expect([again.appended, again.repeated]).toEqual([1, false]);
+    expect(texts(await history.getTranscript())).toEqual(["q", "half an hour"]);
+    await history.append([human("q2"), partial()], { turnId: "job-2", turn: { done: false } });
+    await history.append([human("q3"), ai("a3")]);
+    const late = await history.append([human("q2"), ai("late")], { turnId: "job-2" });
+    expect(late).toMatchObject({ appended: 0, refused: "overtaken" });
+    expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId: "job-2", reason: "overtaken" });
+    expect(texts(await history.getTranscript())).toEqual(["q", "half an hour", "q2", "half an", "q3", "a3"]);
+  });
+});

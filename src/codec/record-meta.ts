@@ -1,0 +1,56 @@
+import { isRecord } from "../messages/values.js";
+import { shortHash } from "../short-hash.js";
+
+/**
+ * What a turn's answer was, so that a retry can be given it again: `message`, `messages` or `text`; with `key`, an
+ * object that holds this under its only key. `count` messages at the end of the turn are the answer.
+ */
+export interface TurnOutput {
+  readonly as: "message" | "messages" | "text";
+  readonly count: number;
+  readonly key?: string;
+}
+
+/** What a record says besides its message and token counts, outside the digest. */
+export interface RecordMeta {
+  /** The name of the turn that the message was stored for, see {@link turnNameOf}. */
+  readonly turn?: string;
+  /** On the last record of a turn: what the turn's answer was. */
+  readonly output?: TurnOutput;
+}
+
+/** The name of a turn in Redis: a hash of its id, 14 characters of base64url. */
+export function turnNameOf(turnId: string): string {
+  return shortHash(`\u0000turn\u0000${turnId}`, 14);
+}
+
+/** What a record says besides its message; empty where it says nothing, or cannot be read. Looks at its end only. */
+export function metaOf(record: string): RecordMeta {
+  const start = record.lastIndexOf(',"meta":{');
+  if (start < 0 || record.endsWith(plainEnd)) {
+    return noMeta;
+  }
+  try {
+    const { meta } = JSON.parse(`{${record.slice(start + 1)}`) as { meta: Record<string, unknown> };
+    const [turn, output] = [turnIn(meta["turn"]), outputIn(meta["output"])];
+    return { ...(turn !== undefined && { turn }), ...(output && { output }) };
+  } catch {
+    return noMeta;
+  }
+}
+
+const plainEnd = ',"meta":{"v":1}}';
+const noMeta: RecordMeta = Object.freeze({});
+
+function turnIn(turn: unknown): string | undefined {
+  return typeof turn === "string" && /^[\w-]{14}$/.test(turn) ? turn : undefined;
+}
+
+function outputIn(output: unknown): TurnOutput | undefined {
+  if (!isRecord(output) || !Number.isSafeInteger(output["count"]) || (output["count"] as number) < 1) {
+    return undefined;
+  }
+  const { as, count, key } = output as unknown as TurnOutput;
+  const isKnown = as === "message" || as === "messages" || as === "text";
+  return isKnown ? { as, count, ...(typeof key === "string" && { key }) } : undefined;
+}

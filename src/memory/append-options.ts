@@ -1,0 +1,65 @@
+import { z } from "zod";
+import type { TurnOutput } from "../codec/record-meta.js";
+import { lazy, nonEmptyText } from "../options.js";
+import type { SessionView } from "../store/session-reads.js";
+import type { RewindRequest, SideChanges } from "../store/session-store.js";
+import type { StoredTurn } from "../store/turns.js";
+
+/** What an append takes besides the messages. */
+export interface AppendOptions {
+  /**
+   * Names the turn. A turn is stored once: a second append with the same name adds nothing, whatever ids and texts it
+   * brings, at any later moment of the session's life. Messages without an id get `<turnId>-<index>`.
+   */
+  readonly turnId?: string;
+  /** Side data that is written in the same step. */
+  readonly side?: SideChanges;
+  /** How a chain or an agent writes its turn. A subclass that overrides `append` passes it on as it is. */
+  readonly turn?: TurnWrite;
+}
+
+/** A write of a turn that may be one of several. */
+export interface TurnWrite {
+  /** Messages of the turn that the writer knows to be stored. @default 0 */
+  readonly stored?: number;
+  /** False to leave the turn open for a later append. @default true */
+  readonly done?: boolean;
+  /** What the turn's answer is, so that a retry can be given it again. */
+  readonly output?: TurnOutput;
+  /** The interrupted answer whose place the messages take. */
+  readonly cut?: RewindRequest;
+  /** True to get the view back with the write, and not to reduce it. */
+  readonly returnView?: boolean;
+  /** True to keep what is stored where a message comes again with other content, whatever `onConflict` says. */
+  readonly keepStored?: boolean;
+}
+
+/** What an append did. */
+export interface AppendOutcome {
+  /** Messages that were stored. */
+  readonly appended: number;
+  /** Messages that were stored already. */
+  readonly duplicates: number;
+  /** The position that the next message will get. */
+  readonly next: number;
+  /** True where the turn was stored before: nothing was written. */
+  readonly repeated: boolean;
+  /**
+   * Why a write of a turn was not stored: the part that was stored is gone (`forgotten`: cleared, rewound, expired), or
+   * somebody else wrote in between (`overtaken`).
+   */
+  readonly refused?: "forgotten" | "overtaken";
+  /** What is stored of a turn that was repeated. */
+  readonly storedTurn?: StoredTurn;
+  /** The view after the write, where `returnView` asked for it. */
+  readonly view?: SessionView;
+}
+
+/** The form of {@link AppendOptions}. */
+export const appendSchema = lazy(() =>
+  z.strictObject({
+    turnId: nonEmptyText().optional(),
+    side: z.custom<SideChanges>().optional(),
+    turn: z.custom<TurnWrite>().optional(),
+  }),
+);

@@ -1,0 +1,62 @@
+import { identifyRecord } from "../codec/message-ids.js";
+import { metaOf } from "../codec/record-meta.js";
+import { ConflictError } from "../errors.js";
+import { requireCapability } from "../store/capabilities.js";
+import type { LogPage } from "../store/session-reads.js";
+import type { TurnRemainder } from "../store/turns.js";
+import type { MemoryContext } from "./memory-context.js";
+
+const attempts = 3;
+
+/**
+ * Removes a message and all after it from a session, and forgets the turns that were removed.
+ *
+ * @throws ConflictError `unknown_message`, or `stale` where others kept changing the session.
+ */
+export async function rewindTo(
+  { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
+  messageId: string,
+): Promise<void> {
+  const store = requireCapability("rewind()", context.store, "rewind");
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const { epoch, rev, next } = await store.readView(sessionId);
+    const page = await store.readLog(sessionId);
+    const ids = page.records.map((record) => identifyRecord(record)?.id);
+    const index = ids.lastIndexOf(messageId);
+    if (index < 0) {
+      throw new ConflictError("rewind: no message of this id is stored in the session.", {
+        ...{ code: "unknown_message", sessionId, messageId },
+      });
+    }
+    const to = page.from + index;
+    const forget = ids.slice(index).filter((id) => id !== undefined);
+    const turns = turnsCutAt(page, to);
+    const isAsRead = page.next === next;
+    if (isAsRead && (await store.rewind(sessionId, { epoch, rev, next, to, forget, turns })) === "rewound") {
+      return;
+    }
+  }
+  throw new ConflictError("rewind: other processes kept changing the session; try again.", {
+    code: "stale",
+    sessionId,
+  });
+}
+
+/** What is left of each turn that loses a record where the log is cut before a position. Linear. */
+export function turnsCutAt({ records, from }: Pick<LogPage, "records" | "from">, to: number): TurnRemainder[] {
+  const names = records.map((record) => metaOf(record).turn);
+  const remainders = new Map<string, { count: number; first: number }>();
+  for (const name of names.slice(to - from)) {
+    if (name !== undefined) {
+      remainders.set(name, { count: 0, first: to });
+    }
+  }
+  for (let index = to - from - 1; index >= 0 && remainders.size > 0; index -= 1) {
+    const remainder = remainders.get(names[index] ?? "");
+    if (remainder !== undefined) {
+      remainder.count += 1;
+      remainder.first = from + index;
+    }
+  }
+  return [...remainders].map(([name, { count, first }]) => ({ name, count, first }));
+}
