@@ -24,6 +24,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     "{message}",
     "Tool results left out because their call is not in view.",
   );
+  const turns = counter("turns", "{turn}", "Turns that were not written, by reason.");
   const countReduction = (event: ReductionEvent) => reductions.add(1, outcomeOf(event));
   const recorders: { readonly [T in MemoryEvent["type"]]: (event: Extract<MemoryEvent, { type: T }>) => void } = {
     command: (event) => duration.record(event.milliseconds / 1000, commandAttributes(event)),
@@ -35,6 +36,8 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     conflict_kept: () => conflicts.add(1),
     damaged: ({ operation }) => damaged.add(1, { "db.operation.name": operation }),
     tool_result_hidden: () => hidden.add(1),
+    turn_repeated: () => turns.add(1, { [`${prefix}.reason`]: "repeated" }),
+    turn_not_stored: ({ reason }) => turns.add(1, { [`${prefix}.reason`]: reason }),
   };
   // An event of a newer build of this package is left out.
   return (event) => (recorders[event.type] as ((event: MemoryEvent) => void) | undefined)?.(event);
