@@ -97,7 +97,9 @@ describe("openTelemetryHandler", () => {
   it("marks a command that failed with the code of its error", async () => {
     const { tracer, meter, spans, metrics } = recordedTelemetry();
     const onEvent = openTelemetryHandler({ tracer, meter });
-    const memory = new RedisChatMemory({ url: "redis://127.0.0.1:1", commandTimeout: 200, onEvent });
+    // ioredis would keep the process alive for two seconds.
+    const config = { host: "127.0.0.1", port: 1, disconnectTimeout: 50 };
+    const memory = new RedisChatMemory({ config, commandTimeout: 200, onEvent });
     const thrown = await memory
       .history("ann")
       .getMessages()

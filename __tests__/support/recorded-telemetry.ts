@@ -1,11 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { context, ROOT_CONTEXT, type Attributes, type Context, type ContextManager } from "@opentelemetry/api";
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from "@opentelemetry/sdk-metrics";
+import { MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 
 /** One series of a metric: its attributes, and its sum or its histogram. */
@@ -14,23 +9,26 @@ export interface RecordedSeries {
   readonly value: unknown;
 }
 
+/** A reader without timers: it gives the metrics when it is asked. */
+class AskedReader extends MetricReader {
+  protected override async onForceFlush(): Promise<void> {}
+  protected override async onShutdown(): Promise<void> {}
+}
+
 /** A tracer and a meter that keep what they are given. */
 export function recordedTelemetry() {
   const spans = new InMemorySpanExporter();
   const traces = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] });
-  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
-  const meters = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] });
+  const reader = new AskedReader();
+  const meters = new MeterProvider({ readers: [reader] });
   return {
     tracer: traces.getTracer("test"),
     meter: meters.getMeter("test"),
     spans: () => spans.getFinishedSpans(),
-    /** The series by the metric's name, as they stand at the first call; ends the meter. */
+    /** The series by the metric's name, as they stand now. */
     metrics: async (): Promise<Record<string, RecordedSeries[]>> => {
-      await meters.forceFlush();
-      const metrics = exporter
-        .getMetrics()
-        .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
-      await meters.shutdown();
+      const { resourceMetrics } = await reader.collect();
+      const metrics = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
       return Object.fromEntries(
         metrics.map(({ descriptor, dataPoints }) => [
           descriptor.name,
