@@ -8,14 +8,14 @@ import { report, type MemoryEventHandler } from "../events.js";
 import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
 
-/** A message as it is stored; `position` is its place in the log, undefined for one that lives in the head. */
+/** A stored message with its record; `position` is its place in the log, undefined for one in the head. */
 export interface StoredEntry {
   readonly message: BaseMessage;
   readonly record: string;
   readonly position: number | undefined;
 }
 
-/** A view as it was read, and the messages of it that can be shown to a model. */
+/** A view as it was read, and those of its messages that a model can be given. */
 export interface DecodedView {
   readonly stored: SessionView;
   readonly entries: readonly StoredEntry[];
@@ -29,66 +29,53 @@ export interface DecodeOptions {
 }
 
 /**
- * The messages of a view, oldest first, without tool results whose call is not in it and without unreadable records;
- * both are reported.
+ * Returns the messages of a view, oldest first. Leaves out tool results whose call is not in the view and records that
+ * cannot be read, and reports both.
  */
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
-  return shown(stored, options, { keep: (message) => message, messagesOf: (messages) => messages });
-}
-
-/** The same messages, each with its record. */
-export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
-  const entries = shown<StoredEntry>(stored, options, {
-    keep: (message, record, position) => ({ message, record, position }),
-    messagesOf: (kept) => kept.map(({ message }) => message),
-  });
-  return { stored, entries };
-}
-
-/** The same messages with their records and positions. */
-export function decodeEntries(records: readonly string[], options: DecodeOptions, from: number): StoredEntry[] {
-  const keep = (message: BaseMessage, record: string, position: number | undefined) => ({ message, record, position });
-  return decodeEach<StoredEntry>(records, options, { from, keep });
-}
-
-/** The messages of consecutive records of the log from position `from` on. */
-export function decodeMessages(records: readonly string[], options: DecodeOptions, from: number): BaseMessage[] {
-  return decodeEach(records, options, { from, keep: (message) => message });
-}
-
-/** What is kept of each message of a view. */
-interface Kept<T> {
-  readonly keep: (message: BaseMessage, record: string, position: number | undefined) => T;
-  readonly messagesOf: (kept: readonly T[]) => readonly BaseMessage[];
-}
-
-function shown<T>(stored: SessionView, options: DecodeOptions, { keep, messagesOf }: Kept<T>): T[] {
   reportDamage(stored, options);
-  const log = decodeEach(stored.records, options, { from: stored.start, keep });
-  const all =
-    stored.head === ""
-      ? log
-      : [...decodeEach(headRecords(stored.head, options), options, { from: undefined, keep }), ...log];
-  const hidden = hiddenResults(messagesOf(all), options);
-  return hidden === undefined ? all : all.filter((_, index) => !hidden.has(index));
+  const log = decodeMessages(stored.records, options, stored.start);
+  const messages = stored.head === "" ? log : [...decodeMessages(headRecords(stored.head, options), options), ...log];
+  const orphans = orphanResults(messages, options);
+  return orphans === undefined ? messages : messages.filter((_, index) => !orphans.has(index));
 }
 
-/** Records of the log, or without a position those of a head. */
-function decodeEach<T>(
-  records: readonly string[],
-  options: DecodeOptions,
-  { from, keep }: Pick<Kept<T>, "keep"> & { readonly from: number | undefined },
-): T[] {
-  const kept: T[] = [];
+/** Returns the same messages, each with its record. */
+export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
+  reportDamage(stored, options);
+  const log = decodeEntries(stored.records, options, stored.start);
+  const all = stored.head === "" ? log : [...decodeEntries(headRecords(stored.head, options), options), ...log];
+  const orphans = orphanResults(
+    all.map(({ message }) => message),
+    options,
+  );
+  return { stored, entries: orphans === undefined ? all : all.filter((_, index) => !orphans.has(index)) };
+}
+
+/** Returns the messages of consecutive records of the log from position `from` on; without `from`, of a head. */
+export function decodeMessages(records: readonly string[], options: DecodeOptions, from?: number): BaseMessage[] {
+  const messages: BaseMessage[] = [];
+  for (let index = 0; index < records.length; index += 1) {
+    const message = decodeOrSkip(records[index]!, from === undefined ? undefined : from + index, options);
+    if (message !== undefined) {
+      messages.push(message);
+    }
+  }
+  return messages;
+}
+
+/** Returns the same messages, each with its record and position. */
+export function decodeEntries(records: readonly string[], options: DecodeOptions, from?: number): StoredEntry[] {
+  const entries: StoredEntry[] = [];
   for (let index = 0; index < records.length; index += 1) {
     const record = records[index]!;
     const position = from === undefined ? undefined : from + index;
     const message = decodeOrSkip(record, position, options);
     if (message !== undefined) {
-      kept.push(keep(message, record, position));
+      entries.push({ message, record, position });
     }
   }
-  return kept;
+  return entries;
 }
 
 function decodeOrSkip(record: string, position: number | undefined, options: DecodeOptions): BaseMessage | undefined {
@@ -101,7 +88,7 @@ function decodeOrSkip(record: string, position: number | undefined, options: Dec
 }
 
 /** Indexes of tool results whose call is not in the view; undefined where there are none. */
-function hiddenResults(
+function orphanResults(
   messages: readonly BaseMessage[],
   { onEvent, sessionId }: DecodeOptions,
 ): ReadonlySet<number> | undefined {
@@ -141,7 +128,7 @@ function headRecords(head: string, options: DecodeOptions): string[] {
   }
 }
 
-/** Throws on where a record must not be skipped. */
+/** Reports a record that was left out, or throws the error where it must not be left out. */
 function reportSkipped(
   error: unknown,
   { strict, onEvent, sessionId, position }: DecodeOptions & { readonly position: number | undefined },
