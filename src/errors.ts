@@ -94,10 +94,10 @@ export class StoreError extends MemoryError {
 }
 
 /**
- * The session is not what the caller expected; nothing was written.
+ * The session is not in the state that the caller expected; nothing was written.
  *
  * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
- * says. `epoch`: the session was cleared, or expired and began anew. `stale`: another writer changed the view first.
+ * says. `epoch`: the session was cleared, expired or recreated. `stale`: another writer changed the view first.
  * `unknown_message`: no message of this id is stored.
  */
 export class ConflictError extends MemoryError {

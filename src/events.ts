@@ -1,11 +1,11 @@
 /**
- * What the package reports beside results and errors: one object per event, told apart by `type`. Events name sessions,
- * positions and ids, never message text. A handler that throws is ignored: telling must not break doing.
+ * What the package reports besides results and errors: one object per event, distinguished by `type`. Events name
+ * sessions, positions and ids, never message text. Errors thrown by the handler are ignored.
  *
  * - `command`: one round trip to Redis was made; `error` is set where it failed.
  * - `record_skipped`: a stored record could not be read and was left out of the result.
- * - `damaged`: a part of the session is missing in Redis; the result holds what is left.
- * - `conflict_kept`: a message came again with other content, and the first was kept.
+ * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
+ * - `conflict_kept`: a message id was written again with other content, and the first was kept.
  * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
  * - `turn_repeated`: a turn came again that is stored already; nothing was written.
@@ -56,11 +56,11 @@ export type MemoryEvent =
 /** Receives every {@link MemoryEvent}; called synchronously, so keep it short. */
 export type MemoryEventHandler = (event: MemoryEvent) => void;
 
-/** Tells the handler, if there is one. */
+/** Passes the event to the handler, if there is one. Errors thrown by the handler are ignored. */
 export function report(handler: MemoryEventHandler | undefined, event: MemoryEvent): void {
   try {
     handler?.(event);
   } catch {
-    // An observer's failure is not the observed call's.
+    // A failing observer must not fail the call that it observes.
   }
 }

@@ -110,7 +110,7 @@ export class ConversationSession {
     return splitRounds(messages, { firstIndex: stored.firstRound }).slice(-count);
   }
 
-  /** Runs the reducer now and commits what it gives. */
+  /** Runs the reducer now and commits its result. */
   async reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
     if (this.context.reducer === undefined) {
       throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
@@ -123,7 +123,7 @@ export class ConversationSession {
     return rewindTo(this, messageId);
   }
 
-  /** Derives everything that is kept about the log anew from the log. */
+  /** Derives everything that is kept about the log from the log. */
   async rebuild(): Promise<void> {
     const store = requireCapability("rebuild()", this.context.store, "rebuild");
     await store.rebuild(this.sessionId, (record) => identifyRecord(record));

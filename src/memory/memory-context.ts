@@ -42,7 +42,7 @@ export interface RedisChatMemoryOptions extends StoreOptions {
    */
   readonly onConflict?: "error" | "keep";
   /**
-   * What a write does where a part of the session is missing in Redis: fail, or derive it anew from the log and go on.
+   * What a write does if a part of the session is missing in Redis: fail, or rebuild it from the log and go on.
    * @default "error"
    */
   readonly onDamage?: "error" | "rebuild";

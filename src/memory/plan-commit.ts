@@ -8,7 +8,7 @@ import { countOf, countTotal } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { DecodedView, StoredEntry } from "./view.js";
 
-/** The persisted form of a reduction: where the model sees the log from, and what stands before it. */
+/** The stored form of a reduction: the new start and the new head. */
 export interface CommitPlan {
   readonly start: number;
   readonly head: string;

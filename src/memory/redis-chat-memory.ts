@@ -31,8 +31,8 @@ export class RedisChatMemory implements AsyncDisposable {
 
   /**
    * For `RunnableWithMessageHistory`: a history whose first read stays the same until it writes, because that class
-   * reads twice and takes the difference in length for what is new. A function of its own, since it is called without
-   * its object.
+   * reads twice and takes the difference in length for what is new. It is an arrow function because it is called
+   * without its object.
    */
   readonly getMessageHistory = (sessionId: string): RedisChatMessageHistory =>
     new RunScopedHistory(sharedOptions(sessionId, this.#context));

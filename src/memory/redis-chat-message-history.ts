@@ -16,8 +16,8 @@ import { noteSession } from "./session-of.js";
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
 export interface RedisChatMessageHistoryOptions extends RedisChatMemoryOptions {
   /**
-   * The session: any string of 1 to 512 bytes. Treat it as a secret where it comes from a client: who knows it reads
-   * the session.
+   * The session: any string of 1 to 512 bytes. Treat it as a secret if it comes from a client: anyone who knows it can
+   * read the session.
    */
   readonly sessionId: string;
 }
@@ -80,8 +80,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * As `addMessages`, with a name for the turn that makes a retry safe for messages without ids, and with what was done
-   * as the result.
+   * Adds a turn as `addMessages` does and returns what was done. With `turnId` a retry is safe also for messages
+   * without ids.
    */
   append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     return this.#session.append(messages, options);
@@ -120,8 +120,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Makes a session usable again of which Redis lost a part (eviction, keys deleted by hand): what is known about the
-   * log is derived anew from it.
+   * Repairs a session of which Redis lost a part (eviction, keys deleted by hand): everything that is kept about the
+   * log is derived from the log.
    */
   rebuild(): Promise<void> {
     return this.#session.rebuild();

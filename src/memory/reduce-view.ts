@@ -37,13 +37,13 @@ export async function reduceAndCommit(target: ReductionTarget, config?: Runnable
     return "stale";
   });
   if (result === "taken") {
-    throw new ConflictError("Another process is reducing this session now; try again when it is done.", {
+    throw new ConflictError("Another process is reducing this session; try again later.", {
       code: "stale",
       sessionId,
     });
   }
   if (result === "stale") {
-    throw new ConflictError("Another process reduced or rewound this session meanwhile, three times over; try again.", {
+    throw new ConflictError("Other processes reduced or rewound this session during each of three tries; try again.", {
       code: "stale",
       sessionId,
     });

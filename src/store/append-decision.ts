@@ -2,7 +2,7 @@ import { contentConflict, epochConflict, fenced, positionConflict } from "./refu
 import type { AppendPlan } from "./request-checks.js";
 import type { AppendRequest, NewRecord } from "./session-store.js";
 
-/** A request to append, and what {@link planAppend} made of it. */
+/** A request to append, and the plan that `planAppend` returned for it. */
 export interface PlannedAppend {
   readonly sessionId: string;
   readonly request: AppendRequest;
@@ -20,7 +20,7 @@ export interface AppendTarget {
   digestOf(id: string): string | undefined;
 }
 
-/** Which records an append adds, and what it says about the others. */
+/** Which records an append adds, and the counts for the others. */
 export interface AppendDecision {
   /** To be added, in this order. */
   readonly fresh: readonly NewRecord[];
@@ -30,7 +30,7 @@ export interface AppendDecision {
 }
 
 /**
- * Decides what an append to a session (undefined: there is none yet) adds. Changes nothing.
+ * Decides what an append adds to a session, which is undefined if it does not exist yet. Changes nothing.
  *
  * @throws ConflictError `epoch`, `position` or `content`; StoreError `fenced`.
  */

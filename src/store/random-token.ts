@@ -2,11 +2,11 @@ import { randomFillSync } from "node:crypto";
 
 const tokenBytes = 9;
 
-/** Drawn for many tokens at once: each call of the generator costs as much as a hundred of them. */
+/** Random bytes for many tokens at once: one call of the generator costs as much as a hundred tokens. */
 const drawn = Buffer.alloc(tokenBytes * 128);
 let used = drawn.length;
 
-/** A string that nobody has drawn before: 72 random bits. */
+/** Returns a random string of 72 bits, in 12 characters. */
 export function randomToken(): string {
   if (used === drawn.length) {
     randomFillSync(drawn);

@@ -1,7 +1,7 @@
 import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
 import { encodeSessionId } from "./session-id.js";
 
-/** A session as errors name it: encoded, so that it cannot break a log line, and cut to a readable length. */
+/** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
 export function sessionLabel(sessionId: string): string {
   const encoded = encodeSessionId(sessionId);
   return encoded.length > 80 ? `session ${encoded.slice(0, 80)}…` : `session ${encoded}`;
@@ -10,8 +10,8 @@ export function sessionLabel(sessionId: string): string {
 /** The error for a message id that is stored with other content. */
 export function contentConflict(sessionId: string, messageId: string): ConflictError {
   return new ConflictError(
-    `A message of this append is stored in ${sessionLabel(sessionId)} with other content under the same ` +
-      `id; nothing was written. Give the new message an id of its own, or use onConflict "keep".`,
+    `${capitalized(sessionLabel(sessionId))} already holds a message of this append with other content under the ` +
+      'same id; nothing was written. Give the new message its own id, or use onConflict "keep".',
     { code: "content", sessionId, messageId },
   );
 }
@@ -19,33 +19,30 @@ export function contentConflict(sessionId: string, messageId: string): ConflictE
 /** The error for a log that does not end where the caller expects. */
 export function positionConflict(sessionId: string, expected: number, next: number): ConflictError {
   return new ConflictError(
-    `The log of ${sessionLabel(sessionId)} ends before position ${next}, not before ${expected}; nothing ` +
-      "was written. Read the session again.",
+    `The next position of ${sessionLabel(sessionId)} is ${next}, but ${expected} was expected; nothing was written. ` +
+      "Read the session again.",
     { code: "position", sessionId },
   );
 }
 
-/** The error for a session that was cleared or expired since the caller read it. */
+/** The error for a session that was cleared, expired or recreated since the caller read it. */
 export function epochConflict(sessionId: string): ConflictError {
   return new ConflictError(
-    `${capitalized(sessionLabel(sessionId))} was cleared, expired or recreated after you read it; ` +
-      "nothing was written. Read it again.",
+    `${capitalized(sessionLabel(sessionId))} was cleared, expired or recreated after you read it; nothing was ` +
+      "written. Read it again.",
     { code: "epoch", sessionId },
   );
 }
 
 /** The error for a session that kept changing while it was rebuilt. */
 export function rebuildConflict(sessionId: string): ConflictError {
-  return new ConflictError(
-    `${capitalized(sessionLabel(sessionId))} kept changing while it was rebuilt; call rebuild() again.`,
-    {
-      code: "stale",
-      sessionId,
-    },
-  );
+  return new ConflictError(`${capitalized(sessionLabel(sessionId))} kept changing during rebuild(); call it again.`, {
+    code: "stale",
+    sessionId,
+  });
 }
 
-/** The error for a writer whose fencing token is older than one that was used. */
+/** The error for a writer whose fencing token is lower than one used before. */
 export function fenced(sessionId: string): StoreError {
   return new StoreError(
     `A writer with a higher fencing token has written to ${sessionLabel(sessionId)}; nothing was written.`,
@@ -60,27 +57,27 @@ export function fenced(sessionId: string): StoreError {
 /** The error for a write to a session of which a part is missing. */
 export function damaged(operation: string, sessionId: string): StoreError {
   return new StoreError(
-    `A part of ${sessionLabel(sessionId)} is missing in Redis (evicted, or deleted by hand); nothing was ` +
-      "written. Call rebuild() to derive it anew from the log, or clear() to begin again.",
+    `A part of ${sessionLabel(sessionId)} is missing in Redis (evicted, or deleted by hand); nothing was written. ` +
+      "Call rebuild() to restore it from the log, or clear() to remove the session.",
     { code: "damaged", operation, sessionId },
   );
 }
 
-/** The error for something above a size limit. */
+/** The error for something that exceeds a size limit. */
 export function tooLarge(sessionId: string, sentence: string): StoreError {
   return new StoreError(`${sentence}; nothing was written.`, { code: "too_large", operation: "append", sessionId });
 }
 
 /** The error for a call to a store that was closed. */
 export function closed(operation: string, sessionId: string | undefined): StoreError {
-  return new StoreError("The store is closed; make a new one to go on.", { code: "closed", operation, sessionId });
+  return new StoreError("The store is closed; create a new one.", { code: "closed", operation, sessionId });
 }
 
-/** The error for a position that is outside the log. */
+/** The error for a position outside the log. */
 export function outOfRange(option: "start" | "to"): ConfigurationError {
   return new ConfigurationError(
     option,
-    `"${option}" must lie between the position of the oldest kept record and \`next\`, both included.`,
+    `"${option}" must be between the position of the oldest kept record and "next", both included.`,
   );
 }
 

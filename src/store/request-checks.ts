@@ -12,25 +12,25 @@ import type {
 } from "./session-store.js";
 import { turnNameLength, type TurnClaim } from "./turns.js";
 
-/** Limits of size, in bytes of UTF-8. */
+/** Size limits in bytes of UTF-8. */
 export interface SizeLimits {
   readonly maxMessageBytes: number;
   readonly maxAppendBytes: number;
 }
 
-/** One record may take a megabyte: 250,000 tokens of English, more than a model reads at once. */
+/** A megabyte is about 250,000 tokens of English text, more than most models read at once. */
 export const defaultMaxMessageBytes = 1_000_000;
 
-/** One append may take ten megabytes: Redis stands still for about 16 ms while it takes them in. */
+/** Ten megabytes block Redis for about 16 ms. */
 export const defaultMaxAppendBytes = 10_000_000;
 
 /**
- * Records of one append at most: each takes three arguments of a command, of which Redis takes a million (its protocol
- * ends the connection beyond).
+ * Maximum number of records in one append. Each takes three arguments of a command; beyond a million arguments Redis
+ * closes the connection.
  */
 export const maxAppendRecords = 300_000;
 
-/** An append whose request is known to be sound, and without repetitions in itself. */
+/** A valid request to append, without repetitions. */
 export interface AppendPlan {
   /** The records without those whose id occurred before in the same request. */
   readonly records: readonly NewRecord[];
@@ -40,7 +40,7 @@ export interface AppendPlan {
   readonly duplicates: number;
   /** Indexes of repetitions with other content; empty unless `onConflict` is `keep`. */
   readonly conflicts: readonly number[];
-  /** The request's counter where it names one and every record carries its count. */
+  /** The request's counter if every record has a count; else undefined. */
   readonly counter: string | undefined;
 }
 
@@ -110,7 +110,7 @@ export function checkPage({ from, limit }: { readonly from?: number; readonly li
   checkOptional("limit", limit, positive);
 }
 
-/** Refuses all but whole numbers of at least `minimum`. */
+/** Rejects everything but integers of at least `minimum`. */
 export function checkInteger(option: string, value: unknown, minimum: number): void {
   if (!Number.isSafeInteger(value) || (value as number) < minimum) {
     throw new ConfigurationError(
@@ -120,7 +120,7 @@ export function checkInteger(option: string, value: unknown, minimum: number): v
   }
 }
 
-/** Calls the check unless the value is left out. */
+/** Calls the check unless the value is undefined. */
 function checkOptional(option: string, value: unknown, check: (option: string, value: unknown) => void): void {
   if (value !== undefined) {
     check(option, value);
@@ -169,7 +169,8 @@ function checkRecords(
   if (records.length > maxAppendRecords) {
     throw tooLarge(
       sessionId,
-      `This append holds ${records.length} messages; one takes ${maxAppendRecords} at most. Append them in parts`,
+      `This append holds ${records.length} messages; at most ${maxAppendRecords} are allowed. ` +
+        "Split it into several appends",
     );
   }
   let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
@@ -187,17 +188,14 @@ function checkRecords(
   if (total > maxAppendBytes) {
     throw tooLarge(
       sessionId,
-      `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Append it in parts`,
+      `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Split it into several appends`,
     );
   }
 }
 
 function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): void {
   if (typeof id !== "string" || id === "") {
-    throw new ConfigurationError(
-      `records.${index}.id`,
-      `The id of record ${index} must be a string that is not empty.`,
-    );
+    throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a non-empty string.`);
   }
   if (typeof digest !== "string" || !/^[\w-]{8}$/.test(digest)) {
     throw new ConfigurationError(

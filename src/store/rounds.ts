@@ -6,8 +6,8 @@ export function beginsRound(record: string): boolean {
 }
 
 /**
- * The last `count` rounds of a log whose first record is at position `base`. `total` is the number of rounds over the
- * session's whole life, by default those of this log.
+ * The last `count` rounds of a log whose first record is at position `base`. `total` is the number of rounds since the
+ * session was created, by default those of this log.
  */
 export function lastRounds(
   log: readonly string[],

@@ -4,10 +4,10 @@ import { ConfigurationError } from "../errors.js";
 export const maxSessionIdBytes = 512;
 
 /**
- * The session id as it stands in keys: all but `A-Z a-z 0-9 . _ ~ -` percent-encoded, so that different ids never share
- * a key and no id can break out of the hash tag.
+ * Encodes a session id for keys: everything but `A-Z a-z 0-9 . _ ~ -` is percent-encoded, so that different ids never
+ * share a key and no id can break out of the hash tag.
  *
- * @throws ConfigurationError `sessionId` for what {@link checkSessionId} refuses.
+ * @throws ConfigurationError `sessionId` as {@link checkSessionId}.
  */
 export function encodeSessionId(sessionId: string): string {
   checkSessionId(sessionId);
@@ -21,8 +21,10 @@ export function encodeSessionId(sessionId: string): string {
 }
 
 /**
- * Refuses what is no session id: not a string, empty, over 512 bytes, or with half of a surrogate pair (it has no bytes
- * of its own in UTF-8).
+ * Rejects a session id that is not a string, is empty, takes more than 512 bytes, or holds half of a surrogate pair
+ * (which has no encoding in UTF-8).
+ *
+ * @throws ConfigurationError `sessionId`.
  */
 export function checkSessionId(sessionId: unknown): asserts sessionId is string {
   if (typeof sessionId !== "string") {
@@ -34,7 +36,7 @@ export function checkSessionId(sessionId: unknown): asserts sessionId is string 
   if (sessionId === "") {
     throw new ConfigurationError("sessionId", "The session id must not be empty.");
   }
-  // No character takes less than one byte: huge strings are refused without being encoded.
+  // A character takes at least one byte, so that huge strings can be refused without encoding them.
   if (sessionId.length > maxSessionIdBytes || Buffer.byteLength(sessionId) > maxSessionIdBytes) {
     throw new ConfigurationError(
       "sessionId",

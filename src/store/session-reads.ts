@@ -2,7 +2,7 @@ import type { TurnMark } from "./turns.js";
 
 /** How to read a view. */
 export interface ReadViewOptions {
-  /** True where nobody reduces this session: the start is then taken to be 0 at first. Only a matter of speed. */
+  /** True if this session is never reduced: the store then tries start 0 first. A hint for speed only. */
   readonly neverReduced?: boolean;
   /** Message ids to look up in the same round trip. A store that cannot leaves `positions` out. */
   readonly ids?: readonly string[];
@@ -42,7 +42,7 @@ export interface StoredRounds {
   /** Position of the first of them. */
   readonly from: number;
   /**
-   * Number of the first round that begins among them, counted over the session's whole life; the session's first round
+   * Number of the first round that begins among them, counted since the session was created; its first round
    * is 1.
    */
   readonly firstRound: number;

@@ -2,13 +2,13 @@ import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./sess
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 
 /**
- * Where conversations live: the methods that every store has. The contract in prose; `sessionStoreContract` in the
- * entry `./testing` is the same contract as tests.
+ * Where conversations are kept: the methods that every store has. This is the contract in prose; `sessionStoreContract`
+ * in the entry `./testing` is the same contract as tests.
  *
  * A session is a *log* of records (opaque strings, oldest first, numbered by *position* from 0 without gaps, never
  * changed), a *start* (the position from which the model sees the log as it is) and a *head* (an opaque string that
- * stands for what is shown before it). A store never looks inside a record, with one exception: a record whose text
- * begins with `{"type":"human"` begins a round.
+ * stands for what the model sees before it). A store never looks inside a record, with one exception: a record whose
+ * text begins with `{"type":"human"` begins a round.
  *
  * - Every method is atomic. In Redis it makes one round trip (`rewind`, `rebuild` and a read after another process
  *   rewound may make more).
@@ -34,7 +34,7 @@ export interface SessionStoreCore {
   readLog(sessionId: string, options?: { readonly from?: number; readonly limit?: number }): Promise<LogPage>;
   /** Moves the start and replaces the head if the session is as it was read; else changes nothing (`stale`). */
   commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale">;
-  /** Removes the session and its side fields. The next append creates it anew, with a new epoch. */
+  /** Removes the session and its side fields. The next append creates a new one, with another epoch. */
   clear(sessionId: string): Promise<void>;
 }
 
@@ -143,8 +143,8 @@ export interface ViewLimit {
 }
 
 /**
- * Side fields to set and to remove. Names share a namespace of their own, apart from what the store keeps about the
- * session.
+ * Side fields to set and to remove. Their names have a namespace of their own, apart from what the store keeps about
+ * the session.
  */
 export interface SideChanges {
   readonly set?: Readonly<Record<string, string>>;
@@ -171,7 +171,7 @@ export interface AppendRequest {
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
   readonly expectedNext?: number;
-  /** Refuse with `epoch` unless the session is still in this life. */
+  /** Refuse with `epoch` unless this is still the session's epoch. `""`: unless there is no session. */
   readonly expectedEpoch?: string;
   /** Refuse with `fenced` if a higher token was used before; remembered otherwise. */
   readonly fencingToken?: number;

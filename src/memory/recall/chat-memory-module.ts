@@ -36,7 +36,7 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
   /** Put in front when `maxContext` cut something. @default {@link defaultTruncationNotice} */
   readonly truncationNotice?: string;
   /**
-   * The text where there are no messages (`json` gives `[]` unless this is set, `messages` an empty array).
+   * The text if there are no messages (`json` returns `[]` unless this is set, `messages` an empty array).
    * @default ""
    */
   readonly noHistoryMessage?: string;
@@ -53,7 +53,7 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
   readonly memory?: { history(sessionId: string): RoundSource };
 }
 
-/** What a retrieval gives in each format. */
+/** The result of a retrieval in each format. */
 export type Retrieved<F extends RoundFormat> = F extends "messages" ? BaseMessage[] : string;
 
 const retrieveFields = lazy(() => ({
@@ -88,10 +88,10 @@ const defaults = {
 /**
  * The last rounds of a conversation as text for a prompt, as JSON or as messages, bounded in rounds and in characters.
  *
- * `[...result].length <= maxContext` always holds. Where the limit bites, the oldest rounds go first, then the oldest
- * messages of the last round, then the front of the last message, never inside a grapheme, and the notice says so; it
- * is left out where it alone would fill `maxContext`. Reads from the transcript, so rounds that left the view are
- * there, and only the rounds that it returns: one round trip.
+ * `[...result].length <= maxContext` always holds. If the rounds are longer, the oldest rounds are dropped first, then
+ * the oldest messages of the last round, then the front of the last message, never inside a grapheme. The notice says
+ * so; it is left out if it alone would fill `maxContext`. Reads the transcript, so rounds that left the view are
+ * included, and only the rounds that it returns: one round trip.
  *
  * @example
  * const recall = new ChatMemoryModule({ history, nRounds: 5, maxContext: 4_000 });

@@ -49,9 +49,9 @@ export interface InMemorySessionStoreOptions {
   readonly maxMessageBytes?: number;
   /** Largest append in bytes of UTF-8, side fields included. @default 10_000_000 */
   readonly maxAppendBytes?: number;
-  /** The clock that expiry goes by: milliseconds since 1970. @default Date.now */
+  /** The clock for expiry, in milliseconds since 1970. @default Date.now */
   readonly now?: () => number;
-  /** Is told of every call, as a round trip to Redis would be. */
+  /** Receives a `command` event for every call, as for a round trip to Redis. */
   readonly onEvent?: MemoryEventHandler;
 }
 
@@ -65,10 +65,10 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * Sessions in this process's memory: for tests, demos and programs of one process, and the model that other stores are
- * judged by.
+ * Keeps sessions in this process's memory: for tests, demos and programs of one process. Other stores are tested
+ * against it.
  *
- * Keeps the whole contract of {@link SessionStore}, expiry and limits included; what it holds is gone when the
+ * Implements the whole contract of {@link SessionStore}, including expiry and limits. Sessions are lost when the
  * process ends.
  */
 export class InMemorySessionStore implements CompleteSessionStore {
@@ -254,7 +254,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     }
   }
 
-  // Sessions that nobody asks for again must not fill the memory; doubling the mark keeps the cost per call constant.
+  // Expired sessions that are never read again must not fill the memory. Doubling the mark keeps the cost constant.
   #sweep(): void {
     for (const [sessionId, session] of this.#sessions) {
       if (this.#expired(session)) {

@@ -146,7 +146,7 @@ export function truncate(session: InMemorySession, { to, turns }: RewindRequest)
 }
 
 /**
- * Replaces what is known of the ids by what `identify` says; a record without identity gets one that no message has.
+ * Replaces the known ids by those that `identify` returns. A record without an identity matches no message.
  */
 export function reidentify(session: InMemorySession, identify: IdentifyRecord): void {
   const identities = session.log.map((record, index) => identify(record, session.base + index));

@@ -30,7 +30,7 @@ export function appendArguments(
     texts.push(record);
     rounds += beginsRound(record) ? 1 : 0;
   }
-  // Every field by name: spreading another object in takes longer than all the rest of this function.
+  // Every field by name: spreading another object takes longer than the rest of this function.
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
@@ -58,7 +58,7 @@ function cutRequest({ epoch, rev, next, to, forget, turns }: ReplaceTailRequest[
   return { epoch, rev, next, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
 }
 
-/** The result of the append script, or the error that its reply stands for. */
+/** Returns the result of the append script, or throws the error that its reply stands for. */
 export function appendResult(
   sessionId: string,
   { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan },

@@ -1,6 +1,6 @@
 import { encodeSessionId } from "../session-id.js";
 
-/** The prefix of all keys where the application names none. */
+/** The prefix of all keys by default. */
 export const defaultKeyPrefix = "lcmem";
 
 /** Names of the keys of one session; all lie in one hash slot. */
@@ -11,7 +11,7 @@ export interface SessionKeys {
   readonly ids: string;
   /** HASH: everything else that is kept about the session. */
   readonly state: string;
-  /** STRING: the token of whoever summarizes this session now. */
+  /** STRING: the token of the process that is summarizing this session. */
   readonly lease: string;
 }
 

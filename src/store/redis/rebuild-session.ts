@@ -34,7 +34,7 @@ interface LogReading {
 }
 
 /**
- * Derives `ids` and `state` anew from the log, page by page, and writes them in one step if the session is still the
+ * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
  * one that was read.
  *
  * @throws ConflictError `stale` where it changed in each of five tries.

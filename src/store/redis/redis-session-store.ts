@@ -52,7 +52,7 @@ const optionsSchema = lazy(() => z.strictObject(redisStoreFields()));
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
  *
- * Reads of a session of which a part was evicted or deleted give what is left, marked `damaged`; where `state` is gone,
+ * Reads of a session of which a part was evicted or deleted return what is left, marked `damaged`; without `state`,
  * that is the whole log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
  */
 export class RedisSessionStore implements CompleteSessionStore {

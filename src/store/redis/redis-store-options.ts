@@ -29,7 +29,7 @@ export interface RedisSessionStoreOptions {
    * @default none
    */
   readonly waitReplicas?: number;
-  /** Is told of every round trip. */
+  /** Receives a `command` event for every round trip. */
   readonly onEvent?: MemoryEventHandler;
 }
 

@@ -25,8 +25,8 @@ export interface OpenedStore {
  * Returns the store that was given, or a new one on the connection that the options name. They may hold other options
  * besides, which the caller has checked; errors name `owner`.
  *
- * @throws ConfigurationError naming the option: for what is not a store, for an option of the connection beside a
- *   store, and for a connection that cannot be used.
+ * @throws ConfigurationError naming the option: for a value that is not a store, for an option of the connection beside
+ *   a store, and for a connection that cannot be used.
  */
 export function openStore(owner: string, options: StoreOptions): OpenedStore {
   const { store, ...rest } = options;
