@@ -24,7 +24,7 @@ export async function rewindTo(
     const ids = page.records.map((record) => identifyRecord(record)?.id);
     const index = ids.lastIndexOf(messageId);
     if (index < 0) {
-      throw new ConflictError("rewind: no message of this id is stored in the session.", {
+      throw new ConflictError("rewind(): the session holds no message with this id.", {
         ...{ code: "unknown_message", sessionId, messageId },
       });
     }
@@ -36,7 +36,7 @@ export async function rewindTo(
       return;
     }
   }
-  throw new ConflictError("rewind: other processes kept changing the session; try again.", {
+  throw new ConflictError("rewind(): other processes kept changing the session; try again.", {
     code: "stale",
     sessionId,
   });

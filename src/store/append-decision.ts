@@ -1,5 +1,5 @@
 import { contentConflict, epochConflict, fenced, positionConflict } from "./refusals.js";
-import type { AppendPlan } from "./request-checks.js";
+import type { AppendPlan } from "./append-plan.js";
 import type { AppendRequest, NewRecord } from "./session-store.js";
 
 /** A request to append, and the plan that `planAppend` returned for it. */

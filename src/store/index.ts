@@ -11,17 +11,8 @@ export { emptyPage, emptyRounds, emptyView } from "./empty-results.js";
 export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./in-memory/in-memory-session-store.js";
 export { randomToken } from "./random-token.js";
 export { closed, damaged, outOfRange } from "./refusals.js";
-export {
-  checkCommit,
-  checkInteger,
-  checkPage,
-  checkRewind,
-  checkSideWrite,
-  planAppend,
-  planReplaceTail,
-  type AppendPlan,
-  type SizeLimits,
-} from "./request-checks.js";
+export { planAppend, planReplaceTail, type AppendPlan, type SizeLimits } from "./append-plan.js";
+export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "./request-checks.js";
 export { beginsRound, lastRounds } from "./rounds.js";
 export { checkSessionId } from "./session-id.js";
 export type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";

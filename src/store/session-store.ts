@@ -85,14 +85,11 @@ export interface SessionStore extends SessionStoreCore {
    * Missing: `HistoryManager`, `RedisToolInvocationHistory` and `append()` with `side` throw a ConfigurationError.
    */
   readSide?(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>>;
-  /**
-   * Writes side fields in one step; false and no change if an expected value is not the stored one. Creates the session
-   * if needed.
-   */
+  /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
   writeSide?(sessionId: string, changes: SideWrite): Promise<boolean>;
   /**
-   * Takes the session's lease for `ttlMs` milliseconds: returns a token, or undefined while another holds it. Together
-   * with `releaseLease` this is the capability `leases`.
+   * Takes the session's lease (capability `leases`) for `ttlMs` milliseconds;
+   * returns a token, or undefined while another holds it.
    *
    * Missing: two processes may summarize a session at the same time and pay for two summaries, of which one is stored.
    */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { InMemoryLeases } from "./in-memory-leases.js";
 import { report, type MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
 import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
@@ -15,19 +16,9 @@ import {
   type InMemorySession,
 } from "./in-memory-session.js";
 import { checkSessionId } from "../session-id.js";
-import { randomToken } from "../random-token.js";
 import { closed } from "../refusals.js";
-import {
-  checkCommit,
-  checkInteger,
-  checkPage,
-  checkRewind,
-  checkSideWrite,
-  defaultMaxAppendBytes,
-  defaultMaxMessageBytes,
-  planAppend,
-  planReplaceTail,
-} from "../request-checks.js";
+import { defaultMaxAppendBytes, defaultMaxMessageBytes, planAppend, planReplaceTail } from "../append-plan.js";
+import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
   AppendRequest,
@@ -65,16 +56,14 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * Keeps sessions in this process's memory: for tests, demos and programs of one process. Other stores are tested
- * against it.
+ * Keeps sessions in memory: for tests, demos and programs of one process. Other stores are tested against it.
  *
- * Implements the whole contract of {@link SessionStore}, including expiry and limits. Sessions are lost when the
- * process ends.
+ * Implements all of {@link SessionStore}, including expiry and limits. Sessions are lost when the process ends.
  */
 export class InMemorySessionStore implements CompleteSessionStore {
   readonly #options: SchemaOutput<typeof optionsSchema>;
   readonly #sessions = new Map<string, InMemorySession>();
-  readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
+  readonly #leases = new InMemoryLeases();
   #sweepAt = 1_000;
   #closed = false;
 
@@ -189,23 +178,13 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
-    return this.#call("acquireLease", sessionId, () => {
-      const now = this.#options.now();
-      if ((this.#leases.get(sessionId)?.expiresAt ?? -Infinity) >= now) {
-        return undefined;
-      }
-      const token = randomToken();
-      this.#leases.set(sessionId, { token, expiresAt: now + ttlMs });
-      return token;
-    });
+    return this.#call("acquireLease", sessionId, () =>
+      this.#leases.acquire(sessionId, { now: this.#options.now(), ttlMs }),
+    );
   }
 
   async releaseLease(sessionId: string, token: string): Promise<void> {
-    return this.#call("releaseLease", sessionId, () => {
-      if (this.#leases.get(sessionId)?.token === token) {
-        this.#leases.delete(sessionId);
-      }
-    });
+    return this.#call("releaseLease", sessionId, () => this.#leases.release(sessionId, token));
   }
 
   async close(): Promise<void> {
@@ -261,8 +240,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
         this.#sessions.delete(sessionId);
       }
     }
-    const now = this.#options.now();
-    this.#leases.forEach(({ expiresAt }, sessionId) => expiresAt < now && this.#leases.delete(sessionId));
+    this.#leases.clear(this.#options.now());
     this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
   }
 

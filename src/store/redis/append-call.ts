@@ -3,7 +3,7 @@ import { idHash } from "./id-hash.js";
 import { beginsRound } from "../rounds.js";
 import { randomToken } from "../random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
-import type { AppendPlan } from "../request-checks.js";
+import type { AppendPlan } from "../append-plan.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest, SideChanges } from "../session-store.js";
 import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
 

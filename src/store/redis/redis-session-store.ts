@@ -11,16 +11,8 @@ import { redisStoreFields, type RedisSessionStoreOptions } from "./redis-store-o
 import { readPage, readTail, type Read } from "./redis-reads.js";
 import { pageFrom, roundsFrom, sideFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { damaged, outOfRange } from "../refusals.js";
-import {
-  checkCommit,
-  checkInteger,
-  checkPage,
-  checkRewind,
-  checkSideWrite,
-  planAppend,
-  planReplaceTail,
-  type AppendPlan,
-} from "../request-checks.js";
+import { planAppend, planReplaceTail, type AppendPlan } from "../append-plan.js";
+import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
 import { ScriptRunner, type ScriptCall } from "./script-runner.js";
 import { appendScript } from "./scripts/append.js";
 import { commitReductionScript } from "./scripts/commit-reduction.js";

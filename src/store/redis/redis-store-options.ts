@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, positiveInteger } from "../../options.js";
-import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../request-checks.js";
+import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../append-plan.js";
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./redis-client.js";
 

@@ -1,0 +1,179 @@
+import { ConfigurationError } from "../errors.js";
+import { contentConflict, tooLarge } from "./refusals.js";
+import {
+  checkAmount,
+  checkInteger,
+  checkOptional,
+  checkRewind,
+  checkSide,
+  notNegative,
+  positive,
+  received,
+} from "./request-checks.js";
+import { checkSessionId } from "./session-id.js";
+import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-store.js";
+import { turnNameLength, type TurnClaim } from "./turns.js";
+
+/** Size limits in bytes of UTF-8. */
+export interface SizeLimits {
+  readonly maxMessageBytes: number;
+  readonly maxAppendBytes: number;
+}
+
+/** A megabyte is about 250,000 tokens of English text, more than most models read at once. */
+export const defaultMaxMessageBytes = 1_000_000;
+
+/** Ten megabytes block Redis for about 16 ms. */
+export const defaultMaxAppendBytes = 10_000_000;
+
+/**
+ * Maximum number of records in one append. Each takes three arguments of a command; beyond a million arguments Redis
+ * closes the connection.
+ */
+export const maxAppendRecords = 300_000;
+
+/** A valid request to append, without repetitions. */
+export interface AppendPlan {
+  /** The records without those whose id occurred before in the same request. */
+  readonly records: readonly NewRecord[];
+  /** For each of them its index in the request. */
+  readonly indexes: readonly number[];
+  /** Repetitions with the same content. */
+  readonly duplicates: number;
+  /** Indexes of repetitions with other content; empty unless `onConflict` is `keep`. */
+  readonly conflicts: readonly number[];
+  /** The request's counter if every record has a count; else undefined. */
+  readonly counter: string | undefined;
+}
+
+/**
+ * Checks a request and returns the records to write, without repetitions.
+ *
+ * @throws ConfigurationError naming the part of the request; StoreError `too_large`; ConflictError `content` for an id
+ *   that occurs twice with different content.
+ */
+export function planAppend(
+  sessionId: string,
+  request: AppendRequest,
+  limits: SizeLimits = { maxMessageBytes: defaultMaxMessageBytes, maxAppendBytes: defaultMaxAppendBytes },
+): AppendPlan {
+  checkSessionId(sessionId);
+  checkNumbers(request);
+  checkSide(request.side);
+  checkRecords(sessionId, request, limits);
+  return withoutRepetitions(sessionId, request);
+}
+
+/** The same for an append that takes the place of the end of the log. */
+export function planReplaceTail(sessionId: string, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
+  checkRewind(sessionId, request.cut);
+  if (request.records.length === 0) {
+    throw new ConfigurationError("records", '"records" must not be empty; use rewind() to remove messages only.');
+  }
+  return planAppend(sessionId, request, limits);
+}
+
+function checkRecords(
+  sessionId: string,
+  { records, side }: AppendRequest,
+  { maxMessageBytes, maxAppendBytes }: SizeLimits,
+): void {
+  if (records.length > maxAppendRecords) {
+    throw tooLarge(
+      sessionId,
+      `This append holds ${records.length} messages; at most ${maxAppendRecords} are allowed. ` +
+        "Split it into several appends",
+    );
+  }
+  let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  for (let index = 0; index < records.length; index += 1) {
+    checkRecord(records[index]!, index);
+    const bytes = Buffer.byteLength(records[index]!.record);
+    if (bytes > maxMessageBytes) {
+      throw tooLarge(
+        sessionId,
+        `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`,
+      );
+    }
+    total += bytes;
+  }
+  if (total > maxAppendBytes) {
+    throw tooLarge(
+      sessionId,
+      `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Split it into several appends`,
+    );
+  }
+}
+
+function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): void {
+  if (typeof id !== "string" || id === "") {
+    throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a non-empty string.`);
+  }
+  if (typeof digest !== "string" || !/^[\w-]{8}$/.test(digest)) {
+    throw new ConfigurationError(
+      `records.${index}.digest`,
+      `The digest of record ${index} must be 8 characters of base64url.`,
+    );
+  }
+  if (typeof record !== "string") {
+    throw new ConfigurationError(
+      `records.${index}.record`,
+      `Record ${index} must be a string; got ${received(record)}.`,
+    );
+  }
+  if (tokens !== undefined) {
+    checkAmount(`records.${index}.tokens`, tokens);
+  }
+}
+
+function withoutRepetitions(sessionId: string, request: AppendRequest): AppendPlan {
+  const digests = new Map<string, string>();
+  const plan = {
+    records: [] as NewRecord[],
+    indexes: [] as number[],
+    duplicates: 0,
+    conflicts: [] as number[],
+    counter: counterOf(request),
+  };
+  for (const [index, record] of request.records.entries()) {
+    const first = digests.get(record.id);
+    if (first === undefined) {
+      digests.set(record.id, record.digest);
+      plan.records.push(record);
+      plan.indexes.push(index);
+    } else if (first === record.digest) {
+      plan.duplicates += 1;
+    } else if (request.onConflict === "keep") {
+      plan.conflicts.push(index);
+    } else {
+      throw contentConflict(sessionId, record.id);
+    }
+  }
+  return plan;
+}
+
+function counterOf({ counter, records }: AppendRequest): string | undefined {
+  return records.every(({ tokens }) => tokens !== undefined) ? counter : undefined;
+}
+
+function checkNumbers({ expectedNext, fencingToken, ttlMs, viewLimit, counter, turn }: AppendRequest): void {
+  checkTurn(turn);
+  checkOptional("expectedNext", expectedNext, notNegative);
+  checkOptional("fencingToken", fencingToken, notNegative);
+  checkOptional("ttlMs", ttlMs, positive);
+  checkOptional("viewLimit.messages", viewLimit?.messages, checkAmount);
+  checkOptional("viewLimit.tokens", viewLimit?.tokens, checkAmount);
+  if (counter === "") {
+    throw new ConfigurationError("counter", '"counter" must not be empty.');
+  }
+}
+
+function checkTurn(turn: TurnClaim | undefined): void {
+  if (turn === undefined) {
+    return;
+  }
+  checkInteger("turn.stored", turn.stored, 0);
+  if (typeof turn.name !== "string" || turn.name.length !== turnNameLength || !/^[\w-]+$/.test(turn.name)) {
+    throw new ConfigurationError("turn.name", `"turn.name" must be ${turnNameLength} characters of base64url.`);
+  }
+}
