@@ -2,6 +2,9 @@ import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
 import { type MemoryEventHandler } from "../events.js";
 import { lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { openStore, storeFields, type StoreOptions } from "../store/redis/store-options.js";
@@ -51,6 +54,11 @@ export interface RedisChatMemoryOptions extends StoreOptions {
    * @default false
    */
   readonly strict?: boolean;
+  /**
+   * What the model accepts: a profile of the structure rules. Every door repairs what it sends to a model for it; what
+   * is stored stays as it is. @default "langchain"
+   */
+  readonly profile?: BuiltInProfile | StructureProfile;
 }
 
 /** What all histories of one memory share. */
@@ -65,6 +73,7 @@ export interface MemoryContext {
   readonly onConflict: "error" | "keep";
   readonly onDamage: "error" | "rebuild";
   readonly strict: boolean;
+  readonly profile: StructureProfile;
   readonly onEvent: MemoryEventHandler | undefined;
   /** Counts that records lack; undefined where nothing counts. */
   readonly recounts: Recounts | undefined;
@@ -87,6 +96,7 @@ const memoryFields = lazy(() => ({
   onConflict: z.enum(["error", "keep"], 'must be "error" or "keep"').default("error"),
   onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
   strict: z.boolean("must be true or false").default(false),
+  profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
 }));
 
 /** What can own a context, and the options of each. */
@@ -119,6 +129,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     ...{ store, ownsStore, autoReduce, retention, onConflict, onDamage, strict, onEvent },
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
     reducer: resolved,
+    profile: resolveProfile(owner, checked.profile ?? "langchain"),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
     pending: new Set(),

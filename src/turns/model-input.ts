@@ -1,0 +1,43 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { report, type MemoryEventHandler } from "../events.js";
+import { roleOf } from "../messages/roles.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { repairConversation } from "../structure/repair/repair.js";
+
+/** The conversation for a model: what came before the turn, and the turn so far. */
+export interface ModelInputRequest {
+  readonly before: readonly BaseMessage[];
+  readonly shown: readonly BaseMessage[];
+  readonly profile: BuiltInProfile | StructureProfile;
+  readonly sessionId: string;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/** The two parts as a model takes them; `history` begins with all system messages. */
+export interface ModelInput {
+  readonly history: BaseMessage[];
+  readonly turn: BaseMessage[];
+}
+
+/**
+ * The conversation as a model of the profile accepts it: system messages at the front, and what it would refuse repaired
+ * and reported. What the caller brings in this turn is left as it is; so are the stored messages.
+ */
+export function modelInput({ before, shown, profile, sessionId, onEvent }: ModelInputRequest): ModelInput {
+  const isSystem = (message: BaseMessage) => roleOf(message) === "system";
+  const turn = shown.filter((message) => !isSystem(message));
+  const all = [...before, ...shown];
+  const history = [...all.filter(isSystem), ...before.filter((message) => !isSystem(message))];
+  // The repair sees both parts, because a tool result of the turn answers a call at the end of the history.
+  const { messages, repairs } = repairConversation([...history, ...turn], { profile });
+  if (repairs.length === 0) {
+    return { history, turn };
+  }
+  report(onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
+  const split = messages.length - turn.length;
+  const isIntact = split >= 0 && turn.every((message, index) => messages[split + index] === message);
+  return isIntact
+    ? { history: messages.slice(0, split), turn }
+    : { history: repairConversation(history, { profile }).messages, turn };
+}

@@ -1,0 +1,139 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { textOf } from "../messages/content.js";
+import { roleOf } from "../messages/roles.js";
+import type { ConversationSession } from "../memory/conversation-session.js";
+import type { DecodedView, StoredEntry } from "../memory/view.js";
+import { jsonText } from "../text/json-text.js";
+
+/** What a caller brings, and what is known of it. */
+export interface InputRequest {
+  readonly session: ConversationSession;
+  readonly view: DecodedView;
+  /** Positions in the log of the messages whose ids are stored. */
+  readonly positions: ReadonlyMap<string, number>;
+  readonly input: readonly BaseMessage[];
+}
+
+/** The part of an input that is not stored; `first` is where it is stored already, if this is a retry. */
+export interface NewInput {
+  readonly fresh: readonly BaseMessage[];
+  readonly first: number | undefined;
+}
+
+/**
+ * Tells what is new in an input that may be a client's whole history.
+ *
+ * With ids: what follows the last stored message. Without ids: the last question, where what comes before it says the same
+ * as the end of the transcript. A system message that the view holds already is not new. One round trip more where the
+ * comparison needs messages that have left the view.
+ */
+export async function newInput({ session, view, positions, input }: InputRequest): Promise<NewInput> {
+  const question = input.findLastIndex((message) => roleOf(message) === "human");
+  const positionOf = ({ id }: BaseMessage) => (id === undefined ? undefined : positions.get(id));
+  const lastKnown = input.findLastIndex((message) => positionOf(message) !== undefined);
+  if (lastKnown >= 0) {
+    const isRetry = question >= 0 && lastKnown >= question;
+    const first = isRetry ? positionOf(input[firstOfBlock(input, question)]!) : undefined;
+    const rest = input.slice(lastKnown + 1);
+    return {
+      fresh: withoutKnownSystems(isRetry ? rest : withoutStored(rest, view, positionOf(input[lastKnown]!)!), view),
+      first: isRetry ? (first ?? positionOf(input[question]!) ?? positionOf(input[lastKnown]!)) : undefined,
+    };
+  }
+  const block = question < 0 ? input.length : firstOfBlock(input, question);
+  const found = await samePlainHistory({
+    session,
+    view,
+    earlier: spoken(input.slice(0, block)),
+    asked: input[question],
+  });
+  const isKnown = found !== undefined;
+  const systems = input.slice(0, isKnown ? block : 0).filter((message) => roleOf(message) === "system");
+  const fresh = withoutKnownSystems([...systems, ...input.slice(isKnown ? block : 0)], view);
+  return { fresh, first: found?.first };
+}
+
+/** Index of the first message of the block of user and system messages that ends with a question. */
+function firstOfBlock(input: readonly BaseMessage[], question: number): number {
+  let first = question;
+  while (first > 0 && ["human", "system"].includes(roleOf(input[first - 1]!))) {
+    first -= 1;
+  }
+  return first;
+}
+
+/** Without messages that say what is stored behind the last known one: a client may have other ids for answers. */
+function withoutStored(rest: readonly BaseMessage[], view: DecodedView, lastKnown: number): BaseMessage[] {
+  const stored = spoken(view.entries.filter(({ position = -1 }) => position > lastKnown).map(({ message }) => message));
+  let index = 0;
+  while (index < rest.length && index < stored.length && saysTheSame(rest[index]!, stored[index]!)) {
+    index += 1;
+  }
+  return rest.slice(index);
+}
+
+function withoutKnownSystems(messages: readonly BaseMessage[], { entries }: DecodedView): BaseMessage[] {
+  if (messages.every((message) => roleOf(message) !== "system")) {
+    return [...messages];
+  }
+  const known = new Set(
+    entries.flatMap(({ message }) => (roleOf(message) === "system" ? [jsonText(message.content)] : [])),
+  );
+  return messages.filter((message) => roleOf(message) !== "system" || !known.has(jsonText(message.content)));
+}
+
+interface PlainHistory {
+  readonly session: ConversationSession;
+  readonly view: DecodedView;
+  readonly earlier: readonly BaseMessage[];
+  readonly asked: BaseMessage | undefined;
+}
+
+/**
+ * Whether what came before a question says the same as the end of the transcript, or, for a client that never got the
+ * answer, as what stands before the last question there; `first` is that question's position.
+ */
+async function samePlainHistory(request: PlainHistory): Promise<{ readonly first: number | undefined } | undefined> {
+  const { earlier, asked } = request;
+  if (earlier.length === 0) {
+    return undefined;
+  }
+  const stored = (await storedEnd(request)).filter(({ message }) => isSpoken(message));
+  if (endsWith(stored, earlier)) {
+    return { first: undefined };
+  }
+  const question = stored.findLastIndex(({ message }) => roleOf(message) === "human");
+  const repeats = question >= 0 && asked !== undefined && saysTheSame(stored[question]!.message, asked);
+  return repeats && endsWith(stored.slice(0, question), earlier) ? { first: stored[question]!.position } : undefined;
+}
+
+/** Messages between those that a client holds: calls, results and instructions, which it may not know. */
+const slack = 50;
+
+async function storedEnd({ session, view, earlier }: PlainHistory): Promise<readonly StoredEntry[]> {
+  const { base, start, next } = view.stored;
+  const wanted = Math.max(base, next - 2 * earlier.length - slack);
+  const isEnough = wanted >= start || (start === base && view.stored.head === "");
+  return isEnough
+    ? view.entries.filter(({ position }) => position !== undefined)
+    : session.readEntries({ from: wanted });
+}
+
+function endsWith(stored: readonly StoredEntry[], earlier: readonly BaseMessage[]): boolean {
+  const offset = stored.length - earlier.length;
+  return offset >= 0 && earlier.every((message, index) => saysTheSame(message, stored[offset + index]!.message));
+}
+
+function spoken(messages: readonly BaseMessage[]): BaseMessage[] {
+  return messages.filter(isSpoken);
+}
+
+/** What both sides hold of a conversation: texts of the user and of the model. */
+function isSpoken(message: BaseMessage): boolean {
+  const role = roleOf(message);
+  return (role === "human" || role === "ai") && textOf(message).trim() !== "";
+}
+
+function saysTheSame(a: BaseMessage, b: BaseMessage): boolean {
+  return roleOf(a) === roleOf(b) && textOf(a).trim() === textOf(b).trim();
+}

@@ -1,0 +1,141 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { isAnswer, isInterrupted } from "../codec/message-ids.js";
+import { metaOf, turnNameOf } from "../codec/record-meta.js";
+import { roleOf } from "../messages/roles.js";
+import type { ConversationSession } from "../memory/conversation-session.js";
+import type { DecodedView, StoredEntry } from "../memory/view.js";
+import type { TurnMark } from "../store/turns.js";
+import { newInput } from "./new-input.js";
+
+/** A turn that begins: its session, its name where it has one, and what the caller brings. */
+export interface TurnRequest {
+  readonly session: ConversationSession;
+  readonly turnId: string | undefined;
+  /** What the user said now, perhaps behind the whole history as a client keeps it. */
+  readonly input: readonly BaseMessage[];
+}
+
+/**
+ * How far a turn is stored. `new`: not at all. `open`: its beginning is. `interrupted`: it was stopped, and a part of its
+ * answer is stored. `stored`: with its answer.
+ */
+export type TurnState = "new" | "open" | "interrupted" | "stored";
+
+/** A turn, and the conversation before it, as they were read at its beginning. */
+export interface OpenTurn {
+  readonly state: TurnState;
+  readonly view: DecodedView;
+  /** What the model saw before the turn: the view without the turn's own messages. */
+  readonly before: readonly BaseMessage[];
+  /** The turn's messages that are stored, oldest first. */
+  readonly own: readonly StoredEntry[];
+  /** The input that is not stored yet. */
+  readonly fresh: readonly BaseMessage[];
+  /** The turn as the model sees it behind `before`: what is stored of it and can stay, then what is new. */
+  readonly shown: readonly BaseMessage[];
+}
+
+/** Reads a session's view and sorts out what is new of a turn. One round trip; one more for a turn outside the view. */
+export async function openTurn({ session, turnId, input }: TurnRequest): Promise<OpenTurn> {
+  const ids = input.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  const view = await session.readForTurn({ turnId, ids });
+  const positions = positionsOf(view, ids);
+  const found = await newInput({ session, view, positions, input });
+  const own = await ownEntries({ session, view, turnId, first: found.first });
+  const state = stateOf(own, turnId === undefined ? undefined : view.stored.turn);
+  const fresh = own.length === 0 ? found.fresh : unstored(found.fresh, own);
+  const kept = state === "open" ? own : own.slice(0, answerStart(own));
+  const messages = kept.map(({ message }) => message);
+  const before = own.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own });
+  return { state, view, before, own, fresh, shown: [...messages, ...fresh] };
+}
+
+/** Index of the first message of a turn that is not its input; its length where there is none. */
+export function answerStart(own: readonly StoredEntry[]): number {
+  const index = own.findIndex(({ message }) => roleOf(message) !== "human" && roleOf(message) !== "system");
+  return index < 0 ? own.length : index;
+}
+
+function viewMessages({ entries }: DecodedView): BaseMessage[] {
+  return entries.map(({ message }) => message);
+}
+
+/** Positions by id. A store that looks no ids up knows those in the view. */
+function positionsOf({ stored, entries }: DecodedView, ids: readonly string[]): ReadonlyMap<string, number> {
+  const inView = entries.map(({ message, position }) => [message.id, position ?? -1] as const);
+  const found = stored.positions?.map((position, index) => [ids[index], position] as const) ?? [];
+  return new Map(
+    [...inView, ...found].filter((entry): entry is [string, number] => {
+      return entry[0] !== undefined && entry[1] !== undefined;
+    }),
+  );
+}
+
+interface OwnRequest {
+  readonly session: ConversationSession;
+  readonly view: DecodedView;
+  readonly turnId: string | undefined;
+  /** Where the turn's input is stored, where it was told by its ids or texts. */
+  readonly first: number | undefined;
+}
+
+/** The stored messages of the turn: those that carry its name, else what follows its input up to the next question. */
+async function ownEntries({ session, view, turnId, first }: OwnRequest): Promise<StoredEntry[]> {
+  const mark = turnId === undefined ? undefined : view.stored.turn;
+  if (mark !== undefined) {
+    const name = turnNameOf(turnId!);
+    const entries = await entriesFrom(session, view, mark.first);
+    return entries.filter(({ record }) => metaOf(record).turn === name);
+  }
+  if (first === undefined) {
+    return [];
+  }
+  const entries = await entriesFrom(session, view, first);
+  const answered = entries.findIndex(({ message }) => roleOf(message) !== "human" && roleOf(message) !== "system");
+  const next = entries.findIndex(({ message }, index) => index > answered && roleOf(message) === "human");
+  return answered < 0 || next < 0 ? entries : entries.slice(0, next);
+}
+
+async function entriesFrom(session: ConversationSession, view: DecodedView, first: number): Promise<StoredEntry[]> {
+  if (first >= view.stored.start) {
+    return view.entries.filter(({ position }) => position !== undefined && position >= first);
+  }
+  return session.readEntries({ from: first });
+}
+
+function stateOf(own: readonly StoredEntry[], mark: TurnMark | undefined): TurnState {
+  const last = own.at(-1)?.message;
+  if (mark?.done) {
+    return "stored";
+  }
+  if (last === undefined) {
+    return "new";
+  }
+  return isInterrupted(last) ? "interrupted" : mark === undefined && isAnswer(last) ? "stored" : "open";
+}
+
+/** The input that a turn lacks: its input is stored as a whole or not at all, whatever ids and texts a retry brings. */
+function unstored(fresh: readonly BaseMessage[], own: readonly StoredEntry[]): BaseMessage[] {
+  const hasQuestion = own.some(({ message }) => roleOf(message) === "human");
+  return hasQuestion ? fresh.filter((message) => roleOf(message) === "tool") : [...fresh];
+}
+
+/** What the model saw before the turn; where the turn has left the view, the transcript before it. */
+async function beforeOwn({
+  session,
+  view,
+  own,
+}: Omit<OwnRequest, "turnId" | "first"> & { own: readonly StoredEntry[] }) {
+  const first = own[0]!.position!;
+  if (first >= view.stored.start) {
+    const ids = new Set(own.map(({ position }) => position));
+    const isEarlier = ({ position }: StoredEntry) => position === undefined || (position < first && !ids.has(position));
+    return view.entries.filter(isEarlier).map(({ message }) => message);
+  }
+  const { base } = view.stored;
+  if (first <= base) {
+    return [];
+  }
+  const entries = await session.readEntries({ from: base, limit: first - base });
+  return entries.map(({ message }) => message);
+}

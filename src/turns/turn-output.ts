@@ -1,0 +1,41 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { metaOf, type TurnOutput } from "../codec/record-meta.js";
+import { textOf } from "../messages/content.js";
+import { changeMessage } from "../messages/change-message.js";
+import { mayCall } from "../messages/calls.js";
+import { roleOf } from "../messages/roles.js";
+import type { StoredEntry } from "../memory/view.js";
+
+/** The output of a stored turn, as its runnable gave it; undefined where it cannot be given again. */
+export function storedOutput(own: readonly StoredEntry[]): { readonly value: unknown } | undefined {
+  const last = own.at(-1);
+  const output = last && metaOf(last.record).output;
+  if (output === undefined || output.count > own.length) {
+    return undefined;
+  }
+  const messages = own.slice(-output.count).map(({ message }) => message);
+  const answer = messages.findLast((message) => roleOf(message) === "ai") ?? messages.at(-1)!;
+  const value = { message: answer, messages, text: textOf(answer) }[output.as];
+  return { value: output.key === undefined ? value : { [output.key]: value } };
+}
+
+/** What to store about an output, so that it can be given again; undefined for one that cannot. */
+export function describeOutput(as: TurnOutput["as"], count: number, key: string | undefined): TurnOutput | undefined {
+  return count < 1 ? undefined : { as, count, ...(key !== undefined && { key }) };
+}
+
+/**
+ * What was said when a run was stopped, as it is stored: marked by `response_metadata.interrupted`, without tool calls,
+ * which nobody will answer. Undefined where nothing was said.
+ */
+export function interruptedMessage(partial: BaseMessage | string | undefined): BaseMessage | undefined {
+  const message = typeof partial === "string" ? new AIMessage(partial) : partial;
+  if (message === undefined || roleOf(message) !== "ai" || textOf(message).trim() === "") {
+    return undefined;
+  }
+  const { id, name, response_metadata } = message;
+  const said = { content: textOf(message), response_metadata: { ...response_metadata, interrupted: true } };
+  return mayCall(message) || typeof partial !== "string"
+    ? new AIMessage({ ...said, ...(id !== undefined && { id }), ...(name !== undefined && { name }) })
+    : changeMessage(message, said);
+}
