@@ -3,6 +3,9 @@
  * sessions, positions and ids, never message text. Errors thrown by the handler are ignored.
  *
  * - `command`: one round trip to Redis was made; `error` is set where it failed.
+ * - `connection_stalled`: three calls in a row timed out on one open connection; a connection that the store opened is
+ *   replaced, one of the application's needs `socketTimeout` (see README). Across a `Cluster` its connections count as
+ *   one.
  * - `record_skipped`: a stored record could not be read and was left out of the result.
  * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
@@ -20,6 +23,12 @@ export type MemoryEvent =
       readonly operation: string;
       readonly milliseconds: number;
       readonly error?: Error;
+    }
+  | {
+      readonly type: "connection_stalled";
+      readonly sessionId: string;
+      readonly operation: string;
+      readonly timeouts: number;
     }
   | {
       readonly type: "record_skipped";

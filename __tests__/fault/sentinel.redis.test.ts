@@ -59,12 +59,17 @@ describe("RedisSessionStore with Sentinel", () => {
     }
     direct.disconnect();
     sentinels.master.process.kill("SIGKILL");
-    await Promise.all(opened.map(({ way, store }) => appendAgain(store, way, "b")));
-    await sentinels.untilPromoted();
-    for (const { way, store, done } of opened) {
-      expect((await store.readView(way)).records).toEqual(texts([record("a"), record("b")]));
-      await store.close();
-      done();
+    try {
+      await Promise.all(opened.map(({ way, store }) => appendAgain(store, way, "b")));
+      await sentinels.untilPromoted();
+      for (const { way, store } of opened) {
+        expect((await store.readView(way)).records).toEqual(texts([record("a"), record("b")]));
+      }
+    } finally {
+      for (const { store, done } of opened) {
+        await store.close();
+        done();
+      }
     }
   }, 60_000);
 
@@ -78,6 +83,19 @@ describe("RedisSessionStore with Sentinel", () => {
     direct.disconnect();
     await one!.close();
     await two!.close();
+  }, 20_000);
+
+  it("says at once that the Sentinels do not know the master", async () => {
+    const config = { sentinels: [...sentinels.sentinels], name: "another", password };
+    const store = new RedisSessionStore({ config, commandTimeout: 20_000 });
+    const began = performance.now();
+    await expect(store.readView("s")).rejects.toMatchObject({
+      code: "unavailable",
+      retryable: true,
+      cause: { message: expect.stringMatching(/No such master|invalid reply/) },
+    });
+    expect(performance.now() - began).toBeLessThan(10_000);
+    await store.close();
   }, 20_000);
 
   it("leaves a frozen master as soon as the Sentinels have promoted its replica", async () => {

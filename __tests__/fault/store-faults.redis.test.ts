@@ -260,6 +260,30 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
     expect(await store.append("s", { records: [record("c")] })).toMatchObject({ duplicates: 1 });
   }, 20_000);
 
+  it("says that the outcome is unknown when the master is demoted while its replicas acknowledge", async () => {
+    const demoted = await startRedis();
+    const waiting = new RedisSessionStore({ url: demoted.url, keyPrefix, waitReplicas: 1, commandTimeout: 5_000 });
+    const direct = new Redis(demoted.url);
+    try {
+      const pending = waiting.append("s", { records: [record("a")] }).catch((error: unknown) => error);
+      while (!(await direct.info("clients")).includes("blocked_clients:1")) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      await direct.replicaof("127.0.0.1", server.port);
+      expect(await pending).toMatchObject({
+        name: "StoreError",
+        code: "unavailable",
+        retryable: true,
+        message: expect.stringMatching(/outcome is unknown, and the same call again is safe \(UNBLOCKED\)/),
+      });
+      await direct.replicaof("NO", "ONE");
+    } finally {
+      direct.disconnect();
+      await waiting.close();
+      await demoted.stop();
+    }
+  }, 20_000);
+
   it("reports missing permissions and a wrong password without showing the password", async () => {
     await client.call("ACL", "SETUSER", "reader", "on", ">the-right-one", "~*", "+@read", "+@connection", "+info");
     for (const password of ["the-right-one", "the-wrong-one"]) {

@@ -122,6 +122,7 @@ describe("the other events", () => {
     { type: "damaged", sessionId: "ann", operation: "append" },
     { type: "conflict_kept", sessionId: "ann", messageId: "m1" },
     { type: "tool_result_hidden", sessionId: "ann", messageId: undefined, toolCallId: "c1" },
+    { type: "connection_stalled", sessionId: "ann", operation: "append", timeouts: 3 },
     { type: "repaired", sessionId: "ann", rules: ["S07", "S08", "S07"] },
   ];
   const run = (handler: (event: MemoryEvent) => void, parent: Span) =>
@@ -133,7 +134,14 @@ describe("the other events", () => {
     run(openTelemetryHandler({ tracer, meter }), parent);
     parent.end();
     expect(spans()).toHaveLength(1);
-    const names = ["record_skipped", "damaged", "conflict_kept", "tool_result_hidden", "repaired"];
+    const names = [
+      "record_skipped",
+      "damaged",
+      "conflict_kept",
+      "tool_result_hidden",
+      "connection_stalled",
+      "repaired",
+    ];
     expect(spans()[0]!.events.map(({ name }) => name)).toEqual(names.map((name) => `langchain_redis_memory.${name}`));
     expect(spans()[0]!.events[0]!.attributes).toEqual({
       "gen_ai.conversation.id": "ann",
@@ -146,6 +154,7 @@ describe("the other events", () => {
       "langchain_redis_memory.damaged": [1],
       "langchain_redis_memory.conflicts": [1],
       "langchain_redis_memory.tool_results.hidden": [1],
+      "langchain_redis_memory.connections.stalled": [1],
       "langchain_redis_memory.repairs": [2, 1],
     });
   });

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { isPassing, isUnknownScript, toStoreError } from "../../src/store/redis/redis-errors.js";
 
 const call = { operation: "append", sessionId: "alice smith" };
@@ -22,6 +23,8 @@ describe("toStoreError", () => {
     ["TRYAGAIN Multiple keys request during rehashing of slot", "unavailable", true],
     ["BUSY Redis is busy running a script.", "unavailable", true],
     ["MISCONF Redis is configured to save RDB snapshots", "unavailable", true],
+    ["UNBLOCKED force unblock from blocking operation, instance state changed", "unavailable", true],
+    ["ERR WAIT cannot be used with replica instances.", "unavailable", true],
     ["ERR user_script:3: attempt to index a nil value", "script_failed", false],
   ])("maps %j to its code", (message, code, retryable) => {
     expect(toStoreError(reply(message), call)).toMatchObject({
@@ -66,6 +69,33 @@ describe("toStoreError", () => {
     expect(shown.message).toContain("session line%0Abreak");
     expect(shown.cause).toMatchObject({ name: "ReplyError", message: "WRONGTYPE Operation against a key" });
     expect(JSON.stringify([shown, shown.cause, { ...(shown.cause as object) }])).not.toContain("the text");
+  });
+
+  it("keeps of the cause what tells failures apart, and nothing that may be secret", () => {
+    const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), {
+      code: "ECONNREFUSED",
+      command: { name: "auth", args: ["the password"] },
+    });
+    const shown = toStoreError(refused, call);
+    expect(shown.cause).toEqual(Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" }));
+    expect(Object.keys(shown.cause as object)).toEqual(["code"]);
+    expect(shown.message).toMatch(/\(ECONNREFUSED\)/);
+  });
+
+  it("cuts the arguments that Redis repeats for a command that it does not know", () => {
+    const unknown = toStoreError(reply("ERR unknown command 'eval', with args beginning with: 'the text'"), call);
+    expect(unknown.cause).toMatchObject({ message: "ERR unknown command 'eval'" });
+    expect(inspect(unknown, { depth: 9, showHidden: true })).not.toContain("the text");
+  });
+
+  it("takes a refused certificate for a mistake that trying again does not mend", () => {
+    const refused = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    expect(toStoreError(refused, call)).toMatchObject({ code: "unavailable", retryable: false });
+  });
+
+  it("reads the code of a failed connection from the message where ioredis keeps it there only", () => {
+    const failure = new Error("All sentinels are unreachable. Last error: connect ETIMEDOUT");
+    expect(toStoreError(failure, call)).toMatchObject({ code: "unavailable", cause: { code: "ETIMEDOUT" } });
   });
 
   it("keeps the errors of this package, and wraps values that are not errors", () => {

@@ -17,6 +17,11 @@ export interface FaultProxy {
   restoreReplies(): void;
   /** From now on replies arrive so much later. */
   delayReplies(milliseconds: number): void;
+  /**
+   * From now on the connections that are open forward nothing and stay open, as behind a firewall that forgot them; new
+   * ones work.
+   */
+  stall(): void;
   /** Cuts all connections; clients may connect again. */
   cut(): void;
   stop(): Promise<void>;
@@ -47,6 +52,7 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
+  const stall = () => sockets.forEach((socket) => socket.removeAllListeners("data").resume());
   const cut = () => sockets.forEach((socket) => socket.destroy());
   return {
     port,
@@ -56,6 +62,7 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
     dropReplies: () => void (behaviour.silent = true),
     restoreReplies: () => void Object.assign(behaviour, { silent: false, delay: 0 }),
     delayReplies: (milliseconds) => void (behaviour.delay = milliseconds),
+    stall,
     cut,
     stop: () => {
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));

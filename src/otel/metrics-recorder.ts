@@ -19,11 +19,8 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   const skipped = counter("records.skipped", "{record}", "Stored records that could not be read.");
   const conflicts = counter("conflicts", "{message}", "Messages that came again with other content.");
   const damaged = counter("damaged", "{read}", "Calls that found a part of their session missing in Redis.");
-  const hidden = counter(
-    "tool_results.hidden",
-    "{message}",
-    "Tool results left out because their call is not in view.",
-  );
+  const stalled = counter("connections.stalled", "{connection}", "Connections with three timeouts in a row.");
+  const hidden = counter("tool_results.hidden", "{message}", "Tool results without a call in the view.");
   const turns = counter("turns", "{turn}", "Turns that were not written, by reason.");
   const countReduction = (event: ReductionEvent) => reductions.add(1, outcomeOf(event));
   const recorders: { readonly [T in MemoryEvent["type"]]: (event: Extract<MemoryEvent, { type: T }>) => void } = {
@@ -34,6 +31,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     repaired: ({ rules }) => rules.forEach((rule) => repairs.add(1, { [`${prefix}.rule`]: rule })),
     record_skipped: () => skipped.add(1),
     conflict_kept: () => conflicts.add(1),
+    connection_stalled: () => stalled.add(1),
     damaged: ({ operation }) => damaged.add(1, { "db.operation.name": operation }),
     tool_result_hidden: () => hidden.add(1),
     turn_repeated: () => turns.add(1, { [`${prefix}.reason`]: "repeated" }),

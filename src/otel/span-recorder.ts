@@ -70,6 +70,7 @@ function eventAttributes(event: Exclude<MemoryEvent, EventOf<"command">>): Attri
         "error.type": errorType(event.error),
         ...(event.position !== undefined && { [`${prefix}.position`]: event.position }),
       };
+    case "connection_stalled":
     case "damaged":
       return { "db.operation.name": event.operation };
     case "repaired":

@@ -1,5 +1,6 @@
 import { contentConflict, damaged, epochConflict, fenced, outOfRange, positionConflict } from "../refusals.js";
 import { idHash } from "./id-hash.js";
+import { unknownReply } from "./redis-errors.js";
 import { beginsRound } from "../rounds.js";
 import { randomToken } from "../random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
@@ -63,7 +64,7 @@ export function appendResult(
   sessionId: string,
   { reply, request, plan }: { reply: unknown; request: AppendRequest; plan: AppendPlan },
 ): AppendResult | "stale" {
-  const [word, ...rest] = reply as [string, ...unknown[]];
+  const [word = "", ...rest] = (Array.isArray(reply) ? reply : []) as [string?, ...unknown[]];
   if (word === "TURN") {
     return repeatedTurn(rest, plan);
   }
@@ -121,7 +122,9 @@ function refusal(sessionId: string, { word, detail, request, plan }: Refusal): E
       return outOfRange("to");
     case "CONFLICT":
       return contentConflict(sessionId, plan.records[detail]?.id ?? "");
-    default:
+    case "DAMAGED":
       return damaged("append", sessionId);
+    default:
+      return unknownReply({ operation: "append", sessionId });
   }
 }

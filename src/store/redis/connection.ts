@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../errors.js";
 import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
+import { ConnectionWatch } from "./connection-watch.js";
 import { urlOptions } from "./connection-url.js";
 import { isNodeRedisClient, isRedisClient, type RedisClient } from "./redis-client.js";
 
@@ -19,14 +20,15 @@ export interface Connection {
    * `milliseconds`.
    */
   close(milliseconds: number): Promise<void>;
+  /** Replaces a connection that was opened here by a new one; leaves a client of the application alone. */
+  renew(): void;
 }
 
 /** The methods used of a client that was opened here. */
 interface OwnClient extends RedisClient {
   readonly status: string;
-  on(event: "error", listener: () => void): unknown;
   quit(): Promise<unknown>;
-  disconnect(): void;
+  disconnect(reconnect?: boolean): void;
 }
 
 /**
@@ -54,7 +56,7 @@ export function openConnection(owner: string, source: ConnectionSource, commandT
     return ownConnection(withTimeouts(connectionOptions(owner, checkedConfig(owner, config)), commandTimeout));
   }
   const given = checkedClient(owner, client);
-  return { client: async () => given, close: async () => undefined };
+  return { client: async () => given, close: async () => undefined, renew: () => undefined };
 }
 
 function checkedClient(owner: string, client: unknown): RedisClient {
@@ -104,14 +106,26 @@ function withTimeouts({ url, options }: ConnectionOptions, commandTimeout: numbe
 
 function ownConnection(options: ConnectionOptions): Connection {
   let opened: Promise<OwnClient> | undefined;
+  let isClosed = false;
   return {
-    client: () => (opened ??= connect(options)),
+    client: async () => {
+      const current = (opened ??= connect(options));
+      const { status } = await current;
+      // ioredis gives up for good where `retryStrategy` says so, and by a defect: if a failoverDetector hears of the
+      // failover while the client looks for the new master. Several calls may notice it; one opens the new client.
+      if (status === "end" && !isClosed && opened === current) {
+        opened = connect(options);
+      }
+      return opened;
+    },
     close: async (milliseconds) => {
+      isClosed = true;
       const client = await opened?.catch(() => undefined);
       if (client !== undefined) {
         await end(client, milliseconds);
       }
     },
+    renew: () => void opened?.then((client) => client.disconnect(true)).catch(() => undefined),
   };
 }
 
@@ -121,8 +135,8 @@ async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> 
   const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
   // Where URL and options disagree, the URL wins: ioredis prefers its first argument.
   const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
-  // Each call reports its own failure; without a listener ioredis would print every failed reconnect.
-  client.on("error", () => undefined);
+  // Each call reports the failure that it meets; without a listener ioredis would print every failed reconnect.
+  ConnectionWatch.ofOwn(client);
   return client;
 }
 

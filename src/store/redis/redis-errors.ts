@@ -49,6 +49,15 @@ const causes: readonly Cause[] = [
     sentence: "Redis cannot serve the call at the moment; try again later",
   },
   {
+    // The second one comes from a server that was demoted before WAIT began.
+    pattern: /\bUNBLOCKED\b|\bWAIT cannot be used with replica/,
+    code: "unavailable",
+    retryable: true,
+    sentence:
+      "the server lost its role as master while replicas acknowledged the write; " +
+      "the outcome is unknown, and the same call again is safe",
+  },
+  {
     pattern: /^Command timed out$/,
     code: "timeout",
     retryable: true,
@@ -61,6 +70,13 @@ const unreachable: Cause = {
   code: "unavailable",
   retryable: true,
   sentence: "Redis cannot be reached; the outcome is unknown, and the same call again is safe",
+};
+
+const badCertificate: Cause = {
+  pattern: /CERT|UNABLE_TO_VERIFY/,
+  code: "unavailable",
+  retryable: false,
+  sentence: "the certificate of Redis was refused; check the host name and the option tls.ca",
 };
 
 const failed: Cause = {
@@ -79,10 +95,16 @@ export function toStoreError(error: unknown, { operation, sessionId }: CallName)
     return error;
   }
   const original = rootOf(error);
-  const known = causes.find(({ pattern }) => pattern.test(original.message));
-  const { code, retryable, sentence } = known ?? (original.name === "ReplyError" ? failed : unreachable);
+  const { code, retryable, sentence } = causeOf(original);
   const message = `${operation} of ${sessionLabel(sessionId)}: ${sentence} (${shown(original)}).`;
   return new StoreError(message, { code, operation, sessionId, retryable, cause: withoutArguments(original) });
+}
+
+function causeOf(error: Error): Cause {
+  if (badCertificate.pattern.test(codeOf(error) ?? "")) {
+    return badCertificate;
+  }
+  return causes.find(({ pattern }) => pattern.test(error.message)) ?? (isReply(error) ? failed : unreachable);
 }
 
 /** Makes the error for a call without a reply in time. */
@@ -104,6 +126,14 @@ export function replicaError(
   return new StoreError(message, { code: "unavailable", operation, sessionId, retryable: true });
 }
 
+/** Makes the error for a reply that no script of this package gives. */
+export function unknownReply({ operation, sessionId }: CallName): StoreError {
+  const message =
+    `${operation} of ${sessionLabel(sessionId)}: Redis gave a reply that this package does not know; ` +
+    "the outcome is unknown, and the same call again is safe. Check what stands between this process and Redis.";
+  return new StoreError(message, { code: "script_failed", operation, sessionId });
+}
+
 /** True for a temporary refusal: a slot that migrates, a server that loads its data. */
 export function isPassing(error: unknown): boolean {
   return passing.test(rootOf(error).message);
@@ -119,20 +149,45 @@ export function isRedirection(error: unknown): boolean {
   return /^(MOVED|ASK) /.test(rootOf(error).message);
 }
 
+/** True for an error that Redis replied, false for one of the connection or of the client. */
+export function isReply(error: unknown): boolean {
+  return rootOf(error).name === "ReplyError" || MemoryError.isInstance(error);
+}
+
+/** True if the `commandTimeout` of the client itself expired. */
+export function isClientTimeout(error: unknown): boolean {
+  return rootOf(error).message === "Command timed out";
+}
+
+// A transaction names the errors that made it fail, a cluster the error of the node that it asked last.
 function rootOf(error: unknown): Error {
-  const { previousErrors } = error as { previousErrors?: readonly Error[] };
-  const root = previousErrors?.[0] ?? error;
-  return root instanceof Error ? root : new Error(String(root));
+  const { previousErrors, lastNodeError } = (error ?? {}) as {
+    previousErrors?: readonly Error[];
+    lastNodeError?: Error | null;
+  };
+  const root = previousErrors?.[0] ?? lastNodeError ?? error;
+  // Not instanceof: errors of another realm, for example of a test runner's, are none of this realm's.
+  return typeof (root as Error | undefined)?.message === "string" ? (root as Error) : new Error(String(root));
 }
 
-// ioredis attaches the command with all its arguments, which hold message text.
-function withoutArguments({ name, message, stack }: Error): Error {
-  const bare = new Error(message);
-  Object.defineProperty(bare, "name", { value: name, enumerable: false });
-  Object.defineProperty(bare, "stack", { value: stack, enumerable: false });
-  return bare;
+// ioredis attaches the command with all its arguments, which hold message text or passwords, and some servers repeat
+// arguments in the message. What node:tls attaches is long.
+function withoutArguments(error: Error): Error {
+  const bare = new Error(error.message.replace(/,? with args beginning with:.*$/s, ""));
+  const code = codeOf(error);
+  Object.defineProperty(bare, "name", { value: error.name, enumerable: false });
+  Object.defineProperty(bare, "stack", { value: error.stack?.replace(error.message, bare.message), enumerable: false });
+  return code === undefined ? bare : Object.assign(bare, { code });
 }
 
-function shown({ name, message }: Error): string {
-  return name === "ReplyError" ? message.split(/[\s:]/, 1)[0]! : name;
+/** The code of an error of the connection, for example ECONNREFUSED; ioredis keeps some only in the message. */
+function codeOf({ code, name, message }: Error & { readonly code?: unknown }): string | undefined {
+  if (name === "ReplyError") {
+    return undefined;
+  }
+  return typeof code === "string" ? code : /\bE[A-Z]{3,}\b/.exec(message)?.[0];
+}
+
+function shown(error: Error): string {
+  return error.name === "ReplyError" ? error.message.split(/[\s:]/, 1)[0]! : (codeOf(error) ?? error.name);
 }

@@ -1,7 +1,8 @@
 import { StoreError } from "../../errors.js";
 import type { SessionKeys } from "./keys.js";
 import { viewReply, type PageReply, type ViewReply } from "./redis-replies.js";
-import type { Command, ScriptCall, ScriptRunner } from "./script-runner.js";
+import type { ScriptCall, ScriptRunner } from "./script-runner.js";
+import type { Command } from "./send-command.js";
 import { viewFields } from "./scripts/fragments.js";
 import { readPageScript } from "./scripts/read-page.js";
 import { readViewScript } from "./scripts/read-view.js";

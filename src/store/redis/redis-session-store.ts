@@ -59,7 +59,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { client, url, config } = options;
     const { commandTimeout, waitReplicas, onEvent } = this.#options;
     this.#connection = openConnection(owner, { client, url, config }, commandTimeout);
-    this.#runner = new ScriptRunner({ client: () => this.#connection.client(), commandTimeout, waitReplicas, onEvent });
+    this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { Cluster, Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
+import type { RedisClient } from "../../src/store/redis/redis-client.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { RedisSessionStoreOptions } from "../../src/store/redis/redis-store-options.js";
+import { record } from "../../src/testing/session-store/store-case.js";
+import { startFaultProxy } from "../support/fault-proxy.js";
+import { freePort, startRedis, startRedisOn } from "../support/redis-server.js";
+import { selfSignedCertificate } from "../support/self-signed-certificate.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+
+/** The failure of a call, and how many milliseconds it took. */
+async function failureOf(call: Promise<unknown>): Promise<{ failure: Error; took: number }> {
+  const began = performance.now();
+  const failure = await call.then(
+    () => new Error("The call succeeded."),
+    (error: unknown) => error as Error,
+  );
+  return { failure, took: performance.now() - began };
+}
+
+const unreachable = (code: unknown) =>
+  expect.objectContaining({
+    name: "StoreError",
+    code: "unavailable",
+    retryable: true,
+    cause: code === undefined ? expect.any(Error) : expect.objectContaining({ code }),
+  });
+
+describe("RedisSessionStore whose connection cannot be opened", () => {
+  it.each(["url", "config", "client", "client of ioredis 5", "cluster"])(
+    "says at once that the connection was refused, by %s",
+    async (way) => {
+      const port = await freePort();
+      const at = { host: "127.0.0.1", port };
+      const silent = <T extends { on(event: "error", listener: () => void): unknown }>(client: T): T => {
+        client.on("error", () => undefined);
+        return client;
+      };
+      const [options, done]: [RedisSessionStoreOptions, (() => void)?] = await (async () => {
+        if (way === "url" || way === "config") {
+          return [way === "url" ? { url: `redis://127.0.0.1:${port}` } : { config: at }];
+        }
+        const client = silent(
+          way === "cluster" ? new Cluster([at]) : way === "client" ? new Redis(at) : (new Redis5(at) as never as Redis),
+        );
+        return [{ client: client as RedisClient }, () => client.disconnect()];
+      })();
+      const store = new RedisSessionStore({ ...options, commandTimeout: 20_000 });
+      // A Cluster of ioredis keeps what its nodes said to itself.
+      const code = way === "cluster" ? undefined : "ECONNREFUSED";
+      const first = await failureOf(store.append("s", { records: [record("a")] }));
+      expect(first.failure).toEqual(unreachable(code));
+      expect(first.failure.message).toMatch(/cannot be reached; the outcome is unknown.*\((ECONNREFUSED|Error)\)/);
+      const second = await failureOf(store.readView("s"));
+      expect(second.failure).toEqual(unreachable(code));
+      expect(first.took + second.took).toBeLessThan(5_000);
+      await store.close();
+      done?.();
+    },
+    20_000,
+  );
+
+  it("says at once that the host is unknown, and shows no password", async () => {
+    const store = new RedisSessionStore({ url: "redis://:secret@no-such-host.invalid", commandTimeout: 20_000 });
+    const { failure, took } = await failureOf(store.readView("s"));
+    // The second code: no name server can be reached.
+    expect(failure).toEqual(unreachable(expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)));
+    expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain("secret");
+    expect(took).toBeLessThan(15_000);
+    await store.close();
+  }, 20_000);
+
+  it("says at once that the certificate was refused, and works with the right one", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "lcmem-tls-"));
+    const { cert, key } = selfSignedCertificate("localhost");
+    writeFileSync(join(folder, "cert.pem"), cert);
+    writeFileSync(join(folder, "key.pem"), key);
+    const tlsPort = await freePort();
+    const files = ["--tls-cert-file", join(folder, "cert.pem"), "--tls-key-file", join(folder, "key.pem")];
+    const server = await startRedis(["--tls-port", String(tlsPort), "--tls-auth-clients", "no", ...files]);
+    const url = `rediss://localhost:${tlsPort}`;
+    const doubtful = new RedisSessionStore({ url, commandTimeout: 20_000 });
+    const trusting = new RedisSessionStore({ config: { host: "localhost", port: tlsPort, tls: { ca: cert } } });
+    try {
+      const { failure, took } = await failureOf(doubtful.readView("s"));
+      expect(failure).toMatchObject({
+        name: "StoreError",
+        code: "unavailable",
+        retryable: false,
+        message: expect.stringContaining("certificate"),
+        cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+      });
+      expect(took).toBeLessThan(5_000);
+      expect(await trusting.append("s", { records: [record("a")] })).toMatchObject({ appended: 1 });
+    } finally {
+      await doubtful.close();
+      await trusting.close();
+      await server.stop();
+      rmSync(folder, { recursive: true });
+    }
+  }, 20_000);
+
+  it("names the cause also of a call that runs into its timeout", async () => {
+    const store = new RedisSessionStore({
+      config: { host: "127.0.0.1", port: await freePort(), connectionName: "x", maxRetriesPerRequest: 0 },
+      commandTimeout: 300,
+    });
+    for (let count = 0; count < 3; count += 1) {
+      expect((await failureOf(store.readView("s"))).failure).toEqual(unreachable("ECONNREFUSED"));
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    await store.close();
+  });
+});
+
+describe("RedisSessionStore whose server goes away", () => {
+  it("opens a new connection where ioredis has given up the old one", async () => {
+    const server = await startRedis();
+    const direct = new Redis(server.url);
+    const proxy = await startFaultProxy(server.port);
+    const config = { host: "127.0.0.1", port: proxy.port, retryStrategy: () => null };
+    const store = new RedisSessionStore({ config, keyPrefix: uniquePrefix() });
+    await store.append("s", { records: [record("a")] });
+    for (let count = 0; count < 3; count += 1) {
+      proxy.cut();
+      // A call that the client takes before it notices the cut fails with it.
+      await store.append("s", { records: [record(`b${count}`)] }).catch(() => undefined);
+      // One of the calls that notice it opens the new connection; the others share it.
+      const clients = () => direct.info("clients").then((text) => /connected_clients:(\d+)/.exec(text)![1]);
+      await Promise.all(["x", "y", "z"].map((session) => store.readView(session)));
+      expect(await store.append("s", { records: [record(`b${count}`)] })).toMatchObject({ next: 2 + count });
+      expect(await clients()).toBe("2");
+    }
+    direct.disconnect();
+    await store.close();
+    await expect(store.readView("s")).rejects.toMatchObject({ code: "closed" });
+    await proxy.stop();
+    await server.stop();
+  });
+
+  it("waits for a short restart, says soon that a longer one refuses connections, and goes on after it", async () => {
+    const keyPrefix = uniquePrefix();
+    let server = await startRedis();
+    const { port } = server;
+    const config = { host: "127.0.0.1", port, retryStrategy: () => 50, maxRetriesPerRequest: null };
+    const store = new RedisSessionStore({ config, keyPrefix, commandTimeout: 10_000 });
+    try {
+      await store.append("s", { records: [record("a")] });
+      await server.stop();
+      const pending = store.append("s", { records: [record("b")] });
+      server = await startRedisOn(port);
+      expect(await pending).toMatchObject({ appended: 1 });
+      await server.stop();
+      const { failure, took } = await failureOf(store.append("s", { records: [record("c")] }));
+      expect(failure).toEqual(unreachable("ECONNREFUSED"));
+      // A fifth of the command timeout, and the pause until the next attempt.
+      expect(took).toBeLessThan(5_000);
+      expect((await failureOf(store.readView("s"))).took).toBeLessThan(500);
+      server = await startRedisOn(port);
+      while ((await failureOf(store.readView("s"))).failure.message !== "The call succeeded.") {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    } finally {
+      await store.close();
+      await server.stop();
+    }
+  }, 30_000);
+});
