@@ -165,7 +165,7 @@ describe("a record that cannot be read", () => {
         `{"$lcmem":["Set",[${deep(100_000)}]]}},"meta":{"v":1}}`,
     ],
     ["with a version that is no number", '{"type":"human","data":{"content":"secret"},"meta":{"v":"1"}}'],
-  ])("because it is %s says where, and not what it holds", (_, record) => {
+  ])("because it is %s names the position and never the content", (_, record) => {
     const error = errorOf(record, 41);
     expect(error).toMatchObject({
       code: "corrupt",
@@ -175,7 +175,7 @@ describe("a record that cannot be read", () => {
     expect(`${error.message} ${String(error.cause)}`).not.toContain("secret");
   });
 
-  it("because it is newer says which version it has", () => {
+  it("because it is newer names its version", () => {
     expect(errorOf('{"type":"human","data":{},"meta":{"v":2}}', 5)).toMatchObject({
       code: "unsupported_version",
       position: 5,
@@ -214,12 +214,12 @@ describe("an odd record that can be read", () => {
     }
   });
 
-  it("has counts that are no numbers left out", () => {
+  it("leaves out counts that are not numbers", () => {
     const record = '{"type":"human","data":{"content":"x"},"meta":{"v":1,"tokens":{"a":3,"b":"4","c":-1,"d":null}}}';
     expect(decodeRecord(record).tokens).toEqual({ a: 3 });
   });
 
-  it("has an id that is no text read as none", () => {
+  it("treats an id that is not a string as missing", () => {
     expect(decodeRecord('{"type":"human","data":{"content":"x","id":7}}')).toMatchObject({
       id: undefined,
       message: { id: undefined },
@@ -236,7 +236,7 @@ describe("a stored message that was parsed already", () => {
     expect(reviveMessage(JSON.parse(record))).toMatchObject({ id: "m1", artifact });
   });
 
-  it("is refused with its position where it is none", () => {
+  it("is rejected with its position if it is not one", () => {
     expect(() => reviveMessage(undefined, 3)).toThrow(
       expect.objectContaining({ code: "corrupt", position: 3 }) as Error,
     );
@@ -244,12 +244,12 @@ describe("a stored message that was parsed already", () => {
 });
 
 describe("identifyRecord", () => {
-  it("gives the id and the digest that the record was written under", () => {
+  it("returns the id and the digest that the record was written under", () => {
     const { id, digest, record } = encodeMessage(human("hi"), { id: "m1" });
     expect(identifyRecord(record)).toEqual({ id, digest });
   });
 
-  it("gives a record of another maker its id, or one that depends on its text alone", () => {
+  it("returns a foreign record's own id, or one that depends on its text alone", () => {
     expect(identifyRecord(stored(human("hi", "own")))?.id).toBe("own");
     const first = identifyRecord(stored(human("hi")));
     expect(first).toEqual({
@@ -260,7 +260,7 @@ describe("identifyRecord", () => {
     expect(identifyRecord(stored(human("ho")))?.id).not.toBe(first?.id);
   });
 
-  it("gives nothing for what cannot be read", () => {
+  it("returns undefined for an unreadable record", () => {
     expect([identifyRecord("{"), identifyRecord('{"type":"human","data":{"content":"x"},"meta":{"v":9}}')]).toEqual([
       undefined,
       undefined,

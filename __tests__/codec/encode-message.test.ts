@@ -172,14 +172,14 @@ describe("a message as it is now", () => {
     expect(roundTrip(new ToolMessageChunk({ content: "x", tool_call_id: "c" })).constructor).toBe(ToolMessage);
   });
 
-  it("keeps constructor arguments that are no fields, but not what a copied message brings along", () => {
+  it("keeps constructor arguments that are not fields, but not those of a copied message", () => {
     const decoded = roundTrip(new HumanMessage({ content: "x", example: true } as never));
     expect(decoded.lc_kwargs).toMatchObject({ example: true });
     const copy = new HumanMessage({ ...human("x") } as never);
     expect(encodeMessage(copy, { id: "m1" })).toEqual(encodeMessage(human("x"), { id: "m1" }));
   });
 
-  it("is read without a warning where raw calls stand beside no parsed ones, and they stay unparsed", () => {
+  it("is read without a warning if it has raw calls but no parsed ones, and they stay unparsed", () => {
     const warn = jest.spyOn(console, "warn").mockImplementation(() => undefined);
     const message = new AIMessage({
       content: "",
@@ -197,7 +197,7 @@ describe("a message as it is now", () => {
     warn.mockRestore();
   });
 
-  it("gets content where a caller took it away, and a list where a model gave one bare block", () => {
+  it("gets content if a caller removed it, and a list if a model returned one bare block", () => {
     const without = Object.assign(human("x"), { content: null });
     const bare = Object.assign(human("x"), { content: { type: "text", text: "y" } });
     expect(roundTrip(without as never).content).toEqual([]);
@@ -273,7 +273,7 @@ describe("values that JSON cannot hold", () => {
     expect(publicFields(roundTrip(message))).toStrictEqual({ ...publicFields(message), id: "m1" });
   });
 
-  it("become what JSON makes of them where they are instances of other classes", () => {
+  it("become what JSON makes of them if they are instances of other classes", () => {
     const artifact = [new Row(7), new URL("https://example.com/a"), new String("boxed"), human("nested", "n1")];
     const decoded = roundTrip(new ToolMessage({ content: "x", tool_call_id: "c", artifact })) as ToolMessage;
     expect(decoded.artifact).toEqual([
@@ -284,7 +284,7 @@ describe("values that JSON cannot hold", () => {
     ]);
   });
 
-  it("leave out properties that are undefined, also where nothing else is there", () => {
+  it("leave out properties that are undefined, even if there are no others", () => {
     const message = new HumanMessage({ content: "x", additional_kwargs: { a: undefined, b: undefined } });
     expect(encodeMessage(message, { id: "m1" }).record).toBe(encodeMessage(human("x"), { id: "m1" }).record);
     expect(digestMessage(message)).toBe(digestMessage(human("x")));
@@ -320,7 +320,7 @@ describe("a message that cannot be stored", () => {
       },
       /artifact cannot be read/,
     ],
-  ])("names where it holds %s, and not what", (_, artifact, reason) => {
+  ])("names the place of %s and never the value", (_, artifact, reason) => {
     const error = refusal(new ToolMessage({ content: "x", tool_call_id: "c", artifact }));
     expect(error).toMatchObject({ code: "unsupported_message", message: expect.stringMatching(reason) as string });
     expect(error.message).not.toContain("classified");

@@ -9,7 +9,7 @@ describe("a head", () => {
     (message, index) => encodeMessage(message, { id: `m${index}` }).record,
   );
 
-  it("is a JSON array of its records, and gives them back as they were", () => {
+  it("is a JSON array of its records, which come back unchanged", () => {
     const head = encodeHead(records);
     expect(JSON.parse(head)).toEqual(records.map((record) => JSON.parse(record) as unknown));
     expect(decodeHead(head)).toEqual(records);
@@ -34,7 +34,7 @@ describe("a head", () => {
     },
   );
 
-  it("does not take in what is no record", () => {
+  it("rejects what is not a record", () => {
     expect(() => encodeHead([records[0]!, '{"a":1}],[{']).length).toThrow(
       expect.objectContaining({ code: "corrupt", position: 1 }) as Error,
     );

@@ -2,11 +2,11 @@ import { messageIdOf, MessageIds } from "../../src/codec/message-ids.js";
 import { human } from "../support/messages.js";
 
 describe("the id of a message", () => {
-  it("is its own where it has one, whatever the turn", () => {
+  it("is its own if it has one, whatever the turn", () => {
     expect(messageIdOf(human("x", "own"), { turnId: "t", index: 3 })).toBe("own");
   });
 
-  it.each([undefined, ""])("is made where it is %p, and stays the same for the same object", (id) => {
+  it.each([undefined, ""])("is generated if it is %p, and stays the same for the same object", (id) => {
     const message = Object.freeze(human("x", id));
     const first = messageIdOf(message);
     expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -18,7 +18,7 @@ describe("the id of a message", () => {
     expect(messageIdOf(human("x"))).not.toBe(messageIdOf(human("x")));
   });
 
-  it("is made of turn and index where the turn has an id, so that another process makes the same", () => {
+  it("is made of turn and index if the turn has an id, so that another process makes the same", () => {
     const message = human("x");
     messageIdOf(message);
     expect([

@@ -4,7 +4,7 @@ import { anyConversation, summary } from "../support/conversations.js";
 import { ai, human, system } from "../support/messages.js";
 
 describe("splitRounds", () => {
-  it("gives no round for no messages", () => {
+  it("returns no round for no messages", () => {
     expect(splitRounds([])).toEqual([]);
   });
 
@@ -16,7 +16,7 @@ describe("splitRounds", () => {
     expect(rounds[1]!.messages[0]).toBe(messages[2]);
   });
 
-  it("has no round 0 where the first message is human", () => {
+  it("has no round 0 if the first message is human", () => {
     expect(splitRounds([human("a"), human("b")]).map(({ index }) => index)).toEqual([1, 2]);
   });
 
@@ -24,7 +24,7 @@ describe("splitRounds", () => {
     expect(splitRounds([human("a"), summary("so far"), ai("b")]).map(({ index }) => index)).toEqual([1]);
   });
 
-  it("counts on from a given first round, and gives what comes before it to the round before", () => {
+  it("counts on from a given first round; what comes before it belongs to the round before", () => {
     const rounds = splitRounds([ai("rest"), human("a"), human("b")], { firstIndex: 7 });
     expect(rounds.map(({ index }) => index)).toEqual([6, 7, 8]);
   });

@@ -8,7 +8,7 @@ function boundaries(...messages: BaseMessage[]): number[] {
 }
 
 describe("findBoundaries", () => {
-  it("allows a cut everywhere where nobody calls a tool", () => {
+  it("allows a cut everywhere if no message calls a tool", () => {
     expect(boundaries(human("a"), ai("b"), human("c"))).toEqual([0, 1, 2, 3]);
     expect(boundaries()).toEqual([0]);
   });
@@ -17,7 +17,7 @@ describe("findBoundaries", () => {
     expect(boundaries(human("a"), aiCalls("1", "2"), tool("2"), tool("1"), ai("b"))).toEqual([0, 1, 4, 5]);
   });
 
-  it("keeps a call with a result that stands apart, over a human message too", () => {
+  it("keeps a call with a result that comes later, even after a human message", () => {
     expect(boundaries(aiCalls("1"), human("a"), ai("b"), tool("1"), ai("c"))).toEqual([0, 4, 5]);
   });
 
@@ -25,7 +25,7 @@ describe("findBoundaries", () => {
     expect(boundaries(aiCalls("1"), aiCalls("2"), tool("1"), tool("2"))).toEqual([0, 4]);
   });
 
-  it("gives a result to the nearest earlier call of its id when ids come again", () => {
+  it("links a result to the nearest earlier call of its id if ids are reused", () => {
     expect(boundaries(aiCalls("1"), tool("1"), aiCalls("1"), tool("1"))).toEqual([0, 2, 4]);
   });
 
@@ -37,7 +37,7 @@ describe("findBoundaries", () => {
     expect(boundaries(human("a"), aiCalls("1", "2"), tool("1"), ai("working"))).toEqual([0, 1, 4]);
   });
 
-  it("takes a call as answered for good when another call takes its id", () => {
+  it("does not wait for a call once another call uses its id", () => {
     expect(boundaries(aiCalls("1"), aiCalls("1"), tool("1"))).toEqual([0, 1, 3]);
   });
 
@@ -71,7 +71,7 @@ describe("findOrphanResults", () => {
     expect(findOrphanResults([...ids.map((id) => aiCalls(id)), tool("none"), ...results])).toEqual([40]);
   });
 
-  it("takes a message whose calls are null, or no list", () => {
+  it("accepts a message whose calls are null or not a list", () => {
     const odd = [null, "text", { length: 1 }].map((calls) =>
       Object.assign(ai("a"), { tool_calls: calls, invalid_tool_calls: null }),
     );
@@ -104,12 +104,12 @@ describe("findOrphanResults", () => {
 describe("splitsStep", () => {
   const [call, result, answer] = [aiCalls("1"), tool("1"), ai("b", { id: "answer" })];
 
-  it("is true where a call or a result went alone", () => {
+  it("is true if a call or a result was removed alone", () => {
     expect(splitsStep({ before: [call, result, answer], after: [result, answer] })).toBe(true);
     expect(splitsStep({ before: [call, result, answer], after: [call] })).toBe(true);
   });
 
-  it("is false where a step stayed or went as a whole", () => {
+  it("is false if a step was kept or removed as a whole", () => {
     expect(splitsStep({ before: [call, result, answer], after: [call, result] })).toBe(false);
     expect(splitsStep({ before: [call, result, answer], after: [answer] })).toBe(false);
   });

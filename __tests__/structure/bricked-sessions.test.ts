@@ -52,7 +52,7 @@ const bricked: readonly [string, BaseMessage[]][] = [
     "thinking of another provider, and a call in its words",
     [human("q"), blocks([{ type: "thinking", thinking: "hm", signature: "s" }, toolUse()]), tool("a"), human("hello?")],
   ],
-  ["text behind a call", [human("q"), blocks([toolUse(), { type: "text", text: "t" }]), tool("a"), human("hello?")]],
+  ["text after a call", [human("q"), blocks([toolUse(), { type: "text", text: "t" }]), tool("a"), human("hello?")]],
   [
     "a summary put in as a system message",
     [system("s"), human("q"), ai("a"), new SystemMessage("summary"), human("hello?")],
@@ -90,7 +90,7 @@ function toolUse(): object {
   return { type: "tool_use", id: "a", name: "lookup", input: {} };
 }
 
-describe("a session that was beyond use elsewhere", () => {
+describe("a session that other packages could no longer use", () => {
   let server: OpenAIServer;
   let model: ChatOpenAI;
 
@@ -122,13 +122,13 @@ describe("a session that was beyond use elsewhere", () => {
     }
   });
 
-  it("is refused by the service before the repair, where it breaks OpenAI's own rules", () => {
+  it("is rejected by the service before the repair if it breaks OpenAI's own rules", () => {
     const refused = bricked.filter(([, messages]) => refusalOf(messages) !== undefined).map(([title]) => title);
     expect(refused).toHaveLength(11);
   });
 });
 
-describe("what reducers that split steps leave behind", () => {
+describe("the result of reducers that split steps", () => {
   const conversation = [
     system("s"),
     human("q"),

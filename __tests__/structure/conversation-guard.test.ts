@@ -9,7 +9,7 @@ import { sketch } from "../support/sketch-message.js";
 const broken = [human("q"), tool("a"), aiCalls("b"), human("q")];
 
 describe("conversationGuard", () => {
-  it("refuses messages with errors in mode throw", async () => {
+  it("rejects messages with errors in mode throw", async () => {
     const run = conversationGuard({ mode: "throw" }).invoke(broken);
     await expect(run).rejects.toBeInstanceOf(StructureError);
   });
@@ -34,7 +34,7 @@ describe("conversationGuard", () => {
     expect(told).toEqual(["S07", "S08"]);
   });
 
-  it("gives repaired messages in mode repair, and tells what was wrong and what was done", async () => {
+  it("returns repaired messages in mode repair, and reports what was wrong and what was done", async () => {
     const issues: string[] = [];
     const repairs: string[] = [];
     const guard = conversationGuard({
@@ -50,7 +50,7 @@ describe("conversationGuard", () => {
     expect(broken.map(sketch)).toEqual(["human: q", "tool(a): result of a", "ai(b): ", "human: q"]);
   });
 
-  it("refuses in mode repair what only the application can put right", async () => {
+  it("rejects in mode repair what only the application can fix", async () => {
     const guard = conversationGuard({ mode: "repair", purpose: "model-input" });
     await expect(guard.invoke([])).rejects.toThrow("S01");
     await expect(guard.invoke([human("q"), ai("a")])).rejects.toThrow("S05");
@@ -58,7 +58,7 @@ describe("conversationGuard", () => {
     expect((await dropping.invoke([human("q"), ai("a")])).map(sketch)).toEqual(["human: q"]);
   });
 
-  it("is quiet where nothing is wrong", async () => {
+  it("reports nothing if nothing is wrong", async () => {
     const loud = () => {
       throw new Error("told without a reason");
     };
@@ -67,7 +67,7 @@ describe("conversationGuard", () => {
     expect(await guard.invoke([question])).toEqual([question]);
   });
 
-  it("lets a chain continue whose history OpenAI refuses", async () => {
+  it("lets a chain continue although OpenAI rejects its history", async () => {
     const server = await startOpenAIServer();
     try {
       const model = new ChatOpenAI({
@@ -94,7 +94,7 @@ describe("conversationGuard", () => {
     expect(told).toEqual(["S02", "S08"]);
   });
 
-  it("takes what a prompt gives, message-likes, and an object with messages", async () => {
+  it("accepts a prompt value, message-likes, and an object with messages", async () => {
     const guard = conversationGuard({ mode: "throw", purpose: "model-input" });
     const prompt = ChatPromptTemplate.fromMessages([
       ["system", "s"],
@@ -120,7 +120,7 @@ describe("conversationGuard", () => {
     ["onRepairs", { mode: "repair", onRepairs: 7 }],
     ["onIssues", { mode: "throw", onIssues: "log" }],
     ["onIssue", { mode: "throw", onIssue: () => undefined }],
-  ])("refuses a bad option when it is made, naming %s", (option, options) => {
+  ])("rejects a bad option at construction, naming %s", (option, options) => {
     expect(() => conversationGuard(options as never)).toThrow(expect.objectContaining({ option }) as Error);
   });
 });

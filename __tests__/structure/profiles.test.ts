@@ -53,7 +53,7 @@ describe.each(profiles)("the profile %s", (profile) => {
     },
   );
 
-  it("accepts the conversation cut behind each tool result, too", () => {
+  it("also accepts the conversation cut after each tool result", () => {
     const whole = acceptedEverywhere();
     const ends = whole.flatMap((message, index) =>
       message.getType() === "tool" && whole[index + 1]?.getType() === "ai" ? [index + 1] : [],
@@ -95,7 +95,7 @@ describe("a provider's own content", () => {
   });
 });
 
-describe("a profile of one's own, for a provider that the package does not know,", () => {
+describe("a custom profile, for a provider that the package does not know,", () => {
   const deepseek = (reasoningText: "required" | "refused"): StructureProfile => ({
     ...builtInProfiles.openai,
     name: "deepseek",
@@ -105,7 +105,7 @@ describe("a profile of one's own, for a provider that the package does not know,
   const bare = ai("a");
   const reasoned = new AIMessage({ content: "a", additional_kwargs: { reasoning_content: "because" } });
 
-  it("asks for reasoning text where the provider does", () => {
+  it("asks for reasoning text if the provider does", () => {
     const options = { profile: deepseek("required") };
     expect(validateConversation([human("q"), reasoned], options)).toEqual([]);
     expect(validateConversation([human("q"), bare], options).map(({ rule, index }) => `${rule}@${index}`)).toEqual([
@@ -116,7 +116,7 @@ describe("a profile of one's own, for a provider that the package does not know,
     expect(repairs.map(({ rule }) => rule)).toEqual(["S24"]);
   });
 
-  it("refuses reasoning text where the provider does", () => {
+  it("rejects reasoning text if the provider does", () => {
     const options = { profile: deepseek("refused") };
     expect(validateConversation([human("q"), bare], options)).toEqual([]);
     expect(validateConversation([human("q"), reasoned], options).map(({ rule }) => rule)).toEqual(["S24"]);
@@ -131,7 +131,7 @@ describe("a profile of one's own, for a provider that the package does not know,
     expect(repairs.map(({ rule, index }) => `${rule}@${index}`)).toEqual(["S15@1"]);
   });
 
-  it("can ask for thought signatures, which are then marked as not to be checked", () => {
+  it("can ask for thought signatures, which the repair marks as not to be checked", () => {
     const profile: StructureProfile = {
       ...builtInProfiles.gemini,
       name: "gemini-3",

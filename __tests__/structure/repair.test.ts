@@ -21,11 +21,11 @@ describe("repairConversation", () => {
     const messages = [human("q"), tool("x"), aiCalls("a"), human("q"), tool("a")];
     expect(repairConversation(messages).repairs).toEqual([
       { rule: "S07", index: 1, action: "removed", message: "Removed a tool result without a call." },
-      { rule: "S09", index: 4, action: "moved", message: "Moved a tool result behind its call." },
+      { rule: "S09", index: 4, action: "moved", message: "Moved a tool result directly after its call." },
     ]);
   });
 
-  it("takes a message with very many calls like any other", () => {
+  it("accepts a message with very many calls like any other", () => {
     const ids = Array.from({ length: 130_000 }, (_, index) => `c${index}`);
     expect(
       repairConversation([human("q"), ai("", { calls: ids }), ...ids.map((id) => tool(id, "x"))], {
@@ -48,7 +48,7 @@ describe("repairConversation", () => {
     expect(JSON.stringify(repairs)).not.toContain("secret");
   });
 
-  it("adds results that say that they are made up, with ids that follow from the call's", () => {
+  it("adds results that say that they are synthesized, with ids derived from the call's", () => {
     const [, , added] = repairConversation([human("q"), aiCalls("a"), human("q")]).messages as ToolMessage[];
     expect(added).toMatchObject({
       id: "synthesized-result-a",
@@ -60,7 +60,7 @@ describe("repairConversation", () => {
     });
   });
 
-  it("gives made-up results ids of their own where call ids come again", () => {
+  it("gives synthesized results ids of their own if call ids are reused", () => {
     const messages = [human("q"), aiCalls("a"), human("q"), aiCalls("a"), human("q")];
     const ids = repairConversation(messages).messages.flatMap((message) =>
       message.getType() === "tool" ? [message.id] : [],
@@ -88,7 +88,7 @@ describe("repairConversation", () => {
     ]);
   });
 
-  it("takes the nearest earlier call for a result whose id was used again while the first call was open", () => {
+  it("links a result to the nearest earlier call if its id was reused while the first call was open", () => {
     const messages = [human("q"), aiCalls("a"), human("r"), aiCalls("a"), tool("a", "second")];
     expect(sketches(messages, { missingResultText: "first" })).toEqual([
       "human: q",
@@ -133,7 +133,7 @@ describe("repairConversation", () => {
     expect(mapStoredMessagesToChatMessages(stored).map(sketch)).toEqual(repaired.map(sketch));
   });
 
-  it("names an id wherever the message holds it: call, content block, raw call, signature", () => {
+  it("renames an id everywhere in the message: call, content block, raw call, signature", () => {
     const message = new AIMessage({
       content: [
         { type: "text", text: "t" },
@@ -177,7 +177,7 @@ describe("repairConversation", () => {
     expect(changed!.invalid_tool_calls).toEqual([]);
   });
 
-  it("keeps LangChain's standard content what it is", () => {
+  it("keeps LangChain's standard content as it is", () => {
     const standard = new AIMessage({
       contentBlocks: [{ type: "text", text: "t" }],
       tool_calls: [{ type: "tool_call", id: "a|b", name: "lookup", args: {} }],
@@ -230,7 +230,7 @@ describe("repairConversation", () => {
     ["purpose", { purpose: "fun" }],
     ["hasTools", { hasTools: "yes" }],
     ["storesReasoning", { storesReasoning: 1 }],
-  ])("refuses a bad option, naming %s", (option, options) => {
+  ])("rejects a bad option, naming %s", (option, options) => {
     expect(() => repairConversation([], options as never)).toThrow(expect.objectContaining({ option }) as Error);
   });
 });
@@ -262,7 +262,7 @@ describe("call ids", () => {
     expect(idsFor("mistral", "call_0", "call_1")[1]).toBe("883dQyiwM");
   });
 
-  it("give way where another call has the made-up id already", () => {
+  it("get another new id if a call already has the first one", () => {
     const [made] = idsFor("mistral", "call_1");
     const both = idsFor("mistral", "call_1", made!);
     expect(both[1]).toBe(made);
@@ -287,7 +287,7 @@ describe("call ids", () => {
     expect(first).not.toBe(second);
   });
 
-  it("that cannot all differ are refused with a sentence, not tried for ever", () => {
+  it("that cannot all differ are rejected with an error, not retried forever", () => {
     const profile: StructureProfile = {
       name: "tiny",
       rules: { S13: "error" },

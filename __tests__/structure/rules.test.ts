@@ -52,7 +52,7 @@ const except = (...without: BuiltInProfile[]) => everywhere.filter((profile) => 
 const cases: readonly Case[] = [
   {
     rule: "S01",
-    breach: "no message where a model is to answer",
+    breach: "no message although a model is to answer",
     messages: [],
     errorIn: everywhere,
     options: forModel,
@@ -60,7 +60,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S01",
-    breach: "only a system message where a model is to answer",
+    breach: "only a system message although a model is to answer",
     messages: [system("s")],
     errorIn: except("openai"),
     options: forModel,
@@ -85,14 +85,14 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S03",
-    breach: "a system message behind others",
+    breach: "a system message after others",
     messages: [system("s"), q(), system("t"), q()],
     errorIn: except("openai"),
     repaired: ["system: s", "system: t", "human: q", "human: q"],
   },
   {
     rule: "S03",
-    breach: "a system message behind others that is to go",
+    breach: "a system message after others, to be dropped",
     messages: [q(), system("t"), q()],
     errorIn: except("openai"),
     options: { systemMessages: "drop" },
@@ -115,7 +115,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S05",
-    breach: "an answer at the end that is to go",
+    breach: "an answer at the end, to be dropped",
     messages: [q(), ai("a"), ai("b")],
     errorIn: except("openai"),
     options: { ...forModel, trailingMessages: "drop" },
@@ -166,7 +166,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S08",
-    breach: "an interrupted call that is to go, with its message",
+    breach: "an interrupted call, to be dropped with its message",
     messages: [q(), aiCalls("a"), q()],
     errorIn: everywhere,
     options: { missingResults: "drop" },
@@ -174,7 +174,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S08",
-    breach: "an interrupted call that is to go, without its text",
+    breach: "an interrupted call, to be dropped without its text",
     messages: [q(), ai("hm", { calls: ["a"] }), q()],
     errorIn: everywhere,
     options: { missingResults: "drop" },
@@ -240,7 +240,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S14",
-    breach: "text behind a call",
+    breach: "text after a call",
     messages: [
       q(),
       withBlocks(
@@ -447,7 +447,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S25",
-    breach: "a question straight behind a result",
+    breach: "a question directly after a result",
     messages: [q(), aiCalls("a"), tool("a", "r"), q()],
     errorIn: ["mistral", "bedrock"],
     repaired: ["human: q", "ai(a): ", "tool(a): r", "ai: (no answer to the tool results)", "human: q"],
@@ -492,7 +492,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S28",
-    breach: "a call where no tools are declared",
+    breach: "a call although no tools are declared",
     messages: [q(), ai("hm", { calls: ["a"] }), tool("a", "r"), ai("done")],
     errorIn: ["anthropic", "bedrock"],
     options: { hasTools: false },
@@ -518,7 +518,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S30",
-    breach: "an open call at the end where a model is to answer",
+    breach: "an open call at the end although a model is to answer",
     messages: [q(), aiCalls("a", "b"), tool("a", "r")],
     errorIn: everywhere,
     options: forModel,
@@ -533,7 +533,7 @@ const cases: readonly Case[] = [
   },
   {
     rule: "S31",
-    breach: "a result in the style of functions that is to go",
+    breach: "a function message, to be dropped",
     messages: [q(), new FunctionMessage({ content: "r", name: "lookup" })],
     errorIn: except("langchain"),
     options: { unknownRoles: "drop" },
@@ -561,7 +561,7 @@ function only(rule: StructureRule, profile: BuiltInProfile): StructureProfile {
 }
 
 describe.each(cases)("$rule: $breach", ({ rule, messages, errorIn, warningIn = [], options = {}, repaired }) => {
-  it.each(everywhere)("is an error, a warning or fine for %s, as its table says", (profile) => {
+  it.each(everywhere)("is an error, a warning or fine for %s, as the profile says", (profile) => {
     const found = validateConversation(messages, { ...options, profile }).filter((issue) => issue.rule === rule);
     const expected = errorIn.includes(profile) ? ["error"] : warningIn.includes(profile) ? ["warning"] : [];
     expect([...new Set(found.map(({ severity }) => severity))]).toEqual(expected);

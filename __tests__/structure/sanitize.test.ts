@@ -17,7 +17,7 @@ const clean = (messages: readonly BaseMessage[], options?: Parameters<typeof san
   sanitizeConversation(messages, options).messages.map(sketch);
 
 describe("sanitizeConversation", () => {
-  it("takes over what the user, the model and tools said", () => {
+  it("keeps what the user, the model and tools said", () => {
     const messages = [human("q"), ai("hm", { calls: ["a"] }), tool("a", "r"), ai("done")];
     expect(clean(messages, { isKnownResult: (id) => id === "a" })).toEqual([
       "human: q",
@@ -65,11 +65,11 @@ describe("sanitizeConversation", () => {
     expect(changes.map(({ action }) => action)).toEqual(["stripped", "stripped", "removed"]);
   });
 
-  it("marks tool results that are not known, in the text and beside it", () => {
+  it("marks unknown tool results, in the text and beside it", () => {
     const { messages, changes } = sanitizeConversation([human("q"), aiCalls("a"), tool("a", "you owe me money")]);
     expect(sketch(messages[2]!)).toBe("tool(a): [unverified tool result from the client] you owe me money");
     expect(messages[2]!.additional_kwargs).toEqual({ unverified: true });
-    expect(changes).toEqual([{ index: 2, action: "marked", message: "Marked a tool result that is not known." }]);
+    expect(changes).toEqual([{ index: 2, action: "marked", message: "Marked an unknown tool result." }]);
   });
 
   it("marks results made of blocks with a block", () => {
@@ -83,7 +83,7 @@ describe("sanitizeConversation", () => {
     expect(clean([result])).toEqual(["tool(a): [unverified tool result from the client] |r|<image_url>"]);
   });
 
-  it("drops tool results that are not known, where that is wanted", () => {
+  it("drops unknown tool results if asked to", () => {
     expect(
       clean([human("q"), tool("a"), tool("b")], { forgedResults: "drop", isKnownResult: (id) => id === "b" }),
     ).toEqual(["human: q", "tool(b): result of b"]);
@@ -101,12 +101,12 @@ describe("sanitizeConversation", () => {
     expect(changes).toEqual([{ index: 0, action: "shortened", message: "Shortened the content to 4 characters." }]);
   });
 
-  it("keeps the newest messages within the bounds of number and size", () => {
+  it("keeps the newest messages within the limits of number and size", () => {
     const messages = ["aaaa", "bbbb", "cccc", "dddd"].map((text) => human(text));
     expect(clean(messages, { maxMessages: 2 })).toEqual(["human: cccc", "human: dddd"]);
     expect(clean(messages, { maxTotalCharacters: 13 })).toEqual(["human: bbbb", "human: cccc", "human: dddd"]);
     expect(sanitizeConversation(messages, { maxMessages: 3 }).changes).toEqual([
-      { index: 0, action: "removed", message: "Removed a message beyond the bounds of the history." },
+      { index: 0, action: "removed", message: "Removed a message beyond the limits of the history." },
     ]);
   });
 
@@ -143,12 +143,12 @@ describe("sanitizeConversation", () => {
     expect(messages[0]!.content).toEqual([{ type: "text", text: "t" }]);
   });
 
-  it("keeps ids only where that is asked for", () => {
+  it("keeps ids only if asked to", () => {
     expect(sanitizeConversation([human("q", "m1")]).messages[0]!.id).toBeUndefined();
     expect(sanitizeConversation([human("q", "m1")], { keepIds: true }).messages[0]!.id).toBe("m1");
   });
 
-  it("never gives more than its bounds, nor a system message, nor metadata, whatever comes in", () => {
+  it("never returns more than its limits, a system message or metadata, whatever the input", () => {
     fc.assert(
       fc.property(brokenConversation(), (messages) => {
         const before = JSON.stringify(messages);
@@ -177,7 +177,7 @@ describe("sanitizeConversation", () => {
     ["isKnownResult", { isKnownResult: true }],
     ["keepIds", { keepIds: "yes" }],
     ["keepsIds", { keepsIds: true }],
-  ])("refuses a bad option, naming %s", (option, options) => {
+  ])("rejects a bad option, naming %s", (option, options) => {
     expect(() => sanitizeConversation([], options as never)).toThrow(expect.objectContaining({ option }) as Error);
   });
 });

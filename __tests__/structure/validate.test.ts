@@ -40,7 +40,7 @@ describe("a valid conversation has no issues", () => {
 describe("the profile langchain finds", () => {
   it.each<[string, BaseMessage[], string[]]>([
     ["a greeting as a warning", [ai("hello"), human("q")], ["S02@0?"]],
-    ["a system message behind others", [human("q"), system("s"), human("q")], ["S03@1"]],
+    ["a system message after others", [human("q"), system("s"), human("q")], ["S03@1"]],
     ["a result without a call", [human("q"), tool("a"), human("q")], ["S07@1"]],
     ["a result before its call", [human("q"), tool("a"), aiCalls("a")], ["S07@1"]],
     ["an interrupted call", [human("q"), aiCalls("a"), human("q")], ["S08@1"]],
@@ -66,7 +66,7 @@ describe("the profile langchain finds", () => {
     ["an answer at the end", [human("q"), ai("a")], ["S05@1"]],
     ["an open call at the end", [human("q"), aiCalls("a")], ["S30@1"]],
     ["parallel calls at the end, one of them open", [human("q"), aiCalls("a", "b"), tool("b")], ["S30@1"]],
-  ])("%s where a model is to answer", (_, messages, issues) => {
+  ])("%s if a model is to answer", (_, messages, issues) => {
     expect(issuesOf(messages, "model-input")).toEqual(issues);
     expect(issuesOf(messages)).toEqual([]);
   });
@@ -117,8 +117,8 @@ describe("assertConversation", () => {
   });
 });
 
-describe("a profile of one's own", () => {
-  it("is a value: the rules that it names hold, no others", () => {
+describe("a custom profile", () => {
+  it("is a plain value: the rules that it names hold, and no others", () => {
     const profile = { name: "mine", rules: { S04: "error", S07: "warning" } } as const;
     const messages = [system("s"), system("t"), tool("a"), aiCalls("b"), human("q")];
     expect(validateConversation(messages, { profile }).map(({ rule, severity }) => [rule, severity])).toEqual([

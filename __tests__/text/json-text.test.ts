@@ -7,7 +7,7 @@ describe("the JSON of a value", () => {
     }
   });
 
-  it("holds big integers as digits, and is undefined where there is none", () => {
+  it("holds big integers as digits, and is undefined if there is none", () => {
     expect(jsonText({ size: 12n, list: [3n] })).toBe('{"size":"12","list":["3"]}');
     const loop: Record<string, unknown> = { size: 12n };
     loop["self"] = loop;

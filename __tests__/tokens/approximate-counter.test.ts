@@ -29,7 +29,7 @@ describe("approximateCounter", () => {
     expect(mean(naive)).toBeGreaterThan(4 * mean(await Promise.all(texts.map(error))));
   });
 
-  it("is within 3 % for the text of recorded conversations, where they are at hand", async () => {
+  it("is within 3 % for the text of recorded conversations, if they are available", async () => {
     const texts = existsSync(recorded) ? recordedTexts() : Object.values(samples).flat();
     const totals = await Promise.all([counter, exact].map((one) => sumOf(texts, one)));
     expect(Math.abs(totals[0]! / totals[1]! - 1)).toBeLessThan(0.03);
@@ -56,7 +56,7 @@ describe("approximateCounter", () => {
     expect(approximateCounter({ tools: [search] }).perRequest).toBe(3 + 7 + 12 + 4);
   });
 
-  it("takes time in proportion to the length: a million characters of any one kind are a matter of course", () => {
+  it("takes time in proportion to the length, also for a million characters of one kind", () => {
     for (const character of ["a", " ", "1", "=", "你", "👍", "-a"]) {
       const part = counter.countText(character.repeat(10_000)) as number;
       const whole = counter.countText(character.repeat(100 * 10_000)) as number;
@@ -64,7 +64,7 @@ describe("approximateCounter", () => {
     }
   });
 
-  it("refuses options that it does not have", () => {
+  it("rejects unknown options", () => {
     expect(() => approximateCounter({ encoding: "o200k_base" } as never)).toThrow(ConfigurationError);
   });
 });

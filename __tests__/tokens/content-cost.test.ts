@@ -138,7 +138,7 @@ describe("content costs", () => {
     });
   });
 
-  it("tool calls once, where the content repeats them", () => {
+  it("tool calls once if the content repeats them", () => {
     const calls = [{ id: "c1", name: "find", args: { q: "x" } }];
     const plain = messageCost(new AIMessage({ content: "ok", tool_calls: calls }));
     const repeated = [

@@ -54,7 +54,7 @@ describe("imageSize", () => {
     ["a JPEG that was cut off", jpeg(0xc0).slice(0, 3_000)],
     ["a JPEG whose segment says that it has no length", [0xff, 0xd8, 0xff, 0xe1, 0, 0, 0, 0, 0, 0, 0, 0]],
     ["a WebP of another kind", riff("ABCD", [0, 0, 0, 0, 0, 0, 0, 0, 0, 0])],
-  ])("knows no size of %s", (_, bytes) => {
+  ])("finds no size in %s", (_, bytes) => {
     expect(imageSize(Uint8Array.from(bytes))).toBeUndefined();
   });
 });

@@ -51,7 +51,7 @@ describe("modelCounter", () => {
     await expect(counter.countText("a")).rejects.toThrow("offline");
   });
 
-  it("refuses what cannot count", () => {
+  it("rejects what cannot count", () => {
     expect(() => modelCounter({} as never)).toThrow(ConfigurationError);
   });
 });

@@ -15,7 +15,7 @@ function* slowSteps(count: number, note: () => void): Generator<undefined, numbe
 describe("runPaced", () => {
   beforeEach(() => turn());
 
-  it("gives the result of little work at once", () => {
+  it("returns the result of little work at once", () => {
     expect(runPaced(slowSteps(0, () => undefined))).toBe(0);
   });
 

@@ -70,13 +70,13 @@ describe("tiktokenCounter", () => {
     expect(await counter.countText("")).toBe(0);
   });
 
-  it("gives numbers once the encoding is loaded", async () => {
+  it("returns numbers once the encoding is loaded", async () => {
     await counter.ready();
     expect(counter.countText("hello world")).toBe(2);
     expect(counter.countMessage(new HumanMessage("hello world"))).toBe(3 + 1 + 2);
   });
 
-  it("takes special tokens for ordinary text", async () => {
+  it("counts special tokens as ordinary text", async () => {
     expect(await counter.countText("<|endoftext|>")).toBe(length("<|endoftext|>"));
     expect(await counter.countText("<|endoftext|>")).toBeGreaterThan(1);
   });
@@ -109,7 +109,7 @@ describe("tiktokenCounter", () => {
     expect(await counter.countMessage(new ChatMessage("Hi", "moderator"))).toBe(3 + length("moderator") + length("Hi"));
   });
 
-  it("survives arguments that no JSON can hold", async () => {
+  it("counts arguments that JSON cannot hold", async () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const message = new AIMessage({
@@ -159,7 +159,7 @@ describe("tiktokenCounter", () => {
     ["tools.0", { tools: [1] }],
     ["encodign", { encodign: "o200k_base" }],
     ["encoding", { encoding: null }],
-  ])("refuses a bad option %s when it is made", (option, options) => {
+  ])("rejects a bad option %s at construction", (option, options) => {
     const make = () => tiktokenCounter(options as never);
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(expect.objectContaining({ option }));

@@ -16,7 +16,7 @@ describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encodi
     );
   });
 
-  it("is js-tiktoken's for runs that are merged block by block, wherever the blocks are cut", async () => {
+  it("equals js-tiktoken's for runs that are merged block by block, wherever the blocks are cut", async () => {
     const vocabulary = finish(Vocabulary.read((await encodings[encoding].readRanks()).default));
     const run = fc.oneof(
       fc.string({ unit: fc.constantFrom("a", "b"), minLength: 2_050, maxLength: 2_200 }),
@@ -39,7 +39,7 @@ describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encodi
   });
 });
 
-it("ranks packed in another way are refused with a typed error, not counted wrongly", () => {
+it("ranks packed in another way are rejected with a typed error, not counted wrongly", () => {
   for (const bpe_ranks of ["! 5 IQ== Ig==", "! 0 IQ==\n! 1 Ig==", ""] satisfies PackedRanks["bpe_ranks"][]) {
     expect(() => finish(Vocabulary.read({ bpe_ranks }))).toThrow(
       expect.objectContaining({ code: "unsupported_ranks" }),

@@ -8,7 +8,7 @@ import { reviveFields } from "./revive-message.js";
 import { tagKey } from "./tagged-values.js";
 import { untagValue } from "./untagged-values.js";
 
-/** A stored message: the message, its id where the record holds one, and its token counts by counter id. */
+/** A stored message: the message, its id if the record holds one, and its token counts by counter id. */
 export interface DecodedRecord {
   readonly message: BaseMessage;
   readonly id: string | undefined;
@@ -48,7 +48,7 @@ export function reviveMessage(stored: unknown, position?: number): BaseMessage {
 }
 
 /**
- * How a tag's key ends. Without the quote that it begins with, which stands everywhere in JSON and would make the
+ * How a tag's key ends. Without its opening quote, which occurs everywhere in JSON and would make the
  * search three times as long.
  */
 const tagEnd = `${tagKey}"`;

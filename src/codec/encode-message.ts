@@ -19,7 +19,7 @@ export interface EncodedRecord {
 
 /** What goes into a record besides the message. */
 export interface EncodeOptions extends RecordMeta {
-  /** The id under which the message is stored, also where the message has none of its own. */
+  /** The id under which the message is stored, also if the message has none of its own. */
   readonly id: string;
   /** Token counts by counter id. */
   readonly tokens?: Readonly<Record<string, number>>;
@@ -34,7 +34,7 @@ export const recordVersion = 1;
  *
  * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are
  * left out. A chunk becomes the message that it is a chunk of, without `tool_call_chunks`; content blocks become
- * `content`. Constructor arguments that are no field of the message are kept too (in `lc_kwargs`). Values that JSON
+ * `content`. Constructor arguments that are not fields of the message are kept too (in `lc_kwargs`). Values that JSON
  * cannot hold are tagged, see `tagged-values.ts`. The order of keys is kept.
  *
  * @throws RecordError `unsupported_message` for a `RemoveMessage`, unknown types, and values that cannot be stored; the
@@ -149,7 +149,7 @@ function tagField(field: string, value: unknown, walk: Walk): unknown {
   }
 }
 
-/** An empty list of calls is written where raw calls stand beside it: upstream would parse those instead. */
+/** An empty list of calls is written if there are raw calls: upstream would parse those instead. */
 function isEmpty(field: string, value: unknown, message: BaseMessage): boolean {
   switch (field) {
     case "tool_calls":
@@ -176,8 +176,8 @@ function isEmptyRecord(value: Record<string, unknown>): boolean {
 }
 
 /**
- * Constructor arguments that are no field of the message, as further members of a JSON object that has some; empty
- * where there are none.
+ * Constructor arguments that are not fields of the message, as further members of a non-empty JSON object; empty if
+ * there are none.
  */
 function extrasOf(message: BaseMessage): string {
   const given: unknown = message.lc_kwargs;

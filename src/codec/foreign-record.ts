@@ -5,7 +5,7 @@ import { isRecord } from "../messages/values.js";
  * Type and fields of a record of another maker: LangChain's `{ type, data }` as JavaScript and Python write it, or the
  * older `{ type, role, text }`. Takes the record over.
  *
- * @throws Error where it is none of these.
+ * @throws Error if it is none of these.
  */
 export function normalizeForeign(stored: Record<string, unknown>): { type: string; data: Record<string, unknown> } {
   const { data: given = { content: stored["text"], role: stored["role"] } } = stored;

@@ -4,7 +4,7 @@ import { isRecord } from "../messages/values.js";
 /**
  * The records of a head as one text: a JSON array, `""` for none.
  *
- * @throws RecordError `corrupt` where one of them is no record; its position is its index.
+ * @throws RecordError `corrupt` if one of them is not a record; its position is its index.
  */
 export function encodeHead(records: readonly string[]): string {
   records.forEach((record, index) => {
@@ -21,7 +21,7 @@ export function encodeHead(records: readonly string[]): string {
 /**
  * The records of a head, ready for `decodeRecord`.
  *
- * @throws RecordError `corrupt` where the text is not what {@link encodeHead} writes.
+ * @throws RecordError `corrupt` if the text is not what {@link encodeHead} writes.
  */
 export function decodeHead(head: string): string[] {
   if (head === "") {

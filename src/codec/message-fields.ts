@@ -47,7 +47,7 @@ export const requiredField: ReadonlyMap<string, string> = new Map([
   ["generic", "role"],
 ]);
 
-/** What is wrong with a field's value, as the end of a sentence; undefined where nothing is. */
+/** What is wrong with a field's value, as the end of a sentence; undefined if nothing is. */
 export function shapeProblem(shape: Shape, value: unknown): string | undefined {
   switch (shape) {
     case "text":

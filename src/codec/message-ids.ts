@@ -8,16 +8,16 @@ import { decodeRecord } from "./decode-record.js";
 import { digestMessage } from "./encode-message.js";
 import { metaOf } from "./record-meta.js";
 
-/** Where a message stands in a turn that has an id. */
+/** The place of a message in a turn that has an id. */
 export interface TurnPlace {
-  /** The turn's id, which a retried job brings again. */
+  /** The turn's id; a retried job uses the same one. */
   readonly turnId?: string;
   /** The message's index in the turn. */
   readonly index: number;
 }
 
 /**
- * Gives ids to messages that have none, without touching them.
+ * Gives ids to messages that have none; the messages are not changed.
  *
  * An id is remembered for as long as the message object lives, so a retry with the same objects brings the same ids.
  */
@@ -31,7 +31,7 @@ export class MessageIds {
   }
 
   /**
-   * The message's own id; else `<turnId>-<index>` where there is a turn id; else a unique id, the same at every call.
+   * The message's own id; else `<turnId>-<index>` if there is a turn id; else a unique id, the same at every call.
    */
   idOf(message: BaseMessage, place?: TurnPlace): string {
     if (typeof message.id === "string" && message.id !== "") {
@@ -75,7 +75,7 @@ export function isInterrupted(message: BaseMessage): boolean {
 }
 
 /**
- * The id, digest and turn of a stored record, as `encodeMessage` gave them; undefined where it cannot be read. A record of
+ * The id, digest and turn of a stored record, as `encodeMessage` gave them; undefined if it cannot be read. A record of
  * another maker without an id gets `record:<14 characters of its SHA-256 in base64url>`, so the same text always gets
  * the same id.
  */

@@ -1,6 +1,6 @@
 /**
- * The value with the keys of all objects in ascending order, so that equal content gives equal JSON. Linear but for the
- * sorting.
+ * The value with the keys of all objects in ascending order, so that equal content gives equal JSON. Linear except for
+ * the sorting.
  */
 export function sortKeys(value: unknown): unknown {
   if (typeof value !== "object" || value === null) {

@@ -33,7 +33,7 @@ export interface Walk {
   /** True as long as the keys of every object met are in ascending order. */
   sorted: boolean;
   size: number;
-  /** What the walk ended at, and where: never the value itself. */
+  /** Why and where the walk ended; never the value itself. */
   problem: { readonly reason: string; readonly path: readonly (string | number)[] } | undefined;
 }
 

@@ -2,10 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { answeredId, type Call, callsOf } from "../messages/calls.js";
 import { speakerOf } from "../messages/roles.js";
 
-/**
- * A call, the message that makes it (its index), and the indexes of its results in order; more than one is one too
- * many.
- */
+/** A call, the index of the message that makes it, and the indexes of its results in order (there should be one). */
 export interface LinkedCall extends Call {
   readonly index: number;
   /** Its place among the calls of its message. */
@@ -19,7 +16,7 @@ export interface CallLinks {
   readonly callsAt: ReadonlyMap<number, readonly LinkedCall[]>;
   /** For each message the call that it answers; undefined for an orphan, and for all but tool results. */
   readonly callOf: readonly (LinkedCall | undefined)[];
-  /** For each message, the index of the last message before it that is no tool result; -1 at the front. */
+  /** For each message, the index of the last message before it that is not a tool result; -1 if there is none. */
   readonly blockOf: Int32Array;
   /** Index of the message whose calls may still be answered: only tool results follow it. -1 if there is none. */
   readonly frontier: number;
@@ -34,7 +31,7 @@ interface OpenCalls {
 
 /**
  * The calls of a conversation with their results. A result belongs to the nearest earlier message that called its id;
- * where that message called it more than once, to the first of these calls that is still open. Linear.
+ * if that message called it more than once, to the first of these calls that is still open. Linear.
  */
 export function linkCalls(messages: readonly BaseMessage[]): CallLinks {
   const callsAt = new Map<number, readonly LinkedCall[]>();

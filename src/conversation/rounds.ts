@@ -12,8 +12,8 @@ export interface Round {
 /**
  * The rounds of a list of messages, oldest first; concatenated they are the list. A summary never begins a round.
  *
- * `firstIndex` is the number of the first round that begins in the list (1 where the list is the whole session); what
- * comes before that round's human message is the rest of the round before it, and no round where there is nothing.
+ * `firstIndex` is the number of the first round that begins in the list (1 if the list is the whole session). What
+ * comes before that round's human message is the rest of the round before it; if nothing does, there is no such round.
  */
 export function splitRounds(
   messages: readonly BaseMessage[],

@@ -19,7 +19,7 @@ export interface SectionOptions {
   readonly pin?: (message: BaseMessage) => boolean;
 }
 
-/** What a reduction keeps whatever the target, and what it may let go; ascending indexes into the list. */
+/** What a reduction keeps whatever the target, and what it may remove; ascending indexes into the list. */
 export interface Sections {
   /** System and developer messages to keep; of equal ones the first. Those that are in no section are to be dropped. */
   readonly systems: readonly number[];
@@ -50,7 +50,7 @@ export function sectionsOf(
 }
 
 /**
- * For each message of `free`, the index into the list of the newest human message before it; -1 where there is none.
+ * For each message of `free`, the index into the list of the newest human message before it; -1 if there is none.
  */
 export function anchorsOf(messages: readonly BaseMessage[], { free, pinned }: Sections): Int32Array {
   const anchors = new Int32Array(free.length);

@@ -11,7 +11,7 @@ export interface Step {
 }
 
 /**
- * For each index from 0 to the length of the list, 1 where the list can be cut before it without splitting a step.
+ * For each index from 0 to the length of the list, 1 if the list can be cut before it without splitting a step.
  *
  * A result belongs to the nearest earlier message that called its id, so ids may come again, results may stand apart
  * from their call and steps may interleave. A result without a call binds nothing; a call without a result binds what
@@ -83,7 +83,7 @@ export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
 }
 
 /**
- * True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity where they have
+ * True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity if they have
  * none.
  */
 export function splitsStep({

@@ -3,7 +3,7 @@ import { graphemeBoundary } from "../text/graphemes.js";
 import { jsonText } from "../text/json-text.js";
 import { type Block, blocksOf } from "./content.js";
 
-/** Content within a bound. */
+/** Content within a limit. */
 export interface BoundedContent {
   readonly content: string | Block[];
   /** Its size, label included. */
@@ -12,8 +12,8 @@ export interface BoundedContent {
 }
 
 /**
- * The content of a message within a number of characters, behind a label. A text is cut, a list loses the blocks that
- * no longer fit; blocks other than text count as their JSON and are never cut. Blocks that repeat calls, or pass for
+ * The content of a message within a number of characters, after a label. A text is cut, a list loses the blocks that
+ * no longer fit; blocks other than text count as their JSON and are never cut. Blocks that repeat calls, or look like
  * the model's thinking, are left out.
  */
 export function boundContent(

@@ -2,7 +2,7 @@ import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messag
 import { speakerOf } from "./roles.js";
 import { isRecord, recordsIn, stringIn } from "./values.js";
 
-/** A call that a message makes. `readable` is false where its arguments are not an object. */
+/** A call that a message makes. `readable` is false if its arguments are not an object. */
 export interface Call {
   readonly id: string | undefined;
   readonly name: string;

@@ -3,7 +3,7 @@ import { type Call, callsOf } from "./calls.js";
 import type { Block } from "./content.js";
 import { recordsIn, without } from "./values.js";
 
-/** Fields that a message gets anew. */
+/** The fields of a message to replace. */
 export type MessageChanges = Readonly<Record<string, unknown>>;
 
 /** A copy of the message, of the same class, with some fields changed. The message itself stays as it is. */
@@ -18,7 +18,7 @@ export function changeMessage<M extends BaseMessage>(message: M, changes: Messag
   return Object.assign(copy, message, all, { lc_kwargs: { ...known, ...all } });
 }
 
-/** A version mark promises a list of blocks, which plain text is not. */
+/** `output_version` promises a list of blocks, and plain text is not one. */
 function withoutOutputVersion(message: BaseMessage, changes: MessageChanges): MessageChanges {
   const metadata = (changes["response_metadata"] ?? message.response_metadata) as Record<string, unknown>;
   return "output_version" in metadata ? { response_metadata: without(metadata, "output_version") } : {};
@@ -29,7 +29,10 @@ export function dropKwarg<M extends BaseMessage>(message: M, key: string): M {
   return changeMessage(message, { additional_kwargs: without(message.additional_kwargs, key) });
 }
 
-/** What becomes of a call: new values, nothing new, or `remove`. Arguments make an unreadable call readable. */
+/**
+ * What to do with a call: change values, leave it (undefined), or `remove` it. Arguments make an unreadable call
+ * readable.
+ */
 export type CallChange =
   { readonly id?: string; readonly name?: string; readonly args?: Record<string, unknown> } | "remove" | undefined;
 
@@ -55,7 +58,7 @@ export function changeCalls(message: BaseMessage, change: (call: Call, place: nu
   });
 }
 
-/** The blocks as content: an empty text where there are none, because an empty list is refused. */
+/** The blocks as content: an empty text if there are none, because providers reject an empty list. */
 export function contentOf(blocks: readonly Block[]): string | Block[] {
   return blocks.length === 0 ? "" : [...blocks];
 }

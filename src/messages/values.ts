@@ -6,7 +6,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The fields of a value; none where it is not a record. */
+/** The fields of a value; none if it is not a record. */
 export function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }

@@ -105,15 +105,15 @@ function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
   const isDropped = isUnusable || (isForged && settings.forgedResults === "drop");
   if (speaker === "system" || speaker === "other" || isDropped) {
     const kind = isDropped
-      ? "tool result that is not known"
+      ? "an unknown tool result"
       : speaker === "system"
-        ? "system message"
-        : "message of an unknown role";
-    changes.push({ index, action: "removed", message: `Removed a ${kind}.` });
+        ? "a system message"
+        : "a message of an unknown role";
+    changes.push({ index, action: "removed", message: `Removed ${kind}.` });
     return [];
   }
   if (hasMetadata(message)) {
-    changes.push({ index, action: "stripped", message: "Left out the metadata of the message." });
+    changes.push({ index, action: "stripped", message: "Removed the metadata of the message." });
   }
   const { content, characters, isShortened } = boundContent(message, {
     maxCharacters: settings.maxCharacters,
@@ -127,7 +127,7 @@ function sanitizeMessage(message: BaseMessage, place: Place): Kept[] {
     });
   }
   if (isForged) {
-    changes.push({ index, action: "marked", message: "Marked a tool result that is not known." });
+    changes.push({ index, action: "marked", message: "Marked an unknown tool result." });
   }
   const calls = takeCalls(message, place);
   const size = calls.reduce((sum, call) => sum + sizeOf(call), characters);
@@ -182,7 +182,7 @@ function takeCalls(message: BaseMessage, { index, settings, changes }: Place): o
     changes.push({
       index,
       action: "shortened",
-      message: "Left out tool calls that are unreadable, too large or too many.",
+      message: "Removed tool calls that are unreadable, too large or too many.",
     });
   }
   return taken.map(({ id, name, args }) => ({ type: "tool_call", id, name, args }));
@@ -214,7 +214,7 @@ function keepRecent(
     characters += kept[first]!.characters;
   }
   for (const { index } of kept.slice(0, first)) {
-    changes.push({ index, action: "removed", message: "Removed a message beyond the bounds of the history." });
+    changes.push({ index, action: "removed", message: "Removed a message beyond the limits of the history." });
   }
   return kept.slice(first);
 }

@@ -31,7 +31,7 @@ export const structureFields = lazy(() => ({
   storesReasoning: z.boolean("must be true or false").default(true),
 }));
 
-/** What the schema fields give. */
+/** The output of {@link structureFields}. */
 export type StructureFields = z.output<z.ZodObject<ReturnType<typeof structureFields>>>;
 
 /** What parsed options ask for. @throws ConfigurationError for a profile that cannot be used */

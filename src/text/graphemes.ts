@@ -1,7 +1,4 @@
-/**
- * How far around a cut boundaries are sought, in code units: what a reader sees as one character is shorter, but for
- * odd input.
- */
+/** How far around a cut to look for a boundary, in code units: graphemes are shorter, except in odd input. */
 const reach = 1_000;
 
 /**
@@ -75,7 +72,7 @@ function isSafe(text: string, index: number): boolean {
   return standsAlone.test(text[index - 1] ?? "") && standsAlone.test(text[index] ?? "");
 }
 
-/** True where an index stands between the two halves of one code point. */
+/** True if an index lies between the two halves of one code point. */
 function splitsPair(text: string, index: number): boolean {
   const before = text.charCodeAt(index - 1);
   const after = text.charCodeAt(index);

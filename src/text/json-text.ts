@@ -1,5 +1,5 @@
 /**
- * The value as JSON, big integers as texts of digits; undefined where JSON has none for it, as for a function or a
+ * The value as JSON, big integers as texts of digits; undefined if JSON has none for it, as for a function or a
  * circular value. Never throws.
  */
 export function jsonText(value: unknown): string | undefined {

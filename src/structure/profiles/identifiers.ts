@@ -6,7 +6,7 @@ export const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /** The characters that most providers accept in ids and names. */
 export const identifiers = `${alphanumerics}_-`;
 
-/** True where the id has the form; without a form all ids do. */
+/** True if the id has the form; without a form all ids do. */
 export function fitsForm(id: string, form: CallIdForm = {}): boolean {
   const { characters, minLength = 0, maxLength = Infinity } = form;
   if (id.length < minLength || id.length > maxLength) {

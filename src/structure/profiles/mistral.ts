@@ -11,7 +11,7 @@ export const mistral: StructureProfile = {
     S02: "warning", // templates of the open models refuse it
     S03: "error", // templates: "System message must be at the beginning."
     S05: "error", // seen: "Expected last role to be one of: [tool, user] but got assistant", code 3230
-    S06: "error", // templates: "After the optional system message, conversation roles must alternate user/assistant …"
+    S06: "error", // templates: "After the optional system message, conversation roles must alternate …"
     S13: "error", // seen: "Tool call id was call_… but must be a-z, A-Z, 0-9, with a length of 9"
     S16: "error", // known
     S18: "warning", // some endpoints want content or tool calls, not both

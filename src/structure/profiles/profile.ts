@@ -23,7 +23,7 @@ export interface CallBlockForm {
   /** Whether list content must repeat every call. @default false */
   readonly required?: boolean;
   /**
-   * Whether `tool_call` blocks of LangChain's standard content may; `beside-text` where something else must be left.
+   * Whether `tool_call` blocks of LangChain's standard content may; `beside-text` if other content must be left.
    * @default "refused"
    */
   readonly standard?: "accepted" | "beside-text" | "refused";
@@ -38,7 +38,7 @@ export interface NameForm {
 }
 
 /**
- * What one provider accepts: a plain value, so that one of your own is written down like those of the package. Rules
+ * What one provider accepts, as a plain value: you can write one of your own like those of the package. Rules
  * that are not named do not hold.
  */
 export interface StructureProfile {
@@ -58,7 +58,7 @@ export interface StructureProfile {
    * @default "refused"
    */
   readonly markedPrefix?: "accepted" | "refused";
-  /** For rule S09: `calls` where results must come in the order of their calls. @default "any" */
+  /** For rule S09: `calls` if results must come in the order of their calls. @default "any" */
   readonly resultOrder?: "any" | "calls";
   /**
    * For rule S15: whether blank text passes, so that only content without anything in it does not.

@@ -61,7 +61,7 @@ const checkedProfiles = new WeakSet<StructureProfile>();
 /**
  * The profile with this name, or the profile itself once it is checked.
  *
- * @throws ConfigurationError `profile`, in the name of `owner`, for an unknown name and for an object that is not a
+ * @throws ConfigurationError `profile`, naming `owner`, for an unknown name and for an object that is not a
  *   profile, such as one with an unknown rule or key.
  */
 export function resolveProfile(owner: string, profile: BuiltInProfile | StructureProfile): StructureProfile {

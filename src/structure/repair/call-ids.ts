@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../errors.js";
 import { alphanumerics, fitsForm } from "../profiles/identifiers.js";
 import type { CallIdForm } from "../profiles/profile.js";
 
-/** The length of an id that is made up where the form leaves the length free. */
+/** The length of a new id if the form does not set one. */
 const usualLength = 24;
 
 /** More than any form with room to spare needs. */
@@ -25,7 +25,7 @@ export class CallIdTranslator {
     this.#taken = new Set(ids);
   }
 
-  /** The id itself where it fits, else its translation. */
+  /** The id itself if it fits, else its translation. */
   translate(id: string): string {
     return fitsForm(id, this.#form) ? id : this.#makeUp(id);
   }

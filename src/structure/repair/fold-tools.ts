@@ -8,7 +8,7 @@ import { without } from "../../messages/values.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
 
 /**
- * Tells calls and results as text where no tools are declared (S28): calls in the model's own words, results as
+ * Turns calls and results into text if no tools are declared (S28): calls into text of the model, results into
  * messages of the user.
  */
 export function foldTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
@@ -20,7 +20,7 @@ export function foldTools(entries: readonly Entry[], session: RepairSession): re
     if (!isCalling && speakerOf(entry.message) !== "tool") {
       return entry;
     }
-    const message = isCalling ? "Told tool calls as text." : "Told a tool result as text of the user.";
+    const message = isCalling ? "Turned tool calls into text." : "Turned a tool result into text of the user.";
     session.repairs.push({ rule: "S28", index: entry.index, action: "changed", message });
     return { ...entry, message: isCalling ? foldCalls(entry.message) : foldResult(entry.message) };
   });

@@ -6,7 +6,7 @@ import { changeMessage } from "../../messages/change-message.js";
 
 /**
  * One message that says what several of one speaker say, in their order, texts parted by a blank line. It has the other
- * fields of the first, or, where the model speaks, of the last, whose calls the next messages answer. Linear.
+ * fields of the first, or, if the model speaks, of the last, whose calls the next messages answer. Linear.
  */
 export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
   const isModel = speakerOf(messages[0]!) === "assistant";

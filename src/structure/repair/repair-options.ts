@@ -3,7 +3,7 @@ import { lazy, parseOptions, type SchemaOutput } from "../../options.js";
 import type { StructureCriteria } from "../rules/context.js";
 import { structureFields, toCriteria, type StructureOptions } from "../structure-options.js";
 
-/** What a repair does where there is more than one way. */
+/** What a repair does if there is more than one way. */
 export interface RepairChoices {
   /**
    * A call without result: `fill` adds a result with status `error` that says so, `drop` removes the call.
@@ -16,11 +16,11 @@ export interface RepairChoices {
    */
   readonly missingResultText: string;
   /**
-   * A message of the model that says nothing: `drop` removes it, `fill` gives it a text in brackets. The user's
+   * An empty message of the model: `drop` removes it, `fill` gives it a text in parentheses. The user's
    * messages and tool results are always filled, empty system messages always removed. @default "drop"
    */
   readonly emptyMessages: "drop" | "fill";
-  /** A system message behind others: `move` puts it at the front, `drop` removes it. @default "move" */
+  /** A system message that is not at the front: `move` puts it at the front, `drop` removes it. @default "move" */
   readonly systemMessages: "move" | "drop";
   /**
    * Messages before the user's first: `fill` puts a user's message in brackets before them, `drop` removes them.
@@ -28,7 +28,7 @@ export interface RepairChoices {
    */
   readonly leadingMessages: "fill" | "drop";
   /**
-   * The model's messages at the end where the model is to answer: `keep` leaves them, and rule S05 broken, because only
+   * The model's messages at the end of a `model-input`: `keep` leaves them, and rule S05 broken, because only
    * the application knows what the user would say; `drop` removes them. @default "keep"
    */
   readonly trailingMessages: "keep" | "drop";
@@ -74,7 +74,7 @@ export function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOp
   return { criteria: toCriteria(owner, { profile, purpose, hasTools, storesReasoning }), choices };
 }
 
-/** The plan that options ask for. @throws ConfigurationError in the name of `owner` */
+/** The plan that options ask for. @throws ConfigurationError naming `owner` */
 export function resolveRepairOptions(owner: string, options: RepairOptions): RepairPlan {
   return toRepairPlan(owner, parseOptions(owner, repairOptions(), options));
 }

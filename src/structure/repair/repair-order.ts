@@ -8,7 +8,7 @@ import { mustHold, synthesizedKey, type Entry, type RepairSession } from "./repa
 const missingQuestion = "(The conversation begins with the assistant.)";
 const missingAnswer = "(no answer to the tool results)";
 
-/** Brings system messages to the front (S03) and makes them one (S04), where the profile wants that. */
+/** Moves system messages to the front (S03) and merges them into one (S04), if the profile asks for it. */
 export function repairSystemMessages(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return mergeSystemMessages(moveSystemMessages(entries, session), session);
 }
@@ -25,7 +25,7 @@ function moveSystemMessages(entries: readonly Entry[], session: RepairSession): 
       rule: "S03",
       index,
       action: drop ? "removed" : "moved",
-      message: drop ? "Removed a system message behind others." : "Moved a system message to the front.",
+      message: drop ? "Removed a system message that was not at the front." : "Moved a system message to the front.",
     });
   }
   return [
@@ -52,7 +52,7 @@ function mergeSystemMessages(entries: readonly Entry[], session: RepairSession):
 }
 
 /**
- * Makes one message of those that one speaker says in a row (S06), where the profile wants that. Tool results are never
+ * Merges messages that one speaker says in a row (S06), if the profile asks for it. Tool results are never
  * touched.
  */
 export function mergeRuns(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
@@ -90,7 +90,7 @@ function mergeRun(run: readonly Entry[], { repairs }: RepairSession): readonly E
   const base = run.at(speaker === "user" ? 0 : -1)!;
   for (const entry of run) {
     if (entry !== base) {
-      const merged = speaker === "user" ? "user into the one before it" : "model into the one behind it";
+      const merged = speaker === "user" ? "user into the one before it" : "model into the one after it";
       const message = `Merged a message of the ${merged}.`;
       repairs.push({ rule: "S06", index: entry.index, action: "merged", message });
     }
@@ -99,7 +99,7 @@ function mergeRun(run: readonly Entry[], { repairs }: RepairSession): readonly E
   return [{ index: base.index, merged, message: mergeMessages(run.map(({ message }) => message)) }];
 }
 
-/** Lets the conversation begin with the user (S02), and the model speak between tool results and the user (S25). */
+/** Makes the conversation begin with the user (S02) and the model speak between tool results and the user (S25). */
 export function repairTurns(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return repairEnd(addAnswers(repairBeginning(entries, session), session), session);
 }
@@ -119,7 +119,7 @@ function repairBeginning(entries: readonly Entry[], session: RepairSession): rea
         rule: "S02",
         index,
         action: "removed",
-        message: "Removed a message before the user's first.",
+        message: "Removed a message before the first message of the user.",
       });
     }
     return [...entries.slice(0, first), ...entries.slice(end)];
@@ -129,7 +129,7 @@ function repairBeginning(entries: readonly Entry[], session: RepairSession): rea
     rule: "S02",
     index,
     action: "added",
-    message: "Put a user's message in brackets before the first message.",
+    message: "Added a placeholder message of the user before the first message.",
   });
   const question = new HumanMessage({
     content: missingQuestion,
@@ -154,7 +154,7 @@ function addAnswers(entries: readonly Entry[], session: RepairSession): readonly
         rule: "S25",
         index: entry.index,
         action: "added",
-        message: "Put a message of the model before the user's.",
+        message: "Added a placeholder message of the model before the user's.",
       });
     }
     answered.push(entry);

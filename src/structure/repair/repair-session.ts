@@ -12,13 +12,13 @@ export type RepairAction = "added" | "changed" | "merged" | "moved" | "removed";
  */
 export interface StructureRepair {
   readonly rule: StructureRule;
-  /** Index in the list that was given; of the message that an added one stands at. */
+  /** Index in the input; for an added message, the index of the message that it was added at. */
   readonly index: number;
   readonly action: RepairAction;
   readonly message: string;
 }
 
-/** A message on its way through a repair, with its index in the list that was given. */
+/** A message during a repair, with its index in the input. */
 export interface Entry {
   readonly message: BaseMessage;
   readonly index: number;
@@ -33,15 +33,15 @@ export interface RepairSession {
   readonly repairs: StructureRepair[];
 }
 
-/** True where the profile calls a breach of the rule an error; warnings are not repaired. */
+/** True if a breach of the rule is an error in the profile; warnings are not repaired. */
 export function mustHold({ criteria }: RepairSession, rule: StructureRule): boolean {
   return criteria.profile.rules[rule] === "error";
 }
 
-/** Key in `additional_kwargs` that marks a message which a repair made up. */
+/** Key in `additional_kwargs` that marks a message that a repair added. */
 export const synthesizedKey = "synthesized";
 
-/** True for a message that a repair made up. */
+/** True for a message that a repair added. */
 export function isSynthesized(message: BaseMessage): boolean {
   return (message.additional_kwargs as Record<string, unknown>)?.[synthesizedKey] === true;
 }

@@ -8,14 +8,14 @@ import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession
 import type { StructureRule } from "../rules/rules.js";
 
 /**
- * Gives every call its one result, immediately behind it, and takes away results without a call: rules S07 to S10, S12
+ * Puts one result directly after each call and removes results without a call: rules S07 to S10, S12
  * and S30. Linear.
  */
 export function repairTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return new ToolRepair(entries, session).run();
 }
 
-/** A result on its way behind its call. */
+/** A result that moves to its call. */
 interface PlacedResult {
   readonly place: number;
   readonly entry: Entry;
@@ -25,7 +25,7 @@ class ToolRepair {
   readonly #entries: readonly Entry[];
   readonly #session: RepairSession;
   readonly #context: StructureContext;
-  /** Results that are not given where they stand: removed, or given behind their call. */
+  /** Results that leave their place: removed, or moved to their call. */
   readonly #taken = new Set<number>();
   readonly #usedIds: ReadonlySet<string | undefined>;
   readonly #numbers = new Map<string, number>();
@@ -72,12 +72,12 @@ class ToolRepair {
     this.#session.repairs.push({ rule, index: this.#entries[index]!.index, action: "removed", message });
   }
 
-  /** Of several results the first; a made-up one gives way to a real one. */
+  /** The first of several results; a real one is preferred to a synthesized one. */
   #resultOf({ results }: LinkedCall): number | undefined {
     return results.find((index) => !isSynthesized(this.#entries[index]!.message)) ?? results[0];
   }
 
-  /** Takes a call's result out of its place where it is to stand behind the call. */
+  /** Takes a call's result out of its place if it has to follow the call. */
   #claim(call: LinkedCall): void {
     const result = this.#resultOf(call);
     const isImmediate = result !== undefined && this.#context.links.blockOf[result] === call.index;
@@ -117,7 +117,7 @@ class ToolRepair {
   }
 
   /**
-   * In the order in which they stood, made-up ones last, or of their calls where the provider wants that; those that
+   * In their former order, synthesized ones last, or in the order of their calls if the provider wants that; those that
    * move are reported.
    */
   #inOrder(results: readonly PlacedResult[]): readonly Entry[] {
@@ -129,7 +129,7 @@ class ToolRepair {
         rule: "S09",
         index,
         action: "moved",
-        message: "Moved a tool result behind its call.",
+        message: "Moved a tool result directly after its call.",
       }),
     );
     return ordered.map(({ entry }) => entry);

@@ -11,21 +11,21 @@ import { mustHold, type Entry, type RepairSession, type StructureRepair } from "
 import { repairTools } from "./repair-tools.js";
 import { findIssues } from "../validate.js";
 
-/** A conversation put right, and each change that was made. */
+/** A repaired conversation, and each change that was made. */
 export interface RepairedConversation {
   /** A fresh array; messages that needed no change are the same objects. */
   readonly messages: BaseMessage[];
-  /** Empty where nothing was wrong. */
+  /** Empty if nothing was wrong. */
   readonly repairs: StructureRepair[];
 }
 
 /**
- * The conversation without errors, for a model or a store that wants it so. The given messages stay as they are.
+ * Repairs every error in a conversation. The given messages are not changed.
  *
  * Deterministic (the same messages give the same result in every process), idempotent, and minimal: a conversation
  * without errors comes back as the same objects. Warnings are left alone. What remains wrong, because only the
  * application can put it right, is a conversation with nothing to answer (S01), and, unless `trailingMessages` is
- * `drop`, one that ends on the model's own message where the model is to answer (S05). Linear.
+ * `drop`, a `model-input` that ends with a message of the model (S05). Linear.
  *
  * @throws ConfigurationError for an option that cannot be used.
  * @example
@@ -52,10 +52,10 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
   };
 }
 
-/** Calls and what rules leave behind may be merged into one message, so that two rules are to be looked at again. */
+/** Merging messages can break these two rules again. */
 const lastRules: readonly MessageRule[] = [noDoubledCalls, orderInMessage, ...lateRules];
 
-/** Each part leaves alone what the parts before it put right. */
+/** No part undoes what an earlier part repaired. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     (given) => repairMessages(given, { session, rules: earlyRules }),
@@ -86,7 +86,7 @@ interface MessageRepairs {
 }
 
 /**
- * Rounds through the rules for one message: what one rule leaves behind may break another; a profile that contradicts
+ * Rounds through the rules for one message: repairing one rule may break another, and a profile that contradicts
  * itself must end, too.
  */
 const maxRounds = 5;

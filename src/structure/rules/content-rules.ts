@@ -14,16 +14,16 @@ const fillers: Readonly<Record<Speaker, string>> = {
   other: "(empty message)",
 };
 
-/** S14: calls behind all text, results before it. */
+/** S14: calls come after all text, results before it. */
 export const orderInMessage: MessageRule = {
   rule: "S14",
   find(message) {
     const speaker = speakerOf(message);
     if (speaker === "assistant" && standsBehind(message, { early: isCallBlock, late: isText })) {
-      return "Text stands behind a tool call.";
+      return "Text comes after a tool call.";
     }
     return speaker === "user" && standsBehind(message, { early: isNotResult, late: isResult })
-      ? "Something stands before a tool result."
+      ? "Something comes before a tool result."
       : undefined;
   },
   repair(message) {
@@ -75,7 +75,10 @@ export const noBlankText: MessageRule = {
     if (speaker === "system" || (speaker === "assistant" && emptyMessages === "drop")) {
       return { done: "Removed an empty message." };
     }
-    return { message: changeMessage(message, { content: fillers[speaker] }), done: "Said that the message is empty." };
+    return {
+      message: changeMessage(message, { content: fillers[speaker] }),
+      done: "Replaced empty content by a placeholder.",
+    };
   },
 };
 
@@ -90,7 +93,7 @@ export const noEmptyAnswer: MessageRule = {
       return "The model neither says anything nor calls a tool.";
     }
     return holdsForgottenCalls(message)
-      ? "The message holds a list of raw tool calls, though it calls none."
+      ? "The message holds a list of raw tool calls but makes no tool call."
       : undefined;
   },
   repair(message, { choices: { emptyMessages } }) {
@@ -101,7 +104,10 @@ export const noEmptyAnswer: MessageRule = {
       return { done: "Removed an empty message of the model." };
     }
     const clean = holdsForgottenCalls(message) ? dropKwarg(message, "tool_calls") : message;
-    return { message: changeMessage(clean, { content: fillers.assistant }), done: "Said that the message is empty." };
+    return {
+      message: changeMessage(clean, { content: fillers.assistant }),
+      done: "Replaced empty content by a placeholder.",
+    };
   },
 };
 
@@ -169,7 +175,7 @@ export const noForeignBlocks: MessageRule = {
     const blocks = blocksOf(message);
     const rest = blocks.filter((block) => !isForeign(block, message, context.profile));
     const passes = rest.length === blocks.length || (isLeftOut(message) && !rest.every(isBlankText));
-    return passes ? undefined : "A content block is of a kind that this role may not hold here.";
+    return passes ? undefined : "A content block has a type that the provider does not accept for this role.";
   },
   repair(message, { context }) {
     const blocks = blocksOf(message).flatMap((block) => {
@@ -182,7 +188,7 @@ export const noForeignBlocks: MessageRule = {
     });
     return {
       message: changeMessage(message, { content: contentOf(blocks) }),
-      done: "Left out content that the provider refuses.",
+      done: "Removed content that the provider rejects.",
     };
   },
 };
@@ -230,7 +236,10 @@ export const noDoubledCalls: MessageRule = {
       ? callsOf(message).map(({ id, name, args }) => ({ type: "tool_use", id, name, input: args }) as Block)
       : [];
     const content = rest.length === 0 ? "" : [...rest, ...repeated];
-    return { message: changeMessage(message, { content }), done: "Gave each tool call once." };
+    return {
+      message: changeMessage(message, { content }),
+      done: "Made the content hold each tool call as the provider expects.",
+    };
   },
 };
 

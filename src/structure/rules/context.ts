@@ -4,7 +4,7 @@ import { type Speaker, speakerOf } from "../../messages/roles.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import type { StructurePurpose, StructureRule, StructureSeverity } from "./rules.js";
 
-/** A conversation, read once for all rules, and what it is judged by. */
+/** A conversation, read once for all rules, and what it is checked against. */
 export interface StructureContext {
   readonly messages: readonly BaseMessage[];
   readonly speakers: readonly Speaker[];
@@ -17,7 +17,7 @@ export interface StructureContext {
   readonly lastUser: number;
 }
 
-/** What a conversation is judged by. */
+/** What a conversation is checked against. */
 export type StructureCriteria = Pick<StructureContext, "profile" | "purpose" | "hasTools" | "storesReasoning">;
 
 /** A rule that the message at `index` breaks, in one sentence. */

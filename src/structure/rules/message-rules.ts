@@ -12,7 +12,7 @@ import type { MessageRule } from "./message-rule.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { followedReasoning, returnedReasoning, signedCalls, signedThinking } from "./provider-rules.js";
 
-/** Rules to put right before messages move, in this order: what one leaves behind, a later one judges. */
+/** Rules to repair before messages move, in this order: a later one sees what an earlier one left. */
 export const earlyRules: readonly MessageRule[] = [
   knownRoles,
   readableCalls,
@@ -26,7 +26,7 @@ export const earlyRules: readonly MessageRule[] = [
   noEmptyAnswer,
 ];
 
-/** Rules to put right when every message has its place, those that were added included. */
+/** Rules to repair once every message has its place, added messages included. */
 export const lateRules: readonly MessageRule[] = [
   noTextBesideCalls,
   noTrailingSpace,

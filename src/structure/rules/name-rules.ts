@@ -25,7 +25,7 @@ export const readableCalls: MessageRule = {
   },
 };
 
-/** The arguments as an object: parsed where that gives one, else wrapped so that the model sees what it wrote. */
+/** The arguments as an object: parsed if possible, else wrapped so that the model sees what it wrote. */
 function objectOf(args: unknown): Record<string, unknown> {
   if (args === undefined || args === null || args === "") {
     return {};
@@ -62,10 +62,10 @@ export const wellFormedNames: MessageRule = {
       return undefined;
     }
     if (message.name !== undefined && message.name !== null && !fits(message.name, form)) {
-      return "The name of the message has characters, or a length, that the provider refuses.";
+      return "The message has a name with characters or a length that the provider rejects.";
     }
     const isWrong = callsOf(message).some(({ name }) => !fits(name, form));
-    return isWrong ? "The name of a tool has characters, or a length, that the provider refuses." : undefined;
+    return isWrong ? "A tool has a name with characters or a length that the provider rejects." : undefined;
   },
   repair(message, { context }) {
     const form = context.profile.names!;
@@ -93,7 +93,7 @@ function fits(name: unknown, { characters, maxLength }: NameForm): boolean {
   );
 }
 
-/** The name with an underscore for each character that is refused, cut where it is too long. */
+/** The name with an underscore for each rejected character, cut if it is too long. */
 function fit(name: string, { characters, maxLength }: NameForm): string {
   return Array.from(name.slice(0, maxLength), (character) => (characters.includes(character) ? character : "_")).join(
     "",
@@ -118,7 +118,7 @@ export const knownRoles: MessageRule = {
   },
 };
 
-/** The message as one of LangChain's own types: what it is where its role says so, else the user's. */
+/** The message as one of LangChain's own types: the one that its role names, else the user's. */
 function typed(message: BaseMessage): BaseMessage {
   const speaker = speakerOf(message);
   const { content, name, id, additional_kwargs, response_metadata } = message;

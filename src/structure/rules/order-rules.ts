@@ -20,11 +20,11 @@ function checkSystemMessages({ speakers }: StructureContext, report: ReportFindi
       report({
         rule: "S03",
         index,
-        message: "A system message stands behind other messages; it belongs at the front.",
+        message: "A system message comes after other messages; it belongs at the front.",
       });
     }
     if (seen) {
-      report({ rule: "S04", index, message: "There is a system message before this one; only one is accepted." });
+      report({ rule: "S04", index, message: "This is not the first system message; only one is accepted." });
     }
     seen = true;
   });
@@ -37,7 +37,7 @@ function checkBeginning({ messages, speakers, purpose, profile }: StructureConte
       report({
         rule: "S02",
         index: first,
-        message: "The conversation begins with something other than the user's message.",
+        message: "The conversation does not begin with a message of the user.",
       });
     }
     return;
@@ -49,7 +49,7 @@ function checkBeginning({ messages, speakers, purpose, profile }: StructureConte
   }
 }
 
-/** True where the profile lets a conversation begin with the message at `index`. */
+/** True if the profile lets a conversation begin with the message at `index`. */
 export function mayBeFirst(
   { messages, speakers, profile }: Pick<StructureContext, "messages" | "speakers" | "profile">,
   index: number,
@@ -75,7 +75,11 @@ function checkNeighbours({ speakers }: StructureContext, report: ReportFinding):
       });
     }
     if (speaker === "user" && previous === "tool") {
-      report({ rule: "S25", index, message: "The user's message follows a tool result without a word of the model." });
+      report({
+        rule: "S25",
+        index,
+        message: "The user's message follows a tool result; a message of the model must come between them.",
+      });
     }
     previous = speaker;
   });
@@ -91,7 +95,7 @@ function checkEnd({ messages, speakers, purpose, links, profile }: StructureCont
     report({
       rule: "S05",
       index: last,
-      message: "The last message is the model's own; the user's message or a tool result must come last.",
+      message: "The last message is the model's own; a message of the user or a tool result must come last.",
     });
   }
 }

@@ -25,7 +25,7 @@ export const signedThinking: MessageRule = {
     const blocks = blocksOf(message).filter((block) => !isThinking(block) || isUsable(block, message, place));
     const last = blocks.findLastIndex((block) => !isThinking(block));
     const content = contentOf(callsOf(message).length === 0 ? blocks.slice(0, last + 1) : blocks);
-    return { message: changeMessage(message, { content }), done: "Left out thinking that the provider refuses." };
+    return { message: changeMessage(message, { content }), done: "Removed thinking that the provider rejects." };
   },
 };
 
@@ -62,7 +62,7 @@ export const followedReasoning: MessageRule = {
     const blocks = blocksOf(message).filter((block) => !isReasoningItem(block));
     const hadBlocks = blocks.length < blocksOf(message).length;
     const changed = hadBlocks ? changeMessage(message, { content: contentOf(blocks) }) : message;
-    return { message: dropKwarg(changed, "reasoning"), done: "Left out a reasoning item." };
+    return { message: dropKwarg(changed, "reasoning"), done: "Removed a reasoning item." };
   },
 };
 
@@ -98,7 +98,7 @@ export const signedCalls: MessageRule = {
     const kwargs = message.additional_kwargs as Record<string, unknown>;
     const signatures = { ...(kwargs[signaturesKey] as object | undefined), [id]: uncheckedSignature };
     const changed = changeMessage(message, { additional_kwargs: { ...kwargs, [signaturesKey]: signatures } });
-    return { message: changed, done: "Marked a call as one whose thought signature is not to be checked." };
+    return { message: changed, done: "Told the provider not to check the thought signature of a call." };
   },
 };
 
@@ -113,7 +113,7 @@ function isSigned(message: BaseMessage, id: string): boolean {
 
 const reasoningKey = "reasoning_content";
 
-/** S24: reasoning text goes back where the model asks for it, and nowhere else. */
+/** S24: reasoning text goes back if the model asks for it, and otherwise does not. */
 export const returnedReasoning: MessageRule = {
   rule: "S24",
   find(message, { context }) {
@@ -129,12 +129,12 @@ export const returnedReasoning: MessageRule = {
   },
   repair(message, { context }) {
     if (context.profile.reasoningText !== "required") {
-      return { message: dropKwarg(message, reasoningKey), done: "Left out the reasoning text." };
+      return { message: dropKwarg(message, reasoningKey), done: "Removed the reasoning text." };
     }
     const kwargs = { ...message.additional_kwargs, [reasoningKey]: "(the reasoning was not kept)" };
     return {
       message: changeMessage(message as AIMessage, { additional_kwargs: kwargs }),
-      done: "Said that the reasoning was not kept.",
+      done: "Added a placeholder for the reasoning text.",
     };
   },
 };

@@ -1,19 +1,16 @@
-/**
- * What each structure rule asks of a conversation, in one sentence. Which of them hold, and how strictly, is a
- * profile's business.
- */
+/** What each structure rule asks of a conversation. A profile decides which rules hold, and how strictly. */
 export const structureRules = {
   S01: "There is something to answer: at least one message that is not a system message.",
   S02: "The first message that is not a system message is the user's.",
-  S03: "System messages stand at the front.",
+  S03: "System messages come first.",
   S04: "There is one system message at most.",
   S05: "The last message is the user's or a tool result, so that the model's turn comes next.",
   S06: "Messages of the user and of the model alternate.",
   S07: "A tool result follows the call that it answers.",
   S08: "Every tool call has a result before the conversation goes on.",
   S09:
-    "Tool results stand immediately behind the message that called for them, in the order of the calls " +
-    "where the provider matches by order.",
+    "Tool results come directly after the message that called for them, in the order of the calls " +
+    "if the provider matches them by order.",
   S10: "Of the calls that one message makes, either all have results or none.",
   S11: "No two calls share an id.",
   S12: "A call has one result.",
@@ -28,13 +25,13 @@ export const structureRules = {
   S21: "Thinking blocks carry the signature of the provider that they go to, and do not end a message.",
   S22: "A reasoning item is stored with the provider, and is followed by what it led to.",
   S23: "The first call of each step in the current turn carries its thought signature.",
-  S24: "Reasoning text goes back with the model's messages where the model asks for it, and nowhere else.",
+  S24: "Reasoning text goes back with the model's messages if the model asks for it, and otherwise does not.",
   S25: "The model speaks between a tool result and the user's next message.",
   S26: "Names of speakers and tools have the form that the provider accepts.",
   S27: "Every content block is of a kind that the role may hold.",
   S28: "A conversation with tool calls is sent with tools declared.",
   S29: "A tool call is given once, not in the content and as a call too.",
-  S30: "A call at the very end is left open only where the runtime will answer it.",
+  S30: "A call at the very end is left open only if the runtime will answer it.",
   S31: "Every role is known to the provider.",
 } as const;
 
@@ -50,7 +47,7 @@ export interface StructureIssue {
   readonly severity: StructureSeverity;
   /** Index of the message in the list; 0 for an empty list. */
   readonly index: number;
-  /** Id of that message, where it has one. */
+  /** Id of that message, if it has one. */
   readonly messageId?: string;
   readonly message: string;
 }

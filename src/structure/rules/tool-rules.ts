@@ -26,18 +26,18 @@ function checkResults({ messages, speakers, links, profile }: StructureContext, 
     const call = links.callOf[index];
     const id = showId(answeredId(messages[index]!));
     if (call === undefined) {
-      report({ rule: "S07", index, message: `The tool result ${id} answers no call that was made before it.` });
+      report({ rule: "S07", index, message: `The tool result ${id} does not answer any earlier call.` });
       return;
     }
     if (call.results[0] !== index) {
-      report({ rule: "S12", index, message: `The call ${id} has a result already.` });
+      report({ rule: "S12", index, message: `The call ${id} already has a result.` });
       return;
     }
     if (links.blockOf[index] !== call.index) {
       report({
         rule: "S09",
         index,
-        message: `The tool result ${id} does not stand immediately behind the message that called for it.`,
+        message: `The tool result ${id} does not come directly after the message that called for it.`,
       });
       return;
     }
@@ -46,7 +46,7 @@ function checkResults({ messages, speakers, links, profile }: StructureContext, 
       newest = -1;
     }
     if (profile.resultOrder === "calls" && call.place < newest) {
-      report({ rule: "S09", index, message: `The tool result ${id} stands behind the result of a later call.` });
+      report({ rule: "S09", index, message: `The tool result ${id} comes after the result of a later call.` });
     }
     newest = Math.max(newest, call.place);
   });
@@ -104,7 +104,7 @@ function checkIds(
         rule: "S11",
         index,
         severity: reuse,
-        message: `An earlier message made a call with the id ${showId(id)}.`,
+        message: `An earlier message already used the call id ${showId(id)}.`,
       });
     }
     own.add(id);

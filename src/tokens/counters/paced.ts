@@ -28,7 +28,7 @@ async function finishLater<T>(steps: Generator<undefined, T>): Promise<T> {
   }
 }
 
-/** The result, or undefined where the allowance of this turn ran out first. */
+/** The result, or undefined if the allowance of this turn ran out first. */
 function runWhileRoom<T>(steps: Generator<undefined, T>): IteratorReturnResult<T> | undefined {
   const room = millisecondsPerTurn - spent;
   const begin = performance.now();

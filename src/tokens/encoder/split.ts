@@ -55,13 +55,13 @@ export function splitCl100k(text: string, from: number): number {
 }
 
 /**
- * Where a word would begin: a piece may have one character that is no letter (a space, a bracket) in front of its word.
+ * Where a word would begin: a piece may have one character that is not a letter (a space, a bracket) before its word.
  */
 function wordStartAt(text: string, from: number, first: number): number {
   return (first & (letter | lineBreak)) === 0 ? from + widthAt(text, from) : from;
 }
 
-/** `[Lu Lt Lm Lo M]+`; 0 where there is none. */
+/** `[Lu Lt Lm Lo M]+`; 0 if there is none. */
 function capitalsEnd(text: string, from: number): number {
   const end = runEnd(text, from, wordStart);
   return end > from ? end : 0;
@@ -69,7 +69,7 @@ function capitalsEnd(text: string, from: number): number {
 
 /**
  * `[Lu Lt Lm Lo M]*[Ll Lm Lo M]+`, with the pattern's backtracking: the run of the first set gives back up to its last
- * uncased character; 0 where there is none.
+ * uncased character; 0 if there is none.
  */
 function casedWordEnd(text: string, from: number): number {
   const end = runEnd(text, from, wordStart);
@@ -93,7 +93,7 @@ function startOfLast(text: string, end: number): number {
   return end > 1 && widthAt(text, end - 2) === 2 ? end - 2 : end - 1;
 }
 
-/** The end of `'s`, `'re` and the like at an index, in either case; the index itself where there is none. */
+/** The end of `'s`, `'re` and the like at an index, in either case; the index itself if there is none. */
 function contractionEnd(text: string, from: number): number {
   if (text.charCodeAt(from) !== 0x27) {
     return from;

@@ -85,7 +85,7 @@ export class TokenTally {
     }
   }
 
-  /** The first token's end in the last quarter of the block just merged; undefined where no token follows it. */
+  /** The first token's end in the last quarter of the block just merged; undefined if no token follows it. */
   #cutAfter({ at, tokens }: Cut, to: number): Cut | undefined {
     const target = at + ((to - at) * 3) / 4;
     let place = at;

@@ -131,7 +131,7 @@ export class Vocabulary {
 
 const base64Values = valuesOfBase64();
 
-/** The six bits of each character; -1 where it is none of base64. */
+/** The six bits of each character; -1 if it is not base64. */
 function valuesOfBase64(): Int8Array {
   const values = new Int8Array(128).fill(-1);
   for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {

@@ -6,7 +6,7 @@ import { imageSize, type ImageSize } from "./image-size.js";
 export interface Media {
   readonly kind: "image" | "audio" | "video" | "file";
   readonly mimeType?: string;
-  /** Base64 (plain or as a data URL) or bytes; left out where the content lies elsewhere. */
+  /** Base64 (plain or as a data URL) or bytes; undefined if the content is elsewhere. */
   readonly data?: string | Uint8Array;
   readonly detail?: string;
 }

@@ -23,8 +23,8 @@ export const toolListSchema = lazy(() =>
  * 3 for having parameters; per parameter 3 and the tokens of `name:type:description`; per list of choices −3, and 3 and
  * the tokens of each choice. A final full stop of a description is not counted.
  *
- * The formula is published for flat parameters; nested ones count by the same rule. A tool that is no function counts
- * as its JSON.
+ * The formula is published for flat parameters; nested ones count by the same rule. A tool that is not a function
+ * counts as its JSON.
  */
 export function toolsCost(tools: readonly ToolDefinitionLike[], perFunction: number): Cost {
   const sum = new CostSum();
