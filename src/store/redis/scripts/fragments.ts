@@ -157,6 +157,8 @@ end`;
  * position on. `hashes` are those of their ids, packed; `marks` holds, from an index on, pairs of a turn's name and its
  * new mark, which is empty for a turn of which nothing is left. Needs {@link forget}, {@link beginsRound}, {@link now}.
  *
+ * The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
+ *
  * Where the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
  * stayed would make a new message look like a repetition.
  */
@@ -169,8 +171,8 @@ local function truncate(s, to, hashes, marks, from)
       s.rounds = s.rounds - (beginsRound(record) and 1 or 0)
     end
   end
-  redis.call('HSET', state, 'next', to, 'rounds', s.rounds, 'updated', now())
   if kept == 0 then redis.call('UNLINK', log) else redis.call('LTRIM', log, 0, kept - 1) end
+  redis.call('HSET', state, 'next', to, 'rounds', s.rounds, 'updated', now())
   redis.call('HDEL', state, 'tokens', 'counter')
   if to < s.start then
     redis.call('HDEL', state, 'head', 'headCount')

@@ -22,8 +22,8 @@ if request.to == s.base and headless then
   redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
   return 'REWOUND'
 end
-redis.call('HSET', KEYS[3], 'rev', request.newRev)
 truncate(s, request.to, ARGV[2], ARGV, 3)
+redis.call('HSET', KEYS[3], 'rev', request.newRev)
 return 'REWOUND'
 `,
 );
