@@ -71,7 +71,8 @@ function pack() {
 }
 
 /**
- * Installs the tarball with these peers and nothing else, then runs and type-checks the programs of a folder of scripts.
+ * Installs the tarball with these peers and nothing else, then runs and type-checks the programs of a folder of
+ * scripts.
  */
 function checkInstalled(tarball, name, { peers, skipLibCheck = false }) {
   const programs = join(root, "scripts", name);

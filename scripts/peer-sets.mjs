@@ -43,7 +43,9 @@ export const agentSets = [
   },
 ];
 
-/** Where `./otel` is used: with the newest API that the range allows, which may be newer than our SDK's, and the lowest. */
+/**
+ * Where `./otel` is used: with the newest API that the range allows, which may be newer than our SDK's, and the lowest.
+ */
 export const otelSets = [`@opentelemetry/api@${peers["@opentelemetry/api"]}`, ...lowest("@opentelemetry/api")].map(
   (api) => ({ peers: [locked("@langchain/core"), newestRedis[0], api] }),
 );

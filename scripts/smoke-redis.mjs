@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 // What the tests installed, where they installed one.
 const installed = fileURLToPath(new URL("../.cache/redis-server", import.meta.url));
 
-/** Starts a server without persistence that listens on a socket in this folder; returns the socket and how to end it. */
+/**
+ * Starts a server without persistence that listens on a socket in this folder; returns the socket and how to end it.
+ */
 export function startRedis(folder) {
   const program = [process.env.REDIS_SERVER_BIN || "redis-server", installed].find(
     (name) => spawnSync(name, ["--version"]).status === 0,

@@ -12,8 +12,8 @@
  * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
  * - `turn_repeated`: a turn came again that is stored already; nothing was written.
- * - `turn_not_stored`: a part of a turn could not be stored: what was stored of it is gone (`forgotten`), or others wrote
- *   in between (`overtaken`).
+ * - `turn_not_stored`: a part of a turn could not be stored: what was stored of it is gone (`forgotten`), or others
+ *   wrote in between (`overtaken`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
  */
 export type MemoryEvent =

@@ -21,8 +21,8 @@ export interface ModelInput {
 }
 
 /**
- * The conversation as a model of the profile accepts it: system messages at the front, and what it would refuse repaired
- * and reported. What the caller brings in this turn is left as it is; so are the stored messages.
+ * The conversation as a model of the profile accepts it: system messages at the front, and what it would refuse
+ * repaired and reported. What the caller brings in this turn is left as it is; so are the stored messages.
  */
 export function modelInput({ before, shown, profile, sessionId, onEvent }: ModelInputRequest): ModelInput {
   const isSystem = (message: BaseMessage) => roleOf(message) === "system";

@@ -23,9 +23,9 @@ export interface NewInput {
 /**
  * Tells what is new in an input that may be a client's whole history.
  *
- * With ids: what follows the last stored message. Without ids: the last question, where what comes before it says the same
- * as the end of the transcript. A system message that the view holds already is not new. One round trip more where the
- * comparison needs messages that have left the view.
+ * With ids: what follows the last stored message. Without ids: the last question, where what comes before it says the
+ * same as the end of the transcript. A system message that the view holds already is not new. One round trip more where
+ * the comparison needs messages that have left the view.
  */
 export async function newInput({ session, view, positions, input }: InputRequest): Promise<NewInput> {
   const question = input.findLastIndex((message) => roleOf(message) === "human");

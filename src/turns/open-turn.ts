@@ -16,8 +16,8 @@ export interface TurnRequest {
 }
 
 /**
- * How far a turn is stored. `new`: not at all. `open`: its beginning is. `interrupted`: it was stopped, and a part of its
- * answer is stored. `stored`: with its answer.
+ * How far a turn is stored. `new`: not at all. `open`: its beginning is. `interrupted`: it was stopped, and a part of
+ * its answer is stored. `stored`: with its answer.
  */
 export type TurnState = "new" | "open" | "interrupted" | "stored";
 
