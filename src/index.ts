@@ -41,7 +41,7 @@ export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/
 export type { CommandBatch, RedisClient } from "./store/redis/redis-client.js";
 export { RedisSessionStore } from "./store/redis/redis-session-store.js";
 export type { RedisSessionStoreOptions } from "./store/redis/redis-store-options.js";
-export type { StoreOptions } from "./store/redis/store-options.js";
+export type { StoreOptions } from "./store/redis/open-store.js";
 export type { SessionStore, SideChanges } from "./store/session-store.js";
 
 export { approximateCounter, type ApproximateCounterOptions } from "./tokens/counters/approximate-counter.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { keyPrefixIssue, sessionKeys } from "../../src/store/redis/keys.js";
-import { checkSessionId, encodeSessionId } from "../../src/store/session-id.js";
+import { checkSessionId, encodeSessionId } from "../../src/store/session-id-rules.js";
 
 const sessionIds = fc
   .string({ unit: "binary", minLength: 1, maxLength: 120 })

@@ -56,8 +56,8 @@ export function messageIdOf(message: BaseMessage, place?: TurnPlace): string {
   return processIds.idOf(message, place);
 }
 
-/** What can be told about a stored record. */
-export interface RecordIdentity {
+/** What a stored record says of its message and turn. */
+export interface StoredIdentity {
   readonly id: string;
   readonly digest: string;
   /** The turn that it was stored for; `ends` is true for a message with which a turn can end. */
@@ -79,7 +79,7 @@ export function isInterrupted(message: BaseMessage): boolean {
  * another maker without an id gets `record:<14 characters of its SHA-256 in base64url>`, so the same text always gets
  * the same id.
  */
-export function identifyRecord(record: string): RecordIdentity | undefined {
+export function identifyRecord(record: string): StoredIdentity | undefined {
   try {
     const { id, message } = decodeRecord(record);
     const { turn: name } = metaOf(record);

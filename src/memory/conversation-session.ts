@@ -9,7 +9,7 @@ import { report } from "../events.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability, requireCapability } from "../store/capabilities.js";
-import { lastRounds } from "../store/rounds.js";
+import { lastRounds } from "../store/round-starts.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult } from "../store/session-store.js";
 import { appendSchema, type AppendOptions, type AppendOutcome } from "./append-options.js";

@@ -7,7 +7,7 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
-import { openStore, storeFields, type StoreOptions } from "../store/redis/store-options.js";
+import { openStore, storeFields, type StoreOptions } from "../store/redis/open-store.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";

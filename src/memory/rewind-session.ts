@@ -43,7 +43,7 @@ export async function rewindTo(
 }
 
 /** What is left of each turn that loses a record where the log is cut before a position. Linear. */
-export function turnsCutAt({ records, from }: Pick<LogPage, "records" | "from">, to: number): TurnRemainder[] {
+function turnsCutAt({ records, from }: Pick<LogPage, "records" | "from">, to: number): TurnRemainder[] {
   const names = records.map((record) => metaOf(record).turn);
   const remainders = new Map<string, { count: number; first: number }>();
   for (const name of names.slice(to - from)) {

@@ -10,7 +10,7 @@ import {
   positive,
   received,
 } from "./request-checks.js";
-import { checkSessionId } from "./session-id.js";
+import { checkSessionId } from "./session-id-rules.js";
 import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-store.js";
 import { turnNameLength, type TurnClaim } from "./turns.js";
 
@@ -30,7 +30,7 @@ export const defaultMaxAppendBytes = 10_000_000;
  * Maximum number of records in one append. Each takes three arguments of a command; beyond a million arguments Redis
  * closes the connection.
  */
-export const maxAppendRecords = 300_000;
+const maxAppendRecords = 300_000;
 
 /** A valid request to append, without repetitions. */
 export interface AppendPlan {

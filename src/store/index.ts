@@ -13,8 +13,8 @@ export { randomToken } from "./random-token.js";
 export { closed, damaged, outOfRange } from "./refusals.js";
 export { planAppend, planReplaceTail, type AppendPlan, type SizeLimits } from "./append-plan.js";
 export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "./request-checks.js";
-export { beginsRound, lastRounds } from "./rounds.js";
-export { checkSessionId } from "./session-id.js";
+export { beginsRound, lastRounds } from "./round-starts.js";
+export { checkSessionId } from "./session-id-rules.js";
 export type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 export type {
   AppendRequest,

@@ -1,5 +1,5 @@
 import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
-import { encodeSessionId } from "./session-id.js";
+import { encodeSessionId } from "./session-id-rules.js";
 
 /** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
 export function sessionLabel(sessionId: string): string {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors.js";
-import { checkSessionId } from "./session-id.js";
+import { checkSessionId } from "./session-id-rules.js";
 import { outOfRange } from "./refusals.js";
 import type { CommitRequest, RewindRequest, SideChanges, SideWrite } from "./session-store.js";
 

@@ -9,7 +9,7 @@ import type { OpenAIMessage } from "../openai-message.js";
  * The key in `additional_kwargs` for what LangChain has no field for: `metadata`, `timestamp`, arguments whose JSON
  * text is not in canonical form, null content, and fields that are not OpenAI's.
  */
-export const openAIKey = "lcmem_openai";
+const openAIKey = "lcmem_openai";
 
 /**
  * Converts a message to OpenAI's format. Its field `langchain` keeps what the format cannot express, so that

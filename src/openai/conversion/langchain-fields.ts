@@ -59,7 +59,7 @@ export function toFields(message: OpenAIMessage): Fields {
 /** Converts LangChain's fields to a message in OpenAI's format; undefined if the format has no role for it. */
 export function toOpenAI(given: Fields): OpenAIMessage | undefined {
   const fields = untagged(given) as Fields;
-  const role = roleOf(fields);
+  const role = openAIRoleOf(fields);
   if (role === undefined) {
     return undefined;
   }
@@ -112,7 +112,7 @@ const types: Readonly<Record<MessageRole, string>> = {
   tool: "tool",
 };
 
-function roleOf({ type, role, additional_kwargs: kwargs }: Fields): MessageRole | undefined {
+function openAIRoleOf({ type, role, additional_kwargs: kwargs }: Fields): MessageRole | undefined {
   const speaker = speakerByType(type, role);
   if (speaker === "system") {
     const isDeveloper =

@@ -4,8 +4,8 @@ import { RecordError } from "../../errors.js";
 import { report, type MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.js";
 import { requireCapability, type StoreWith } from "../../store/capabilities.js";
-import { checkSessionId } from "../../store/session-id.js";
-import { openStore, storeFields, type StoreOptions } from "../../store/redis/store-options.js";
+import { checkSessionId } from "../../store/session-id-rules.js";
+import { openStore, storeFields, type StoreOptions } from "../../store/redis/open-store.js";
 import { systemClock, type Clock } from "../timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {

@@ -1,6 +1,6 @@
 import { decideAppend, type AppendTarget, type PlannedAppend } from "../append-decision.js";
 import { outOfRange } from "../refusals.js";
-import { beginsRound } from "../rounds.js";
+import { beginsRound } from "../round-starts.js";
 import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-store.js";
 import { applySide } from "../side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../token-total.js";

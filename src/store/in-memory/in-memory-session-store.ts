@@ -15,7 +15,7 @@ import {
   viewOf,
   type InMemorySession,
 } from "./in-memory-session.js";
-import { checkSessionId } from "../session-id.js";
+import { checkSessionId } from "../session-id-rules.js";
 import { closed } from "../refusals.js";
 import { defaultMaxAppendBytes, defaultMaxMessageBytes, planAppend, planReplaceTail } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";

@@ -1,6 +1,6 @@
 import { outOfRange } from "../refusals.js";
 import { randomToken } from "../random-token.js";
-import { beginsRound, lastRounds } from "../rounds.js";
+import { beginsRound, lastRounds } from "../round-starts.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
 import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";

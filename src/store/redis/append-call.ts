@@ -1,7 +1,7 @@
 import { contentConflict, damaged, epochConflict, fenced, outOfRange, positionConflict } from "../refusals.js";
 import { idHash } from "./id-hash.js";
 import { unknownReply } from "./redis-errors.js";
-import { beginsRound } from "../rounds.js";
+import { beginsRound } from "../round-starts.js";
 import { randomToken } from "../random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
 import type { AppendPlan } from "../append-plan.js";

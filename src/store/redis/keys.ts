@@ -1,4 +1,4 @@
-import { encodeSessionId } from "../session-id.js";
+import { encodeSessionId } from "../session-id-rules.js";
 
 /** The prefix of all keys by default. */
 export const defaultKeyPrefix = "lcmem";

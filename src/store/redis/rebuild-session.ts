@@ -1,7 +1,7 @@
 import { randomToken } from "../random-token.js";
 import { rebuildConflict } from "../refusals.js";
 import { digestLength, idHash } from "./id-hash.js";
-import { beginsRound } from "../rounds.js";
+import { beginsRound } from "../round-starts.js";
 import type { SessionKeys } from "./keys.js";
 import type { ScriptRunner } from "./script-runner.js";
 import { viewFields } from "./scripts/fragments.js";

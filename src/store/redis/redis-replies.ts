@@ -1,4 +1,4 @@
-import { beginsRound } from "../rounds.js";
+import { beginsRound } from "../round-starts.js";
 import { emptyView } from "../empty-results.js";
 import type { LogPage, SessionView, StoredRounds } from "../session-reads.js";
 

@@ -3,7 +3,7 @@ import { lazy, parseOptions, type SchemaOutput } from "../../options.js";
 import { appendArguments, appendResult, sideArguments } from "./append-call.js";
 import { openConnection, type Connection } from "./connection.js";
 import { idHash } from "./id-hash.js";
-import { checkSessionId } from "../session-id.js";
+import { checkSessionId } from "../session-id-rules.js";
 import { sessionKeys, type SessionKeys } from "./keys.js";
 import { randomToken } from "../random-token.js";
 import { rebuildSession } from "./rebuild-session.js";

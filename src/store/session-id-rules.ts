@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../errors.js";
 
 /** Longest session id, in bytes of UTF-8. */
-export const maxSessionIdBytes = 512;
+const maxSessionIdBytes = 512;
 
 /**
  * Encodes a session id for keys: everything but `A-Z a-z 0-9 . _ ~ -` is percent-encoded, so that different ids never
