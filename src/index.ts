@@ -40,8 +40,13 @@ export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./c
 export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory/in-memory-session-store.js";
 export type { CommandBatch, RedisClient } from "./store/redis/redis-client.js";
 export { RedisSessionStore } from "./store/redis/redis-session-store.js";
-export type { RedisSessionStoreOptions } from "./store/redis/redis-store-options.js";
-export type { StoreOptions } from "./store/redis/open-store.js";
+export type {
+  ConnectionOptions,
+  ExactlyOne,
+  RedisSessionStoreOptions,
+  RedisStoreSettings,
+} from "./store/redis/redis-store-options.js";
+export type { StoreOptions, StoreSource } from "./store/redis/open-store.js";
 export type { SessionStore, SideChanges } from "./store/session-store.js";
 
 export { approximateCounter, type ApproximateCounterOptions } from "./tokens/counters/approximate-counter.js";
@@ -89,7 +94,7 @@ export { RedisChatMemory } from "./memory/redis-chat-memory.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./memory/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "./memory/append-options.js";
 export type { TurnOutput } from "./codec/record-meta.js";
-export type { RedisChatMemoryOptions } from "./memory/memory-context.js";
+export type { MemorySettings, RedisChatMemoryOptions } from "./memory/memory-context.js";
 
 export { MessageHistory, type MessageHistoryOptions } from "./openai/message-history.js";
 export type {

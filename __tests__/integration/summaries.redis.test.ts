@@ -1,3 +1,5 @@
+import type { MemorySettings } from "../../src/memory/memory-context.js";
+import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -10,7 +12,6 @@ import { validateConversation } from "../../src/structure/validate.js";
 import type { MemoryEvent } from "../../src/events.js";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
@@ -24,7 +25,7 @@ afterAll(() => client.quit());
 
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 
-function newMemory(options: Omit<RedisChatMemoryOptions, "client">) {
+function newMemory(options: MemorySettings & RedisStoreSettings) {
   const events: MemoryEvent[] = [];
   const keyPrefix = options.keyPrefix ?? uniquePrefix();
   return {

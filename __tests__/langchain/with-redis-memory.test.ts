@@ -1,3 +1,5 @@
+import type { MemorySettings } from "../../src/memory/memory-context.js";
+import type { SessionStore } from "../../src/store/session-store.js";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
@@ -5,7 +7,6 @@ import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import type { MemoryEvent } from "../../src/events.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
@@ -13,7 +14,7 @@ import { echoModel, ScriptedModel } from "../support/scripted-model.js";
 
 const session = { configurable: { sessionId: "ann" } };
 
-function newMemory(options: Partial<RedisChatMemoryOptions> = {}) {
+function newMemory(options: MemorySettings & { readonly store?: SessionStore } = {}) {
   const events: MemoryEvent[] = [];
   const memory = new RedisChatMemory({
     store: new InMemorySessionStore(),

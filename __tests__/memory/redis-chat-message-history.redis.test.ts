@@ -1,11 +1,10 @@
+import type { MemorySettings } from "../../src/memory/memory-context.js";
+import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/events.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import {
-  RedisChatMessageHistory,
-  type RedisChatMessageHistoryOptions,
-} from "../../src/memory/redis-chat-message-history.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -13,7 +12,7 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 const client = new Redis(sharedRedisUrl());
 afterAll(() => client.quit());
 
-function newHistory(options: Partial<RedisChatMessageHistoryOptions> = {}) {
+function newHistory(options: MemorySettings & RedisStoreSettings & { readonly sessionId?: string } = {}) {
   const events: MemoryEvent[] = [];
   const keyPrefix = options.keyPrefix ?? uniquePrefix();
   const history = new RedisChatMessageHistory({

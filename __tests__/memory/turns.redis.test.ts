@@ -1,6 +1,7 @@
+import type { MemorySettings } from "../../src/memory/memory-context.js";
+import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
 import type { MemoryEvent } from "../../src/events.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { AIMessage } from "@langchain/core/messages";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -9,7 +10,7 @@ import { ai, human } from "../support/messages.js";
 const open: RedisChatMemory[] = [];
 const events: MemoryEvent[] = [];
 
-function newMemory(options: Partial<RedisChatMemoryOptions> = {}): RedisChatMemory {
+function newMemory(options: MemorySettings & RedisStoreSettings = {}): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
   const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
   open.push(memory);

@@ -290,8 +290,8 @@ describe("RedisSessionStore's connection", () => {
 
   it("must be specified exactly once", () => {
     const url = sharedRedisUrl();
-    expect(() => new RedisSessionStore({})).toThrow(refused("client", /exactly one of/));
-    expect(() => new RedisSessionStore({ url, config: {} })).toThrow(refused("client", /url and config/));
+    expect(() => new RedisSessionStore({} as never)).toThrow(refused("client", /exactly one of/));
+    expect(() => new RedisSessionStore({ url, config: {} } as never)).toThrow(refused("client", /url and config/));
   });
 
   it("is refused with a clear message if it is not an ioredis client", () => {
@@ -335,7 +335,7 @@ describe("RedisSessionStore's options", () => {
 
   it.each(wrong)("refuse %s: %j by name", (option, value) => {
     const source = option === "config" ? {} : { url };
-    expect(() => new RedisSessionStore({ ...source, [option]: value })).toThrow(refused(option));
+    expect(() => new RedisSessionStore({ ...source, [option]: value } as never)).toThrow(refused(option));
   });
 
   it("limit the size of a record and of an append", async () => {

@@ -13,11 +13,8 @@ import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";
 
-/**
- * Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}. One of `client`,
- * `url`, `config` and `store` is required.
- */
-export interface RedisChatMemoryOptions extends StoreOptions {
+/** Options of {@link RedisChatMemory} besides the store. */
+export interface MemorySettings {
   /** Seconds after its last write at which a session expires, at least 1. @default never */
   readonly sessionTTL?: number;
   /**
@@ -60,6 +57,12 @@ export interface RedisChatMemoryOptions extends StoreOptions {
    */
   readonly profile?: BuiltInProfile | StructureProfile;
 }
+
+/**
+ * Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}: exactly one of
+ * `client`, `url`, `config` and `store`, and settings.
+ */
+export type RedisChatMemoryOptions = StoreOptions & MemorySettings;
 
 /** What all histories of one memory share. */
 export interface MemoryContext {

@@ -14,13 +14,13 @@ import {
 import { noteSession } from "./session-of.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
-export interface RedisChatMessageHistoryOptions extends RedisChatMemoryOptions {
+export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
   /**
    * The session: any string of 1 to 512 bytes. Treat it as a secret if it comes from a client: anyone who knows it can
    * read the session.
    */
   readonly sessionId: string;
-}
+};
 
 /** Contexts that a memory shares with its histories, by the options that such a history is constructed with. */
 const sharedContexts = new WeakMap<object, MemoryContext>();
@@ -148,7 +148,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
 /** Options for a history that shares the context of a memory instead of making its own. */
 export function sharedOptions(sessionId: string, context: MemoryContext): RedisChatMessageHistoryOptions {
-  const options = { sessionId };
+  const options = { sessionId, store: context.store };
   sharedContexts.set(options, context);
   return options;
 }

@@ -19,7 +19,7 @@ import {
 } from "./tool-invocation.js";
 
 /** Options of {@link RedisToolInvocationHistory}. One of `client`, `url`, `config` and `store` is required. */
-export interface RedisToolInvocationHistoryOptions extends StoreOptions {
+export type RedisToolInvocationHistoryOptions = StoreOptions & {
   /** The session that the tool runs belong to; the same id as that of its `RedisChatMessageHistory`. */
   readonly sessionId: string;
   /**
@@ -37,7 +37,7 @@ export interface RedisToolInvocationHistoryOptions extends StoreOptions {
   readonly maxCharacters?: number;
   /** Provides the timestamp of records without one. @default the system clock */
   readonly clock?: Clock;
-}
+};
 
 const owner = "RedisToolInvocationHistory";
 const prefix = "tool:";

@@ -4,13 +4,22 @@ import { lazy } from "../../options.js";
 import { checkSessionStore } from "../capabilities.js";
 import type { SessionStore } from "../session-store.js";
 import { RedisSessionStore } from "./redis-session-store.js";
-import { redisStoreFields, type RedisSessionStoreOptions } from "./redis-store-options.js";
+import {
+  redisStoreFields,
+  type ConnectionOptions,
+  type ExactlyOne,
+  type RedisSessionStoreOptions,
+  type RedisStoreSettings,
+} from "./redis-store-options.js";
 
-/** Where sessions are kept: one of `client`, `url`, `config` and `store` is required. */
-export interface StoreOptions extends RedisSessionStoreOptions {
+/** Where sessions are kept. */
+export interface StoreSource extends ConnectionOptions {
   /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
   readonly store?: SessionStore;
 }
+
+/** Where sessions are kept: exactly one of `client`, `url`, `config` and `store`, and settings of the connection. */
+export type StoreOptions = RedisStoreSettings & ExactlyOne<StoreSource>;
 
 /** The same as fields of a schema. */
 export const storeFields = lazy(() => ({ ...redisStoreFields(), store: z.custom<SessionStore>().optional() }));
@@ -34,7 +43,7 @@ export function openStore(owner: string, options: StoreOptions): OpenedStore {
     Object.entries(rest).filter(([name, value]) => Object.hasOwn(redisStoreFields(), name) && value !== undefined),
   );
   if (store === undefined) {
-    return { store: new RedisSessionStore(connection, owner), ownsStore: true };
+    return { store: new RedisSessionStore(connection as unknown as RedisSessionStoreOptions, owner), ownsStore: true };
   }
   checkSessionStore(owner, store);
   const surplus = Object.keys(connection).find((name) => name !== "onEvent");

@@ -5,8 +5,8 @@ import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../append-plan.js
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./redis-client.js";
 
-/** Options of `RedisSessionStore`; exactly one of `client`, `url` and `config` is needed. */
-export interface RedisSessionStoreOptions {
+/** Where Redis is. */
+export interface ConnectionOptions {
   /** An ioredis `Redis` or `Cluster` (5 or 6) of yours; it is never closed and gets no new methods. */
   readonly client?: RedisClient;
   /**
@@ -16,6 +16,15 @@ export interface RedisSessionStoreOptions {
   readonly url?: string;
   /** The same by options: those of ioredis, or those of node-redis as far as they can be translated exactly. */
   readonly config?: Readonly<Record<string, unknown>>;
+}
+
+/** One of the fields of `T`, and none of the others. */
+export type ExactlyOne<T> = {
+  [K in keyof T]-?: Required<Pick<T, K>> & { readonly [Other in Exclude<keyof T, K>]?: undefined };
+}[keyof T];
+
+/** Options of `RedisSessionStore` besides the connection. */
+export interface RedisStoreSettings {
   /** Begins all keys; without braces and white space. @default "lcmem" */
   readonly keyPrefix?: string;
   /** Milliseconds that a call may take, at least 1. @default 5000 */
@@ -32,6 +41,9 @@ export interface RedisSessionStoreOptions {
   /** Receives a `command` event for every round trip. */
   readonly onEvent?: MemoryEventHandler;
 }
+
+/** Options of `RedisSessionStore`: exactly one of `client`, `url` and `config`, and settings. */
+export type RedisSessionStoreOptions = RedisStoreSettings & ExactlyOne<ConnectionOptions>;
 
 /** The options as fields of a schema, for owners that pass them on. */
 export const redisStoreFields = lazy(() => ({
