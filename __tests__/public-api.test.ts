@@ -70,7 +70,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "Chunk",
         "Clock",
         "CommandBatch",
-        "ConnectionOptions",
+        "ConnectionSource",
         "ContentPart",
         "ConversationGuardOptions",
         "CountingModel",

@@ -41,7 +41,7 @@ export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/
 export type { CommandBatch, RedisClient } from "./store/redis/redis-client.js";
 export { RedisSessionStore } from "./store/redis/redis-session-store.js";
 export type {
-  ConnectionOptions,
+  ConnectionSource,
   ExactlyOne,
   RedisSessionStoreOptions,
   RedisStoreSettings,

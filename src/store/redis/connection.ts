@@ -3,13 +3,7 @@ import { connectionOptions, type ConnectionOptions } from "./connection-options.
 import { ConnectionWatch } from "./connection-watch.js";
 import { urlOptions } from "./connection-url.js";
 import { isNodeRedisClient, isRedisClient, type RedisClient } from "./redis-client.js";
-
-/** Where Redis is: exactly one of the three fields is set. */
-export interface ConnectionSource {
-  readonly client?: RedisClient;
-  readonly url?: string;
-  readonly config?: Readonly<Record<string, unknown>>;
-}
+import type { ConnectionSource } from "./redis-store-options.js";
 
 /** Provides the client that commands go through. */
 export interface Connection {

@@ -6,14 +6,14 @@ import type { SessionStore } from "../session-store.js";
 import { RedisSessionStore } from "./redis-session-store.js";
 import {
   redisStoreFields,
-  type ConnectionOptions,
+  type ConnectionSource,
   type ExactlyOne,
   type RedisSessionStoreOptions,
   type RedisStoreSettings,
 } from "./redis-store-options.js";
 
 /** Where sessions are kept. */
-export interface StoreSource extends ConnectionOptions {
+export interface StoreSource extends ConnectionSource {
   /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
   readonly store?: SessionStore;
 }

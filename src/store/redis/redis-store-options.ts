@@ -6,7 +6,7 @@ import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./redis-client.js";
 
 /** Where Redis is. */
-export interface ConnectionOptions {
+export interface ConnectionSource {
   /** An ioredis `Redis` or `Cluster` (5 or 6) of yours; it is never closed and gets no new methods. */
   readonly client?: RedisClient;
   /**
@@ -43,7 +43,7 @@ export interface RedisStoreSettings {
 }
 
 /** Options of `RedisSessionStore`: exactly one of `client`, `url` and `config`, and settings. */
-export type RedisSessionStoreOptions = RedisStoreSettings & ExactlyOne<ConnectionOptions>;
+export type RedisSessionStoreOptions = RedisStoreSettings & ExactlyOne<ConnectionSource>;
 
 /** The options as fields of a schema, for owners that pass them on. */
 export const redisStoreFields = lazy(() => ({
