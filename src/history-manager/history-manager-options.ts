@@ -4,6 +4,8 @@ import type { RedisChatMessageHistory } from "../memory/redis-chat-message-histo
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { toolListSchema, type ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
 import { removeFromTextSchema, type RemoveFromText } from "./text-cleaner.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
 import { ReferenceManager } from "./stored/reference-manager.js";
 
 /** Options of {@link HistoryManager}. */
@@ -30,6 +32,8 @@ export interface HistoryManagerOptions {
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";
+  /** What the model accepts: what it gets is repaired for this profile. @default the profile of the memory */
+  readonly profile?: BuiltInProfile | StructureProfile;
   /** Maximum size of one upload, in bytes as stored. At least 1. @default 1_000_000 */
   readonly maxUploadBytes?: number;
   /** Maximum size of all uploads of the session together, in bytes as stored. At least 1. @default 5_000_000 */
@@ -50,6 +54,12 @@ export interface ModelCallRequest {
   readonly renderedUserMessage: string;
   /** The system prompt; the empty string for none. */
   readonly renderedSystemMessage: string;
+  /**
+   * Names the turn, the same in each call of it. A turn that is stored already, or in part, is recognized at any later
+   * moment and by any process: its question is shown once, and the commit adds what is missing.
+   * @default the turn is new
+   */
+  readonly turnId?: string;
   /** Removes text from earlier human and AI messages before the model reads them. @default nothing is removed */
   readonly removeFromText?: RemoveFromText;
 }
@@ -76,6 +86,7 @@ export const managerSchema = lazy(() =>
     references: objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager").default(
       () => new ReferenceManager(),
     ),
+    profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
     onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
     maxUploadBytes: positiveInteger.default(1_000_000),
     maxUploadsBytes: positiveInteger.default(5_000_000),
@@ -89,6 +100,7 @@ export const modelCallSchema = lazy(() =>
     originalUserMessage: anyText(),
     renderedUserMessage: anyText(),
     renderedSystemMessage: anyText(),
+    turnId: nonEmptyText().optional(),
     removeFromText: removeFromTextSchema().optional(),
   }),
 );

@@ -1,9 +1,9 @@
-import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { assertConversation } from "../structure/validate.js";
+import type { BaseMessage } from "@langchain/core/messages";
 import { BudgetError, ConfigurationError } from "../errors.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
 import { sessionOf } from "../memory/session-of.js";
 import { parseOptions, type SchemaOutput } from "../options.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import { TextCleaner } from "./text-cleaner.js";
 import * as forms from "./history-manager-options.js";
@@ -12,14 +12,14 @@ import type { ReferenceManager } from "./stored/reference-manager.js";
 import { SessionData } from "./stored/session-data.js";
 import { SessionReader } from "./stored/session-reader.js";
 import { SourceNumbering } from "./turn/source-numbering.js";
-import { readStoredHistory } from "./stored/stored-history.js";
 import { TokenMeter } from "./token-window/token-meter.js";
 import { TokenWindow, type FittedWindow } from "./token-window/token-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
+import { commitTurn } from "./turn/commit-turn.js";
 import { recordTurn } from "./turn/turn-record.js";
 import { toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
-import { userVisible } from "./user-visible.js";
+import { userVisible, withCurrentTurn } from "./user-visible.js";
 
 /**
  * Manages the history of an agent's loop: fits stored rounds, uploads, tool calls and results into the model's context
@@ -65,7 +65,9 @@ export class HistoryManager {
     const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
     const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
-    this.#window = new TokenWindow(new TokenMeter(counter, tools), { limit, uploadShare: percentForUploadedContent });
+    const profile = resolveProfile("HistoryManager", this.#options.profile ?? this.#session.context.profile);
+    const uploadShare = percentForUploadedContent;
+    this.#window = new TokenWindow(new TokenMeter(counter, tools), { limit, uploadShare, profile });
   }
 
   /** Adds an AI message without text that makes these calls. Their results are matched by call id. */
@@ -100,7 +102,7 @@ export class HistoryManager {
   async addUploadedContent(contents: readonly UploadedContent[]): Promise<void> {
     parseOptions("addUploadedContent", uploadedContentsSchema(), contents);
     const turn = this.#openTurn();
-    turn.addUploads(contents, { stored: (await this.#reader.read()).uploads, limits: this.#options });
+    turn.addUploads(contents, { stored: (await this.#reader.read(turn.name)).uploads, limits: this.#options });
   }
 
   /** Removes uploads by id. The removal is stored with the turn. */
@@ -118,26 +120,24 @@ export class HistoryManager {
    * @throws StructureError while a call is waiting for its result; BudgetError with `onOverBudget: "throw"`.
    */
   async getHistoryForModelCall(request: forms.ModelCallRequest): Promise<FittedWindow> {
-    const { originalUserMessage, renderedUserMessage, renderedSystemMessage, removeFromText } = parseOptions(
-      "getHistoryForModelCall",
-      forms.modelCallSchema(),
-      request,
-    );
+    const asked = parseOptions("getHistoryForModelCall", forms.modelCallSchema(), request);
+    const { originalUserMessage: original, renderedUserMessage: rendered, renderedSystemMessage } = asked;
     const turn = this.#openTurn();
-    turn.originalUserMessage = originalUserMessage;
-    const snapshot = await this.#reader.read();
+    turn.nameAs("getHistoryForModelCall", asked.turnId);
+    turn.originalUserMessage = original;
+    const snapshot = await this.#reader.read(turn.name);
     await this.#number();
-    const stored = this.#reader.sort(snapshot.view, originalUserMessage);
-    const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, removeFromText)));
+    const stored = this.#reader.sort(snapshot.turn, original);
+    const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
     const window = await this.#window.fit({
       system: this.#prompt.system(renderedSystemMessage),
-      user: this.#prompt.user(renderedUserMessage, stored.current),
+      user: this.#prompt.user({ original, rendered }, stored.current),
       history: { ...stored, rounds, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
       uploads: turn.uploadsWith(snapshot.uploads),
-      steps: turn.steps,
+      steps: [...stored.steps, ...turn.steps],
       cited: new Set(this.references.cited(turn.assistantText() ?? "")),
     });
-    assertConversation(window.messages, { purpose: "model-input" });
+    this.#reader.report(window.outcome.repairs);
     const { overBudgetBy, tokens, limit } = window.outcome;
     if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
       throw new BudgetError(
@@ -155,14 +155,17 @@ export class HistoryManager {
    * Images from tools are not stored. An empty turn writes nothing.
    *
    * Call it again after an error: nothing is stored twice. A job that another process may run again needs a `turnId`
-   * for that.
+   * for that, best one that `getHistoryForModelCall` is given too. A turn that is stored already is not stored again
+   * (event `turn_repeated`); of one that is stored in part, the rest is added. A last message that is marked
+   * `response_metadata.interrupted` leaves the turn open: the answer of a later run with this `turnId` replaces it.
    *
    * @throws StructureError while a call is waiting for its result; ConflictError if a turn with this id is stored with
    *   other content; StoreError.
    */
   async commit(options: { readonly turnId?: string } = {}): Promise<void> {
-    const { turnId = this.#turn.id } = parseOptions("commit", forms.commitSchema(), options);
-    this.#committing ??= this.#store(turnId).finally(() => {
+    const { turnId } = parseOptions("commit", forms.commitSchema(), options);
+    this.#turn.nameAs("commit", turnId);
+    this.#committing ??= this.#store().finally(() => {
       this.#committing = undefined;
     });
     return this.#committing;
@@ -181,31 +184,32 @@ export class HistoryManager {
   async getUserVisibleHistory(options: forms.UserVisibleOptions = {}): Promise<BaseMessage[]> {
     const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema(), options);
     const { originalUserMessage, steps } = this.#turn;
+    const opened = await this.#reader.known();
     const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
-    const isStored = readStoredHistory(stored, originalUserMessage).current !== undefined;
-    const asked = originalUserMessage === undefined || isStored ? [] : [new HumanMessage(originalUserMessage)];
-    return this.#cleaner.clean(
-      userVisible([...stored, ...asked, ...steps.map(({ message }) => message)]),
-      removeFromText,
-    );
+    const said = withCurrentTurn(stored, {
+      opened,
+      originalUserMessage,
+      added: steps.map(({ message }) => message),
+    });
+    return this.#cleaner.clean(userVisible(said), removeFromText);
   }
 
-  async #store(turnId: string): Promise<void> {
+  async #store(): Promise<void> {
     const turn = this.#turn;
     if (turn.isEmpty) {
       return;
     }
-    const { view } = await this.#reader.read();
+    const { turn: opened } = await this.#reader.read(turn.name);
     await this.#number();
-    const { originalUserMessage } = turn;
+    const { originalUserMessage, name: turnId = turn.id } = turn;
     const text = turn.assistantText();
-    const { messages, data, uncited } = recordTurn(turn, {
+    const record = recordTurn(turn, {
       turnId,
-      stored: this.#reader.sort(view, originalUserMessage).current,
+      stored: this.#reader.sort(opened, originalUserMessage).current,
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
     });
-    await this.#options.history.append(messages, { turnId, side: this.#data.changes(data) });
-    this.#endTurn(uncited);
+    await commitTurn(this.#options.history, { turnId, record, side: this.#data.changes(record.data), opened });
+    this.#endTurn(record.uncited);
   }
 
   #endTurn(uncited: readonly number[]): void {
@@ -230,6 +234,6 @@ export class HistoryManager {
   }
 
   #number(): Promise<void> {
-    return this.#numbering.number(this.#turn, () => this.#reader.read());
+    return this.#numbering.number(this.#turn, () => this.#reader.read(this.#turn.name));
   }
 }

@@ -1,14 +1,15 @@
-import type { BaseMessage } from "@langchain/core/messages";
 import { ConflictError } from "../../errors.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
 import { requireCapability, type StoreWith } from "../../store/capabilities.js";
 import type { SideChanges } from "../../store/session-store.js";
+import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import type { SourceReference } from "./reference-manager.js";
 import { readUpload, writeUpload, type Upload } from "./uploads.js";
 
 /** The session as it was when the turn began. */
 export interface Snapshot {
-  readonly view: readonly BaseMessage[];
+  /** What is stored of the turn, and what came before it. */
+  readonly turn: OpenTurn;
   /** In the order in which they were added. */
   readonly uploads: readonly Upload[];
   readonly references: readonly SourceReference[];
@@ -41,9 +42,15 @@ export class SessionData {
     this.#maxSources = maxSources;
   }
 
-  /** Reads view and side data. Two commands sent at the same time, so it takes as long as one round trip. */
-  async read(): Promise<Snapshot> {
-    const [view, side] = await Promise.all([this.#session.readView(), this.#readSide(prefix)]);
+  /**
+   * Reads the turn, the view and the side data. Two commands sent at the same time, so it takes as long as one round
+   * trip; one more for a stored turn that has left the view.
+   */
+  async read(turnId: string | undefined): Promise<Snapshot> {
+    const [turn, side] = await Promise.all([
+      openTurn({ session: this.#session, turnId, input: [] }),
+      this.#readSide(prefix),
+    ]);
     this.#nextStored = side[nextField];
     const entries = Object.entries(side);
     const uploads = entries.flatMap(([name, value]) =>
@@ -52,7 +59,7 @@ export class SessionData {
     const references = entries.flatMap(([name, value]) =>
       name.startsWith(sourcePrefix) ? (readReference(value) ?? []) : [],
     );
-    return { view, uploads: uploads.sort((a, b) => a.sequence - b.sequence), references };
+    return { turn, uploads: uploads.sort((a, b) => a.sequence - b.sequence), references };
   }
 
   /**

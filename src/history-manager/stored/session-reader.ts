@@ -1,23 +1,25 @@
-import type { BaseMessage } from "@langchain/core/messages";
 import { report } from "../../events.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
+import type { StructureRepair } from "../../structure/repair/repair-session.js";
+import type { OpenTurn } from "../../turns/open-turn.js";
 import type { ReferenceManager } from "./reference-manager.js";
 import type { SessionData, Snapshot } from "./session-data.js";
 import { readStoredHistory, type StoredHistory } from "./stored-history.js";
 
-interface SortedView {
-  readonly view: readonly BaseMessage[];
+interface SortedTurn {
+  readonly turn: OpenTurn;
   readonly originalUserMessage: string | undefined;
   readonly history: StoredHistory;
 }
 
-/** Reads the session once a turn, and sorts its view once. */
+/** Reads the session once a turn, and sorts what is stored once. */
 export class SessionReader {
   readonly #session: ConversationSession;
   readonly #data: SessionData;
   readonly #references: ReferenceManager;
-  #snapshot: Promise<Snapshot> | undefined;
-  #sorted: SortedView | undefined;
+  #reading: { readonly turnId: string | undefined; readonly snapshot: Promise<Snapshot> } | undefined;
+  #sorted: SortedTurn | undefined;
+  #hasReported = false;
 
   constructor(session: ConversationSession, data: SessionData, references: ReferenceManager) {
     this.#session = session;
@@ -25,39 +27,56 @@ export class SessionReader {
     this.#references = references;
   }
 
-  /** Returns what the session held when the turn began, and restores its references. A failed read is repeated. */
-  read(): Promise<Snapshot> {
-    this.#snapshot ??= this.#data.read().then(
-      (snapshot) => {
-        this.#references.restore(snapshot.references);
-        return snapshot;
-      },
-      (error: unknown) => {
-        this.#snapshot = undefined;
-        throw error;
-      },
-    );
-    return this.#snapshot;
+  /**
+   * Returns what the session held when the turn began, and restores its references. A failed read is repeated, and so
+   * is one that did not know the turn's name yet.
+   */
+  read(turnId: string | undefined): Promise<Snapshot> {
+    if (this.#reading === undefined || (turnId !== undefined && turnId !== this.#reading.turnId)) {
+      const reading = { turnId, snapshot: this.#read(turnId) };
+      this.#reading = reading;
+      reading.snapshot.catch(() => {
+        this.#reading = this.#reading === reading ? undefined : this.#reading;
+      });
+    }
+    return this.#reading.snapshot;
+  }
+
+  async #read(turnId: string | undefined): Promise<Snapshot> {
+    const snapshot = await this.#data.read(turnId);
+    this.#references.restore(snapshot.references);
+    return snapshot;
+  }
+
+  /** What was read for the turn; undefined where it has read nothing so far. */
+  async known(): Promise<OpenTurn | undefined> {
+    return (await this.#reading?.snapshot)?.turn;
   }
 
   /**
-   * Sorts the view by how a window treats its messages, and reports repairs to `onEvent`. Returns the same objects for
-   * the same arguments: new message objects would have to be counted again.
+   * Sorts what is stored by how a window treats it. Returns the same objects for the same arguments: new message
+   * objects would have to be counted again.
    */
-  sort(view: readonly BaseMessage[], originalUserMessage: string | undefined): StoredHistory {
-    if (this.#sorted?.view !== view || this.#sorted.originalUserMessage !== originalUserMessage) {
-      const history = readStoredHistory(view, originalUserMessage);
-      this.#sorted = { view, originalUserMessage, history };
-      const rules = [...new Set(history.repairs.map(({ rule }) => rule))];
-      if (rules.length > 0) {
-        report(this.#session.context.onEvent, { type: "repaired", sessionId: this.#session.sessionId, rules });
-      }
+  sort(turn: OpenTurn, originalUserMessage: string | undefined): StoredHistory {
+    if (this.#sorted?.turn !== turn || this.#sorted.originalUserMessage !== originalUserMessage) {
+      const history = readStoredHistory(turn, originalUserMessage);
+      this.#sorted = { turn, originalUserMessage, history };
     }
     return this.#sorted.history;
   }
 
+  /** Reports repairs to `onEvent`, once a turn. */
+  report(repairs: readonly StructureRepair[]): void {
+    if (repairs.length > 0 && !this.#hasReported) {
+      this.#hasReported = true;
+      const { sessionId, context } = this.#session;
+      report(context.onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
+    }
+  }
+
   /** Makes the next turn read the session again. */
   forget(): void {
-    this.#snapshot = undefined;
+    this.#reading = undefined;
+    this.#hasReported = false;
   }
 }

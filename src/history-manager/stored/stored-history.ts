@@ -1,37 +1,45 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { splitRounds } from "../../conversation/rounds.js";
+import type { StoredEntry } from "../../memory/view.js";
+import { answeredId, callsOf, type Call } from "../../messages/calls.js";
 import { textOf } from "../../messages/content.js";
 import { roleOf, speakerOf } from "../../messages/roles.js";
-import { splitRounds } from "../../conversation/rounds.js";
 import { repairConversation } from "../../structure/repair/repair.js";
 import type { StructureRepair } from "../../structure/repair/repair-session.js";
+import { answerStart, type OpenTurn } from "../../turns/open-turn.js";
+import { isQuestion } from "../turn/rendered-question.js";
+import type { LoopStep } from "../turn/turn.js";
+import type { ToolResult } from "../turn/tool-results.js";
 
-/** The stored messages of earlier turns, by how a window treats them. */
+/** The stored messages, by how a window treats them. */
 export interface StoredHistory {
   /** The view's system messages and summaries; they come before all rounds. */
   readonly pinned: readonly BaseMessage[];
   /** Oldest first. Each is valid model input. */
   readonly rounds: readonly (readonly BaseMessage[])[];
-  /** The current turn's user message, if the application has stored it already. */
+  /** The current turn's user message, if it is stored already. */
   readonly current: BaseMessage | undefined;
+  /** The steps of the current turn that are stored already, where an earlier run stored a part of it. */
+  readonly steps: readonly LoopStep[];
   /** Repairs of messages that a model would refuse, such as calls without results. The stored messages stay as is. */
   readonly repairs: readonly StructureRepair[];
 }
 
 /**
- * Sorts a view. The last message belongs to the current turn if it is human and its text equals `originalUserMessage`.
- * Linear.
+ * Sorts what is stored. The current turn's question is the one that was stored under its name, else a user's message at
+ * the end that begins with `originalUserMessage`. Linear.
  */
 export function readStoredHistory(
-  view: readonly BaseMessage[],
+  { state, before, own }: Pick<OpenTurn, "state" | "before" | "own">,
   originalUserMessage: string | undefined,
 ): StoredHistory {
-  const last = view.at(-1);
-  const isCurrent =
-    last !== undefined &&
-    originalUserMessage !== undefined &&
-    roleOf(last) === "human" &&
-    textOf(last) === originalUserMessage;
-  const earlier = isCurrent ? view.slice(0, -1) : view;
+  const start = answerStart(own);
+  const asked = own.slice(0, start).map(({ message }) => message);
+  const stored = [...before, ...asked];
+  const place = asked.findLastIndex((message) => roleOf(message) === "human");
+  const last = stored.at(-1);
+  const current = place >= 0 ? asked[place] : isQuestion(last, originalUserMessage) ? last : undefined;
+  const earlier = stored.filter((message) => message !== current);
   const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
   // System messages must come first. By type, because a provider sees a summary as whatever its type says.
   const pinned = earlier.filter(isPinned).sort((a, b) => placeOf(a) - placeOf(b));
@@ -43,11 +51,41 @@ export function readStoredHistory(
   return {
     pinned,
     rounds: splitRounds(messages).map((round) => round.messages),
-    current: isCurrent ? last : undefined,
+    current,
+    steps: state === "open" ? storedSteps(own.slice(start)) : [],
     repairs,
   };
 }
 
 function placeOf(message: BaseMessage): number {
   return speakerOf(message) === "system" ? 0 : 1;
+}
+
+/** The steps of an open turn that are whole. */
+function storedSteps(entries: readonly StoredEntry[]): LoopStep[] {
+  const steps: { message: BaseMessage; results: (ToolResult | undefined)[] }[] = [];
+  for (const { message } of entries) {
+    const role = roleOf(message);
+    if (role === "ai") {
+      steps.push({ message, results: callsOf(message).map(() => undefined) });
+    } else if (role === "tool") {
+      const step = steps.at(-1);
+      const calls = step === undefined ? [] : callsOf(step.message);
+      const at = calls.findIndex(({ id }) => id !== undefined && id === answeredId(message));
+      if (at >= 0) {
+        step!.results[at] = storedResult(message, calls[at]!);
+      }
+    }
+  }
+  return steps.filter(({ results }) => results.every((result) => result !== undefined));
+}
+
+function storedResult(message: BaseMessage, { id, name }: Call): ToolResult {
+  return {
+    callId: id!,
+    name: message.name ?? name,
+    failed: (message as unknown as { readonly status?: string }).status === "error",
+    text: textOf(message),
+    ...{ chunks: [], sources: [], reminder: undefined, images: [] },
+  };
 }

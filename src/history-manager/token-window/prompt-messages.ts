@@ -1,12 +1,16 @@
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { changeMessage } from "../../messages/change-message.js";
-import { textPart } from "./upload-parts.js";
+import { renderQuestion } from "../turn/rendered-question.js";
+
+/** What the user wrote, and what the model reads instead. */
+export interface UserTexts {
+  readonly original: string;
+  readonly rendered: string;
+}
 
 /** Creates a model call's own messages; the same object for the same text, so that it is counted once. */
 export class PromptMessages {
   #system: SystemMessage | undefined;
-  #user:
-    { readonly stored: BaseMessage | undefined; readonly rendered: string; readonly message: BaseMessage } | undefined;
+  #user: (UserTexts & { readonly stored: BaseMessage | undefined; readonly message: BaseMessage }) | undefined;
 
   /** Returns the system prompt; undefined for the empty string. */
   system(text: string): SystemMessage | undefined {
@@ -17,25 +21,16 @@ export class PromptMessages {
   }
 
   /**
-   * Returns the user's message as the model reads it: the rendered text in place of the stored message's text, and the
-   * stored message's other content.
+   * Returns the user's message as the model reads it: the rendered text in place of the original one, and what else the
+   * stored message says.
    */
-  user(rendered: string, stored: BaseMessage | undefined): BaseMessage {
-    if (this.#user?.rendered !== rendered || this.#user.stored !== stored) {
-      this.#user = {
-        stored,
-        rendered,
-        message: stored === undefined ? new HumanMessage(rendered) : withText(stored, rendered),
-      };
+  user({ original, rendered }: UserTexts, stored: BaseMessage | undefined): BaseMessage {
+    const known = this.#user;
+    if (known?.rendered !== rendered || known.original !== original || known.stored !== stored) {
+      const isNew = stored === undefined;
+      const message = isNew ? new HumanMessage(rendered) : renderQuestion(stored, { original, rendered });
+      this.#user = { original, rendered, stored, message };
     }
-    return this.#user.message;
+    return this.#user!.message;
   }
-}
-
-function withText(message: BaseMessage, text: string): BaseMessage {
-  const { content } = message;
-  if (typeof content === "string") {
-    return changeMessage(message, { content: text });
-  }
-  return changeMessage(message, { content: [textPart(text), ...content.filter(({ type }) => type !== "text")] });
 }

@@ -1,4 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { StructureProfile } from "../../structure/profiles/profile.js";
+import { repairConversation } from "../../structure/repair/repair.js";
+import { assertConversation } from "../../structure/validate.js";
 import { fitHistory } from "./fit-history.js";
 import { LoopReduction, type ShownResult } from "./loop-reduction.js";
 import { MessageAssembly, ownMessages } from "./message-assembly.js";
@@ -28,11 +31,13 @@ export interface FittedWindow {
   readonly outcome: WindowOutcome;
 }
 
-/** Sizes of a window, in tokens. */
+/** Sizes of a window, in tokens, and what its messages must be like. */
 export interface WindowLimits {
   readonly limit: number;
   /** The share of the space left after system prompt, user message and tools that uploads may take. */
   readonly uploadShare: number;
+  /** What the messages are repaired for, once they are put together. */
+  readonly profile: StructureProfile;
 }
 
 /** Sizes of what is always sent whole. `own` is what the model said in this turn. */
@@ -69,12 +74,38 @@ export class TokenWindow {
     this.#limits = limits;
   }
 
-  /** Returns the messages that fit, and an outcome that says what was left out. */
+  /**
+   * Returns the messages that fit, and an outcome that says what was left out.
+   *
+   * @throws StructureError for a conversation that no model accepts, such as a call without its result.
+   */
   async fit(content: WindowContent): Promise<FittedWindow> {
     const fixed = await this.#countFixed(content);
+    let { window, isRepaired } = await this.#fitHistory(content, { fixed, atMost: Infinity });
+    // A repair may add a placeholder. Then a round less is sent, rather than more than the window holds: the oldest,
+    // which may be the one that needs it, and then as many as it takes.
+    for (const isLast of [false, true]) {
+      const { overBudgetBy, sections } = window.outcome;
+      const { given } = sections.history;
+      if (!isRepaired || overBudgetBy === 0 || given === 0) {
+        break;
+      }
+      const atMost = given - (isLast ? overBudgetBy : 1);
+      ({ window, isRepaired } = await this.#fitHistory(content, { fixed, atMost }));
+    }
+    return window;
+  }
+
+  async #fitHistory(
+    content: WindowContent,
+    { fixed, atMost }: { readonly fixed: FixedSizes; readonly atMost: number },
+  ): Promise<{ readonly window: FittedWindow; readonly isRepaired: boolean }> {
     const { uploads, loop, forHistory } = await this.#share(content, fixed);
-    const history = await fitHistory(content.history, { budget: forHistory, meter: this.#meter });
-    const messages = this.#assembly.assemble({ ...content, history, uploads: uploads.shown, loop: loop.shown });
+    const history = await fitHistory(content.history, { budget: Math.min(forHistory, atMost), meter: this.#meter });
+    const assembled = this.#assembly.assemble({ ...content, history, uploads: uploads.shown, loop: loop.shown });
+    assertConversation(assembled, { purpose: "model-input" });
+    const { profile } = this.#limits;
+    const { messages, repairs } = repairConversation(assembled, { profile, purpose: "model-input" });
     // Counted as sent, not added up: a counter may count parts together differently.
     const tokens = (await this.#meter.ofAll(messages)) + fixed.tools;
     const others = fixed.system + fixed.own + fixed.tools + uploads.tokens + loop.tokens + history.given;
@@ -92,17 +123,12 @@ export class TokenWindow {
       ...loop.shown.flatMap((shown) => shown.dropped ?? []),
     ];
     const { limit } = this.#limits;
-    return {
-      messages,
-      outcome: {
-        limit,
-        tokens,
-        overBudgetBy: Math.max(0, tokens - limit),
-        sections,
-        dropped,
-        repairs: content.history.repairs,
-      },
+    const outcome = {
+      ...{ limit, tokens, sections, dropped },
+      overBudgetBy: Math.max(0, tokens - limit),
+      repairs: [...content.history.repairs, ...repairs],
     };
+    return { window: { messages, outcome }, isRepaired: repairs.length > 0 };
   }
 
   async #countFixed({ system, user, steps }: WindowContent): Promise<FixedSizes> {

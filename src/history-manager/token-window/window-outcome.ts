@@ -56,8 +56,9 @@ export interface WindowOutcome {
   readonly sections: Readonly<Record<WindowSection, { readonly asked: number; readonly given: number }>>;
   readonly dropped: readonly DroppedPart[];
   /**
-   * Repairs of stored messages that the model would have refused. Indexes count the view's human, AI and tool messages,
-   * without system messages and summaries.
+   * Repairs of what the model would have refused. First those of stored messages; their indexes count the human, AI and
+   * tool messages before the turn, without system messages and summaries. Then those that the model's profile asks for;
+   * their indexes count the messages as they would have been sent.
    */
   readonly repairs: readonly StructureRepair[];
 }

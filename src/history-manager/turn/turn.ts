@@ -41,6 +41,8 @@ export const toolCallRequestsSchema = lazy(() =>
 export class Turn {
   /** Stays the same until the commit has succeeded, so that a repeated commit stores nothing twice. */
   readonly id = randomUUID();
+  /** The name that the application gave the turn. */
+  name: string | undefined;
   originalUserMessage: string | undefined;
   readonly steps: LoopStep[] = [];
   readonly uploads = new Map<string, Upload>();
@@ -51,6 +53,17 @@ export class Turn {
   get isEmpty(): boolean {
     const changes = this.steps.length + this.uploads.size + this.removedUploads.size;
     return changes === 0 && this.originalUserMessage === undefined;
+  }
+
+  /** Gives the turn a name; undefined leaves the one that it has. */
+  nameAs(method: string, name: string | undefined): void {
+    if (name !== undefined && this.name !== undefined && this.name !== name) {
+      throw new ConfigurationError(
+        "turnId",
+        `${method}: "turnId" is not the one that this turn was begun with; commit() or discardTurn() ends a turn.`,
+      );
+    }
+    this.name ??= name;
   }
 
   /** Adds an AI message without text that makes the calls. */

@@ -1,0 +1,421 @@
+import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import type { HistoryManagerOptions, ModelCallRequest } from "../../src/history-manager/history-manager-options.js";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import type { AppendOptions, AppendOutcome } from "../../src/memory/append-options.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { characterCounter } from "../history-manager/instances.js";
+import { closeMemories, events, eventTypes, newMemory, texts } from "./memories.js";
+
+afterEach(closeMemories);
+
+const turnId = "job-1";
+
+function managerOf(
+  memory: RedisChatMemory | RedisChatMessageHistory,
+  options: Partial<HistoryManagerOptions> = {},
+): HistoryManager {
+  const history = memory instanceof RedisChatMessageHistory ? memory : memory.history("s");
+  return new HistoryManager({ history, maxInputTokens: 100_000, tokenCounter: characterCounter(), ...options });
+}
+
+const asking = (question: string, rest: Partial<ModelCallRequest> = {}): ModelCallRequest => ({
+  originalUserMessage: question,
+  renderedUserMessage: `rendered ${question}`,
+  renderedSystemMessage: "",
+  ...rest,
+});
+
+/** One turn, from the model call to the commit. Returns what the model saw. */
+async function run(
+  manager: HistoryManager,
+  { question, answer, ...rest }: { question: string; answer: string } & Partial<ModelCallRequest>,
+): Promise<string[]> {
+  const { messages } = await manager.getHistoryForModelCall(asking(question, rest));
+  manager.addAssistantMessage(ai(answer));
+  await manager.commit();
+  return texts(messages);
+}
+
+/** Five turns, `q1` to `q5`, with the names `job-1` to `job-5`. */
+async function fiveTurns(memory: RedisChatMemory): Promise<void> {
+  for (let index = 1; index <= 5; index += 1) {
+    await run(managerOf(memory), { question: `q${index}`, answer: `a${index}`, turnId: `job-${index}` });
+  }
+}
+
+const transcript = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());
+
+describe("a turn of a HistoryManager that runs again", () => {
+  it("shows the question once, runs on what came before the turn, and stores nothing (turnId)", async () => {
+    const memory = newMemory();
+    const manager = managerOf(memory);
+    await run(manager, { question: "q0", answer: "a0" });
+    const first = await run(manager, { question: "q1", answer: "a1", turnId });
+    const again = await run(manager, { question: "q1", answer: "another answer", turnId });
+    expect(again).toEqual(first);
+    expect(again).toEqual(["q0", "a0", "rendered q1"]);
+    expect(await transcript(memory)).toEqual(["q0", "a0", "q1", "a1"]);
+    expect(events).toContainEqual({ type: "turn_repeated", sessionId: "s", turnId });
+  });
+
+  it("is recognized by a turnId that only commit is given", async () => {
+    const memory = newMemory();
+    for (const answer of ["a1", "another answer"]) {
+      const manager = managerOf(memory);
+      await manager.getHistoryForModelCall(asking("q1"));
+      manager.addAssistantMessage(ai(answer));
+      await manager.commit({ turnId });
+    }
+    expect(await transcript(memory)).toEqual(["q1", "a1"]);
+  });
+
+  it("is recognized by the id of the question that the application stored before", async () => {
+    const memory = newMemory();
+    const ask = () => memory.history("s").append([human("q1", "m1")], { turnId, turn: { done: false } });
+    for (const answer of ["a1", "another answer"]) {
+      await ask();
+      expect(await run(managerOf(memory), { question: "q1", answer, turnId })).toEqual(["rendered q1"]);
+    }
+    expect(await transcript(memory)).toEqual(["q1", "a1"]);
+  });
+
+  it.each(["keep", "discard"] as const)("is recognized after reductions, with retention %s", async (retention) => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 4 });
+    const memory = newMemory({ reducer, retention });
+    await fiveTurns(memory);
+    const before = await transcript(memory);
+    const again = await run(managerOf(memory), { question: "q2", answer: "again", turnId: "job-2" });
+    // With "discard" what came before the turn is gone, and the turn runs on what is left of the view.
+    expect(again).toEqual(retention === "keep" ? ["q1", "a1", "rendered q2"] : ["q4", "a4", "q5", "a5", "rendered q2"]);
+    expect(await transcript(memory)).toEqual(before);
+    expect(eventTypes()).toContain("turn_repeated");
+  });
+
+  it("is recognized by another instance", async () => {
+    const keyPrefix = uniquePrefix();
+    const [one, two] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    await run(managerOf(one), { question: "q1", answer: "a1", turnId });
+    expect(await run(managerOf(two), { question: "q1", answer: "a2", turnId })).toEqual(["rendered q1"]);
+    expect(await transcript(one)).toEqual(["q1", "a1"]);
+  });
+
+  it("is stored once where two instances run it at the same time", async () => {
+    const keyPrefix = uniquePrefix();
+    const memories = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const seen = await Promise.all(
+      memories.map((memory, index) => run(managerOf(memory), { question: "q1", answer: `a${index}`, turnId })),
+    );
+    expect(seen).toEqual([["rendered q1"], ["rendered q1"]]);
+    expect(await transcript(memories[0]!)).toHaveLength(2);
+    expect(eventTypes()).toEqual(["turn_repeated"]);
+  });
+
+  it("costs one read and one write, like the first run", async () => {
+    const memory = newMemory();
+    for (let index = 0; index < 2; index += 1) {
+      await run(managerOf(memory), { question: "q1", answer: "a1", turnId });
+      const commands = events.splice(0).flatMap((event) => (event.type === "command" ? [event.operation] : []));
+      expect(commands.sort()).toEqual(["append", "readSide", "readView"]);
+    }
+  });
+
+  it("shows the user what is stored, and nothing of the second try", async () => {
+    const memory = newMemory();
+    await run(managerOf(memory), { question: "q1", answer: "a1", turnId });
+    const manager = managerOf(memory);
+    await manager.getHistoryForModelCall(asking("q1", { turnId }));
+    manager.addAssistantMessage(ai("another answer"));
+    expect(texts(await manager.getUserVisibleHistory())).toEqual(["q1", "a1"]);
+  });
+
+  it("shows its uploads with its question", async () => {
+    const memory = newMemory();
+    const first = managerOf(memory);
+    await first.addUploadedContent([{ id: "u", name: "a.txt", mimeType: "text/plain", text: "upload" }]);
+    const shown = await run(first, { question: "q1", answer: "a1", turnId });
+    expect(shown.at(-1)).toContain("upload");
+    expect(await run(managerOf(memory), { question: "q1", answer: "a2", turnId })).toEqual(shown);
+  });
+
+  it("is not mixed up with another turn: a turn has one name", async () => {
+    const manager = managerOf(newMemory());
+    await manager.getHistoryForModelCall(asking("q1", { turnId }));
+    await expect(manager.getHistoryForModelCall(asking("q1", { turnId: "job-2" }))).rejects.toMatchObject({
+      name: "ConfigurationError",
+      option: "turnId",
+    });
+    await expect(manager.commit({ turnId: "job-2" })).rejects.toMatchObject({ option: "turnId" });
+    manager.discardTurn();
+    await manager.getHistoryForModelCall(asking("q2", { turnId: "job-2" }));
+  });
+});
+
+describe("a turn of a HistoryManager of which a part is stored", () => {
+  it("uses the stored question and adds only the answer", async () => {
+    const memory = newMemory();
+    await memory.history("s").append([human("q1")], { turnId, turn: { done: false } });
+    expect(await run(managerOf(memory), { question: "q1", answer: "a1", turnId })).toEqual(["rendered q1"]);
+    expect(await transcript(memory)).toEqual(["q1", "a1"]);
+    await run(managerOf(memory), { question: "q1", answer: "a2", turnId });
+    expect(await transcript(memory)).toEqual(["q1", "a1"]);
+  });
+
+  it("uses the stored question also where others have written since", async () => {
+    const memory = newMemory();
+    await memory.history("s").append([human("q1")], { turnId, turn: { done: false } });
+    await memory.history("s").append([human("q2"), ai("a2")]);
+    expect(await run(managerOf(memory), { question: "q1", answer: "a1", turnId })).toEqual(["rendered q1"]);
+    expect(await transcript(memory)).toEqual(["q1", "q2", "a2", "a1"]);
+  });
+
+  it("goes on behind the steps that are stored, as after a rewind that removed the answer", async () => {
+    const memory = newMemory();
+    const first = managerOf(memory);
+    await first.getHistoryForModelCall(asking("q1", { turnId }));
+    first.appendToolCalls([{ id: "c1", name: "search", args: {} }]);
+    await first.addToolCallResults([{ id: "c1", name: "search", content: "found" }]);
+    first.addAssistantMessage(new AIMessage({ id: "answer", content: "a1" }));
+    await first.commit();
+    await memory.history("s").rewind("answer");
+    const second = managerOf(memory);
+    const { messages } = await second.getHistoryForModelCall(asking("q1", { turnId }));
+    expect(texts(messages)).toEqual(["rendered q1", "", "found"]);
+    expect(validateConversation(messages, { purpose: "model-input" })).toEqual([]);
+    second.addAssistantMessage(ai("a2"));
+    await second.commit();
+    expect(await transcript(memory)).toEqual(["q1", "", "found", "a2"]);
+  });
+
+  it("replaces an interrupted answer at the end of the session", async () => {
+    const memory = newMemory();
+    const stopped = managerOf(memory);
+    await stopped.getHistoryForModelCall(asking("q1", { turnId }));
+    stopped.addAssistantMessage(new AIMessage({ content: "half an", response_metadata: { interrupted: true } }));
+    await stopped.commit();
+    expect(await transcript(memory)).toEqual(["q1", "half an"]);
+    expect(await run(managerOf(memory), { question: "q1", answer: "half an hour", turnId })).toEqual(["rendered q1"]);
+    expect(await transcript(memory)).toEqual(["q1", "half an hour"]);
+  });
+
+  it("keeps an interrupted answer that others have written behind, and says that nothing was stored", async () => {
+    const memory = newMemory();
+    const stopped = managerOf(memory);
+    await stopped.getHistoryForModelCall(asking("q1", { turnId }));
+    stopped.addAssistantMessage(new AIMessage({ content: "half an", response_metadata: { interrupted: true } }));
+    await stopped.commit();
+    await memory.history("s").append([human("q2"), ai("a2")]);
+    await run(managerOf(memory), { question: "q1", answer: "late", turnId });
+    expect(await transcript(memory)).toEqual(["q1", "half an", "q2", "a2"]);
+    expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId, reason: "overtaken" });
+  });
+});
+
+describe("what the application stored of the question before a HistoryManager runs", () => {
+  it.each([
+    ["q", "rendered q"],
+    ["q\n\nfile.pdf: 3 pages", "rendered q\n\nfile.pdf: 3 pages"],
+    ["q file.pdf", "rendered q file.pdf"],
+  ])("is the turn's question where it begins with the original text: %j", async (stored, shown) => {
+    const memory = newMemory();
+    await memory.history("s").append([human(stored)]);
+    expect(await run(managerOf(memory), { question: "q", answer: "a" })).toEqual([shown]);
+    expect(await transcript(memory)).toEqual([stored, "a"]);
+  });
+
+  it("is the turn's question in parts too, and keeps its other parts where they are", async () => {
+    const memory = newMemory();
+    const image = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+    const content = [image, { type: "text", text: "q" }, { type: "text", text: "file.pdf: 3 pages" }];
+    await memory.history("s").append([new HumanMessage({ content })]);
+    const { messages } = await managerOf(memory).getHistoryForModelCall(asking("q"));
+    expect(messages.map((message) => message.content)).toEqual([
+      [image, { type: "text", text: "rendered q" }, { type: "text", text: "file.pdf: 3 pages" }],
+    ]);
+  });
+
+  it.each(["question", "another", " q", "Q"])("is another question where it does not: %j", async (stored) => {
+    const memory = newMemory();
+    await memory.history("s").append([human(stored)]);
+    expect(await run(managerOf(memory), { question: "q", answer: "a" })).toEqual([stored, "rendered q"]);
+    expect(await transcript(memory)).toEqual([stored, "q", "a"]);
+  });
+
+  it("is not taken for the question once it is answered", async () => {
+    const memory = newMemory();
+    await memory.history("s").append([human("q"), ai("a")]);
+    expect(await run(managerOf(memory), { question: "q", answer: "b" })).toEqual(["q", "a", "rendered q"]);
+    expect(await transcript(memory)).toEqual(["q", "a", "q", "b"]);
+  });
+});
+
+describe("a turn of a HistoryManager that fails or is stopped", () => {
+  it("stores nothing where the run fails, and the next try stores the turn once", async () => {
+    const memory = newMemory();
+    const failed = managerOf(memory);
+    await failed.getHistoryForModelCall(asking("q1", { turnId }));
+    failed.discardTurn();
+    expect(await transcript(memory)).toEqual([]);
+    await run(failed, { question: "q1", answer: "a1", turnId });
+    expect(await transcript(memory)).toEqual(["q1", "a1"]);
+  });
+
+  it("stores all or nothing where the commit fails, and all when it is repeated", async () => {
+    const keyPrefix = uniquePrefix();
+    const memory = newMemory({ keyPrefix, maxAppendBytes: 2_000 });
+    const manager = managerOf(memory);
+    await manager.getHistoryForModelCall(asking("q1", { turnId }));
+    manager.addAssistantMessage(ai("a".repeat(3_000)));
+    await expect(manager.commit()).rejects.toMatchObject({ name: "StoreError", code: "too_large" });
+    expect(await transcript(memory)).toEqual([]);
+    manager.discardTurn();
+    await run(manager, { question: "q1", answer: "a1", turnId });
+    expect(await transcript(memory)).toEqual(["q1", "a1"]);
+  });
+
+  it("keeps a loop that was stopped between two steps, and goes on with it", async () => {
+    const memory = newMemory();
+    const stopped = managerOf(memory);
+    await stopped.getHistoryForModelCall(asking("q1", { turnId }));
+    stopped.appendToolCalls([{ id: "c1", name: "search", args: {} }]);
+    await expect(stopped.commit()).rejects.toMatchObject({ name: "StructureError" });
+    expect(await transcript(memory)).toEqual([]);
+    await stopped.addToolCallResults([{ id: "c1", name: "search", errorMessage: "stopped" }]);
+    await stopped.commit();
+    const stored = await memory.history("s").getTranscript();
+    expect(stored.map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
+    expect(validateConversation(stored)).toEqual([]);
+  });
+});
+
+describe("a turn of a HistoryManager", () => {
+  it("keeps its messages together where another writer stores something meanwhile", async () => {
+    const memory = newMemory();
+    const manager = managerOf(memory);
+    await manager.getHistoryForModelCall(asking("q1"));
+    await memory.history("s").append([human("other"), ai("answer")]);
+    manager.addAssistantMessage(ai("a1"));
+    await manager.commit();
+    expect(await transcript(memory)).toEqual(["other", "answer", "q1", "a1"]);
+  });
+
+  it("does not come back after the session was cleared while it ran", async () => {
+    const memory = newMemory();
+    await memory.history("s").append([human("q1")], { turnId, turn: { done: false } });
+    const manager = managerOf(memory);
+    await manager.getHistoryForModelCall(asking("q1", { turnId }));
+    await memory.history("s").clear();
+    manager.addAssistantMessage(ai("a1"));
+    await manager.commit();
+    expect(await transcript(memory)).toEqual([]);
+    expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId, reason: "forgotten" });
+  });
+
+  it("stores a structured answer as the model's message, once", async () => {
+    const memory = newMemory();
+    const answer = { city: "Oslo" };
+    for (let index = 0; index < 2; index += 1) {
+      const manager = managerOf(memory);
+      await manager.getHistoryForModelCall(asking("where?", { turnId }));
+      manager.addAssistantMessage(ai(JSON.stringify(answer)));
+      await manager.commit();
+    }
+    const [, stored] = await memory.history("s").getTranscript();
+    expect(z.object({ city: z.string() }).parse(JSON.parse(stored!.text))).toEqual(answer);
+    expect(await transcript(memory)).toHaveLength(2);
+  });
+
+  it("gives a stored greeting to a model of the memory's profile as that takes it, and reports it once", async () => {
+    const memory = newMemory({ profile: "anthropic" });
+    await memory.history("s").append([ai("Hello! How can I help?")]);
+    const manager = managerOf(memory);
+    for (let call = 1; call <= 2; call += 1) {
+      const { messages, outcome } = await manager.getHistoryForModelCall(asking("q1", { turnId }));
+      expect(validateConversation(messages, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
+      expect(texts(messages).slice(1)).toEqual(
+        ["Hello! How can I help?", "rendered q1", "", "found"].slice(0, 2 * call),
+      );
+      expect(outcome.repairs.map(({ rule }) => rule)).toEqual(["S02"]);
+      expect(outcome.tokens).toBeGreaterThan(0);
+      if (call === 1) {
+        manager.appendToolCalls([{ id: "c1", name: "search", args: {} }]);
+        await manager.addToolCallResults([{ id: "c1", name: "search", content: "found" }]);
+      }
+    }
+    expect(events.filter(({ type }) => type === "repaired")).toEqual([
+      { type: "repaired", sessionId: "s", rules: ["S02"] },
+    ]);
+    manager.addAssistantMessage(ai("a1"));
+    await manager.commit();
+    await manager.getHistoryForModelCall(asking("q2"));
+    expect(events.filter(({ type }) => type === "repaired")).toHaveLength(2);
+  });
+
+  it("lets the option profile win over the memory's", async () => {
+    const memory = newMemory({ profile: "anthropic" });
+    await memory.history("s").append([ai("Hello!")]);
+    const { messages } = await managerOf(memory, { profile: "openai" }).getHistoryForModelCall(asking("q1"));
+    expect(texts(messages)).toEqual(["Hello!", "rendered q1"]);
+    expect(() => managerOf(memory, { profile: "antropic" as never })).toThrow(
+      expect.objectContaining({ option: "profile" }) as Error,
+    );
+  });
+
+  it("stays within the window where the profile asks for a message more", async () => {
+    const memory = newMemory({ profile: "anthropic" });
+    await memory.history("s").append([ai("Hello!"), human("q1"), ai("a1")]);
+    for (let maxInputTokens = 30; maxInputTokens < 140; maxInputTokens += 1) {
+      const manager = managerOf(memory, { maxInputTokens, safetyMargin: 0 });
+      const { messages, outcome } = await manager.getHistoryForModelCall(asking("q2"));
+      expect(outcome.overBudgetBy).toBe(0);
+      expect(validateConversation(messages, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
+    }
+  });
+
+  it("has the system message of each turn at the front, once, and never stores it", async () => {
+    const memory = newMemory({ profile: "anthropic" });
+    await memory.history("s").append([new SystemMessage("Stored."), human("q0"), ai("a0")]);
+    for (let index = 1; index <= 3; index += 1) {
+      const rest = { renderedSystemMessage: `Now it is ${index} o'clock.` };
+      const manager = managerOf(memory);
+      const { messages } = await manager.getHistoryForModelCall(asking(`q${index}`, rest));
+      const roles = messages.map((message) => message.getType());
+      expect([roles.indexOf("system"), roles.lastIndexOf("system")]).toEqual([0, 0]);
+      expect(messages[0]!.text).toContain(rest.renderedSystemMessage);
+      expect(messages[0]!.text).toContain("Stored.");
+      manager.addAssistantMessage(ai(`a${index}`));
+      await manager.commit();
+    }
+    const stored = await memory.history("s").getTranscript();
+    expect(stored.filter((message) => message.getType() === "system")).toHaveLength(1);
+  });
+});
+
+class RedactingHistory extends RedisChatMessageHistory {
+  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    const redacted = messages.map((message) =>
+      message instanceof ToolMessage
+        ? message
+        : new (message.constructor as new (fields: object) => BaseMessage)({
+            ...{ id: message.id, content: message.text.replaceAll(/\d/g, "#") },
+          }),
+    );
+    return super.append(redacted, options);
+  }
+}
+
+describe("a turn of a HistoryManager on a history that redacts what it writes", () => {
+  it("is stored redacted, once, and shows its question once when it runs again", async () => {
+    const history = new RedactingHistory({ sessionId: "s", url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
+    const rest = { question: "card 4111", turnId };
+    await run(managerOf(history), { ...rest, answer: "your card 4111" });
+    expect(await run(managerOf(history), { ...rest, answer: "again 4111" })).toEqual(["rendered card 4111"]);
+    expect(texts(await history.getTranscript())).toEqual(["card ####", "your card ####"]);
+    await history.close();
+  });
+});

@@ -1,0 +1,31 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { MemoryEvent } from "../../src/events.js";
+import type { MemorySettings } from "../../src/memory/memory-context.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const open: RedisChatMemory[] = [];
+
+/** What the memories of this test reported. */
+export const events: MemoryEvent[] = [];
+
+/** A memory on a real server, with sessions of its own unless it shares a `keyPrefix`: then it is another instance. */
+export function newMemory(options: MemorySettings & RedisStoreSettings = {}): RedisChatMemory {
+  const onEvent = (event: MemoryEvent) => void events.push(event);
+  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
+  open.push(memory);
+  return memory;
+}
+
+/** Closes the memories of a test and forgets its events. */
+export async function closeMemories(): Promise<void> {
+  events.length = 0;
+  await Promise.all(open.splice(0).map((memory) => memory.close()));
+}
+
+/** The texts of messages. */
+export const texts = (messages: readonly BaseMessage[]): string[] => messages.map(({ text }) => text);
+
+/** The types of the events other than commands. */
+export const eventTypes = (): string[] => events.map(({ type }) => type).filter((type) => type !== "command");
