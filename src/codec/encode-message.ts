@@ -40,17 +40,18 @@ export const recordVersion = 1;
  * @throws RecordError `unsupported_message` for a `RemoveMessage`, unknown types, and values that cannot be stored; the
  *   error names the value's path.
  */
-export function encodeMessage(message: BaseMessage, { id, ...meta }: EncodeOptions): EncodedRecord {
+export function encodeMessage(message: BaseMessage, options: EncodeOptions): EncodedRecord {
+  const { id } = options;
   const { type, json, canonical } = messageJson(message);
   const extras = extrasOf(message);
   return {
     id,
     digest: digestOf(type, canonical),
-    record: `{"type":"${type}","data":{${json}${extras},"id":${JSON.stringify(id)}},"meta":${metaJson(meta)}}`,
+    record: `{"type":"${type}","data":{${json}${extras},"id":${JSON.stringify(id)}},"meta":${metaJson(options)}}`,
   };
 }
 
-function metaJson({ tokens, turn, output }: Omit<EncodeOptions, "id">): string {
+function metaJson({ tokens, turn, output }: EncodeOptions): string {
   const isPlain = tokens === undefined && turn === undefined && output === undefined;
   return isPlain ? plainMeta : JSON.stringify({ v: recordVersion, tokens, turn, output });
 }

@@ -26,14 +26,13 @@ export async function encodeRecords(
   for (const [index, message] of messages.entries()) {
     const id = messageIdOf(message, { index: offset + index, turnId });
     const tokens = counter === undefined ? undefined : await countOf(counter, message);
-    const options = {
+    const { digest, record } = encodeMessage(message, {
       id,
-      ...(tokens !== undefined && { tokens: { [counter!.id]: tokens } }),
-      ...(turn !== undefined && { turn }),
-      ...(output !== undefined && index === messages.length - 1 && { output }),
-    };
-    const { digest, record } = encodeMessage(message, options);
-    records.push({ id, digest, record, ...(tokens !== undefined && { tokens }) });
+      tokens: tokens === undefined ? undefined : { [counter!.id]: tokens },
+      turn,
+      output: index === messages.length - 1 ? output : undefined,
+    });
+    records.push(tokens === undefined ? { id, digest, record } : { id, digest, record, tokens });
   }
   return records;
 }

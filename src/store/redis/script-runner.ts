@@ -18,16 +18,18 @@ export interface ScriptRunnerOptions extends RoundTripOptions {
   readonly waitReplicas: number | undefined;
 }
 
+/** For each client the hashes of the scripts that were sent through it; stores that share a client share them. */
+const sentScripts = new WeakMap<RedisClient, Set<string>>();
+
 /**
  * Sends commands and scripts, each call within the command timeout.
  *
- * The first call of a script sends its text, so that a server that has not cached it costs no second round trip; later
- * calls send its hash, and a server that lost the script gets the text again. Temporary refusals (a slot that migrates,
+ * The first call of a script through a client sends its text, so that a server that has not cached it costs no second
+ * round trip; later calls send its hash, and a server that lost the script gets the text again. Temporary refusals (a slot that migrates,
  * a server that loads its data) are retried until the time is up. Errors are {@link StoreError}s.
  */
 export class ScriptRunner {
   readonly #options: ScriptRunnerOptions;
-  readonly #sent = new Set<string>();
   readonly #roundTrips: RoundTrips;
 
   constructor(options: ScriptRunnerOptions) {
@@ -38,30 +40,21 @@ export class ScriptRunner {
   /** Runs a script and returns its reply. */
   async run(name: CallName, call: ScriptCall): Promise<unknown> {
     const deadline = this.#deadline(name);
-    const { sha, source } = call.script;
-    const send = (verb: "eval" | "evalsha", script: string) =>
-      this.#attempt(
-        deadline,
-        this.#sender({ verb, args: [script, call.keys.length, ...call.keys, ...call.args] }, call),
-      );
-    if (!this.#sent.has(sha)) {
-      const reply = await send("eval", source);
-      this.#sent.add(sha);
-      return reply;
-    }
     try {
-      return await send("evalsha", sha);
+      return await this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline));
     } catch (error) {
       if (!isUnknownScript(error)) {
         throw error;
       }
-      return await send("eval", source);
+      return await this.#attempt(deadline, (client) => this.#send(client, asText(call), deadline));
     }
   }
 
   /** Sends a command and returns its reply. */
   async command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
-    return this.#attempt(this.#deadline(name), this.#sender(command, { keys, writes: true }));
+    return this.#attempt(this.#deadline(name), (client, deadline) =>
+      this.#send(client, { command, keys, writes: true }, deadline),
+    );
   }
 
   /**
@@ -77,12 +70,20 @@ export class ScriptRunner {
     this.#roundTrips.close();
   }
 
-  #sender(command: Command, { keys, writes }: { readonly keys: readonly string[]; readonly writes: boolean }) {
+  async #sendScript(client: RedisClient, call: ScriptCall, deadline: Deadline): Promise<unknown> {
+    const sent = sentScripts.get(client) ?? new Set();
+    sentScripts.set(client, sent);
+    const { sha } = call.script;
+    const reply = await this.#send(client, sent.has(sha) ? asHash(call) : asText(call), deadline);
+    sent.add(sha);
+    return reply;
+  }
+
+  #send(client: RedisClient, { command, keys, writes }: Sending, { name, at }: Deadline): Promise<unknown> {
     const asked = writes ? this.#options.waitReplicas : undefined;
-    return (client: RedisClient, { name, at }: Deadline) =>
-      asked === undefined
-        ? sendAlone(client, command)
-        : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
+    return asked === undefined
+      ? sendAlone(client, command)
+      : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
   }
 
   #deadline(name: CallName): Deadline {
@@ -103,4 +104,18 @@ export class ScriptRunner {
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
+}
+
+interface Sending {
+  readonly command: Command;
+  readonly keys: readonly string[];
+  readonly writes: boolean;
+}
+
+function asText({ script, keys, args, writes }: ScriptCall): Sending {
+  return { command: { verb: "eval", args: [script.source, keys.length, ...keys, ...args] }, keys, writes };
+}
+
+function asHash({ script, keys, args, writes }: ScriptCall): Sending {
+  return { command: { verb: "evalsha", args: [script.sha, keys.length, ...keys, ...args] }, keys, writes };
 }
