@@ -199,6 +199,14 @@ describe("RedisSessionStore's round trips", () => {
     expect(proxy.flights()).toBe(2);
   });
 
+  it("do not carry a script's text again for another store on the same client", async () => {
+    await store.append("s", { records: records("a", 1) });
+    const sent = jest.spyOn(client, "call");
+    await new RedisSessionStore({ client, keyPrefix }).append("s", { records: records("b", 1) });
+    expect(sent.mock.calls.map(([verb]) => verb)).toEqual(["evalsha"]);
+    sent.mockRestore();
+  });
+
   it("are one more, once, after the script cache is flushed", async () => {
     await store.append("s", { records: records("a", 2) });
     await client.script("FLUSH");
