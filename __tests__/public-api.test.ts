@@ -177,7 +177,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     },
     "src/langchain/agent.ts": {
       values: ["redisMemoryMiddleware"],
-      types: ["AgentRuntime", "RedisMemoryMiddlewareOptions"],
+      types: ["AgentRuntime", "ContextOf", "RedisMemoryMiddlewareOptions"],
     },
     "src/store/index.ts": {
       values: [

@@ -1,110 +1,111 @@
-import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
-import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import type { BaseMessage } from "@langchain/core/messages";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
-import { repairConversation } from "../structure/repair/repair.js";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
-import { sessionIdOf, sessionIdSchema, type SessionIdOption } from "./session-id.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { AgentRun } from "./agent/agent-run.js";
+import { AgentRuns } from "./agent/agent-runs.js";
+import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./agent/run-place.js";
+import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
 
-/** LangGraph's id for "all messages"; written out so that this entry does not import LangGraph itself. */
-const allMessages = "__remove_all__";
+export type { AgentRuntime } from "./agent/run-place.js";
 
-const sessionHint =
-  'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
-
-/** What a session can be named by: what the agent was invoked with. */
-export interface AgentRuntime {
-  readonly configurable?: Readonly<Record<string, unknown>>;
-  readonly context?: unknown;
-}
+/** The context that an agent is invoked with, as a schema describes it. */
+export type ContextOf<Schema> = Schema extends z.ZodObject ? z.infer<Schema> : unknown;
 
 /** Options of {@link redisMemoryMiddleware}. */
-export interface RedisMemoryMiddlewareOptions {
+export interface RedisMemoryMiddlewareOptions<Schema extends z.ZodObject | undefined = undefined> {
   /** Where the conversations are. */
   readonly memory: RedisChatMemory;
   /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
-  readonly sessionId?: SessionIdOption<AgentRuntime>;
+  readonly sessionId?: SessionIdOption<AgentRuntime<ContextOf<Schema>>>;
+  /** What the agent's `context` holds, for the function that names the session. */
+  readonly contextSchema?: Schema;
   /**
-   * When messages are stored. `turn`: once, when the agent is done; a run that fails stores nothing. `step`: before
-   * each model call and at the end, so that a failed run leaves what was said up to it. @default "turn"
+   * When messages are stored. `step`: before each model call and at the end, so that a failed run leaves what was said
+   * up to it. `turn`: once, when the agent is done; a run that fails stores nothing. @default "step"
    */
   readonly persist?: "turn" | "step";
+  /** What the model accepts. @default the memory's profile */
+  readonly profile?: BuiltInProfile | StructureProfile;
 }
 
 const optionsSchema = lazy(() =>
   z.strictObject({
     memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
     sessionId: sessionIdSchema<AgentRuntime>("runtime"),
-    persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("turn"),
+    contextSchema: z.custom<z.ZodObject>((schema) => schema instanceof z.ZodObject, "must be a zod object").optional(),
+    persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("step"),
+    profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
   }),
 );
 
-/** Ids of what the run began with; underscored, so that it is neither input nor output of the agent. */
-const stateSchema = lazy(() => z.object({ _memoryIds: z.array(z.string()).default([]) }));
-
-interface AgentState {
-  readonly messages: BaseMessage[];
-  readonly _memoryIds?: string[];
-}
-
 /**
  * Middleware that gives an agent of LangChain's `createAgent` a memory: the session's view stands before what the agent
- * is invoked with, and what the run adds is stored. One read and one write a run, with `persist: "step"` one more write
- * before each model call; an error of one rejects the run.
+ * is invoked with, and what the run adds is stored. Put it first in the list of middleware.
  *
- * Works beside a checkpointer: messages that its state holds already are not loaded twice. What the model gets is
- * repaired where providers would refuse it; the agent's state and the stored messages stay as they are.
+ * The history is added to each request, not to the agent's state: no stream and no checkpoint shows it. A loop of many
+ * steps stays within the limit of the memory's reducer. A retry of a stored turn (the same human message id or
+ * `configurable.turnId`) gives the stored answer without a model call. Beside a checkpointer, what its state holds of
+ * earlier runs is neither sent nor stored again. What the model gets is repaired where it would refuse it; stored
+ * messages stay as they are.
  *
+ * @throws ConfigurationError for wrong options; the run rejects with one where it names no session.
  * @example
  * const agent = createAgent({ model, tools, middleware: [redisMemoryMiddleware({ memory })] });
  * await agent.invoke({ messages: [new HumanMessage("Hi")] }, { configurable: { sessionId: "ann-1" } });
  */
-export function redisMemoryMiddleware(options: RedisMemoryMiddlewareOptions): AgentMiddleware {
-  const { memory, persist, sessionId } = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
-  const historyOfRun = () => {
-    const run = currentRun();
-    const { configurable = {} } = run;
-    const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
-    return memory.history(sessionIdOf({ named, run, owner: "redisMemoryMiddleware", hint: sessionHint }));
-  };
-  const store = async ({ messages, _memoryIds = [] }: AgentState) => {
-    const loaded = new Set(_memoryIds);
-    await historyOfRun().append(messages.filter(({ id }) => id === undefined || !loaded.has(id)));
-  };
+export function redisMemoryMiddleware<const Schema extends z.ZodObject | undefined = undefined>(
+  options: RedisMemoryMiddlewareOptions<Schema>,
+): AgentMiddleware<undefined, Schema> {
+  const checked = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
+  const { persist, contextSchema } = checked;
+  const runOf = runFinder(checked);
   return createMiddleware({
     name: "RedisMemory",
-    stateSchema: stateSchema(),
-    beforeAgent: async (state) => {
-      const view = await historyOfRun().getMessages();
-      const brought = withoutKnown(state.messages, view);
-      return {
-        messages: [new RemoveMessage({ id: allMessages }), ...view, ...brought],
-        _memoryIds: view.flatMap(({ id }) => (id === undefined ? [] : [id])),
-      };
+    ...(contextSchema && { contextSchema }),
+    beforeAgent: {
+      canJumpTo: ["end"],
+      hook: async ({ messages }, runtime) => {
+        const run = await runOf(messages, runtime, { isNew: true });
+        const { isDone, missing } = run.begin();
+        return isDone ? { messages: missing, jumpTo: "end" } : missing.length > 0 ? { messages: missing } : undefined;
+      },
     },
-    ...(persist === "step" && {
-      beforeModel: async (state: AgentState) => store(state),
-    }),
-    wrapModelCall: (request, handler) =>
-      handler({ ...request, messages: repairConversation(request.messages, { profile: "langchain" }).messages }),
-    afterAgent: async (state) => store(state),
-  }) as AgentMiddleware;
+    wrapModelCall: async (request, handler) => {
+      const { messages: state } = request.state;
+      const run = await runOf(state, request.runtime);
+      if (persist === "step") {
+        await run.store(state, { done: false });
+      }
+      return handler({ ...request, messages: await run.request(state, request.messages, currentConfig()) });
+    },
+    afterAgent: async ({ messages }, runtime) => {
+      const run = await runOf(messages, runtime);
+      await run.store(messages, { done: true });
+      const answer = run.storedAnswer(messages);
+      return answer && { messages: answer };
+    },
+  }) as unknown as AgentMiddleware<undefined, Schema>;
 }
 
-/**
- * What the running agent was invoked with. The runtime that hooks are given has no `configurable` before langchain
- * 1.2.30, and its `context` is empty for a middleware without a schema of it.
- */
-function currentRun(): AgentRuntime {
-  const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as AgentRuntime | undefined;
-  const { configurable, context } = config ?? {};
-  return { ...(configurable && { configurable }), ...(context !== undefined && { context }) };
-}
-
-/** What comes after the newest message that the view holds too; a checkpointer's state begins with those. */
-function withoutKnown(messages: readonly BaseMessage[], view: readonly BaseMessage[]): BaseMessage[] {
-  const ids = new Set(view.map(({ id }) => id));
-  const known = messages.findLastIndex(({ id }) => id !== undefined && ids.has(id));
-  return messages.slice(known + 1);
+/** Finds the run that a hook belongs to; opens it where it begins, and where it goes on after an interrupt. */
+function runFinder({ memory, sessionId, contextSchema, profile: named }: z.output<ReturnType<typeof optionsSchema>>) {
+  const profile = named && resolveProfile("redisMemoryMiddleware", named);
+  const runs = new AgentRuns<AgentRun>();
+  return (
+    messages: readonly BaseMessage[],
+    { writer }: { readonly writer?: unknown },
+    { isNew = false }: { readonly isNew?: boolean } = {},
+  ): Promise<AgentRun> => {
+    const config = currentConfig();
+    const open = async () => {
+      const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
+      return AgentRun.open({ memory, place: placeOf(config, { sessionId, context }), profile }, messages);
+    };
+    return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
+  };
 }

@@ -30,6 +30,8 @@ export interface TurnWrite {
   readonly cut?: RewindRequest;
   /** True to get the view back with the write, and not to reduce it. */
   readonly returnView?: boolean;
+  /** False to leave the view as it is, because the writer reduces it later. @default true */
+  readonly reduce?: boolean;
   /** True to keep what is stored where a message comes again with other content, whatever `onConflict` says. */
   readonly keepStored?: boolean;
 }
@@ -49,6 +51,8 @@ export interface AppendOutcome {
    * somebody else wrote in between (`overtaken`).
    */
   readonly refused?: "forgotten" | "overtaken";
+  /** Messages that are stored under the turn's name now, for a later write of the same turn. */
+  readonly turnCount?: number;
   /** What is stored of a turn that was repeated. */
   readonly storedTurn?: StoredTurn;
   /** The view after the write, where `returnView` asked for it. */

@@ -55,7 +55,7 @@ export async function appendTurn(
     }
     const { result, records } = written;
     if (result.turn === undefined) {
-      return { ...outcomeOf(result), written };
+      return { ...outcomeOf(result), ...countOfTurn(options, rest, result), written };
     }
     if (result.turn.done) {
       report(target.context.onEvent, { type: "turn_repeated", sessionId: target.sessionId, turnId: options.turnId! });
@@ -63,7 +63,7 @@ export async function appendTurn(
       return { ...outcomeOf(result), repeated: true, ...(options.turn && { storedTurn: result.turn, ...view }) };
     }
     if (isOwnWrite(result.turn, records)) {
-      return outcomeOf(result);
+      return { ...outcomeOf(result), ...(options.turn && { turnCount: result.turn.count }) };
     }
     if (stored > 0 || cut !== undefined) {
       return refused(target, options, result.turn.count < stored ? "forgotten" : "overtaken", result.next);
@@ -83,7 +83,7 @@ async function tryAppend(
   const name = turnId !== undefined && hasCapability(store, "turns") ? turnNameOf(turnId) : undefined;
   const meta = { ...(name !== undefined && { turn: name }), ...(turn?.output && { output: turn.output }) };
   const records = await encodeRecords(rest.messages, { counter: tokenCounter, turnId, offset: rest.offset, meta });
-  const limit = autoReduce === false ? undefined : reducer?.viewLimit;
+  const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;
   const request: AppendRequest = {
     records,
     onConflict: turn?.keepStored ? "keep" : context.onConflict,
@@ -159,6 +159,16 @@ function refused(
 ): AppendOutcome {
   report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason });
   return { appended: 0, duplicates: 0, next, repeated: false, refused: reason };
+}
+
+/** How many records the turn has now, for those who write it in several steps; a cut leaves those before it. */
+function countOfTurn({ turn, turnId }: AppendOptions, { stored, cut }: Rest, { appended }: AppendResult) {
+  if (turn === undefined || turnId === undefined) {
+    return {};
+  }
+  const name = turnNameOf(turnId);
+  const left = cut === undefined ? stored : (cut.turns?.find((remainder) => remainder.name === name)?.count ?? 0);
+  return { turnCount: left + appended };
 }
 
 function outcomeOf({ appended, duplicates, next }: AppendResult): AppendOutcome {

@@ -8,6 +8,7 @@ import { hasCapability } from "../store/capabilities.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { MemoryContext } from "./memory-context.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";
+import { tracedReduction } from "./traced-reduction.js";
 import { decodeView, type DecodedView } from "./view.js";
 
 const pageSize = 1000;
@@ -96,24 +97,33 @@ async function reduceOnce(
   const { sessionId, context } = target;
   const view = decodeView(stored, { ...context, sessionId });
   const noteCounts = context.recounts?.apply(sessionId, view);
-  const outcome = await context.reducer!.reduceWithOutcome(
-    view.entries.map(({ message }) => message),
-    config,
-  );
+  const messages = view.entries.map(({ message }) => message);
+  const outcome = await tracedReduction(context.reducer!, messages, config);
   await noteCounts?.();
-  const plan = outcome.changed ? await planCommit(view, outcome.messages, context.tokenCounter) : undefined;
+  const committed = outcome.changed ? await commitOutcome(target, view, outcome) : undefined;
+  if (committed === undefined && outcome.error !== undefined) {
+    report(context.onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
+  }
+  return committed === "stale" ? "stale" : outcome;
+}
+
+/** Commits what a reducer made of a decoded view, and reports it; `stale` where others changed the session since. */
+export async function commitOutcome(
+  target: ReductionTarget,
+  view: DecodedView,
+  outcome: Pick<ReductionOutcome, "messages" | "before" | "after" | "overBudgetBy">,
+): Promise<"committed" | "stale" | undefined> {
+  const { sessionId, context } = target;
+  const plan = await planCommit(view, outcome.messages, context.tokenCounter);
   if (plan === undefined) {
-    if (outcome.error !== undefined) {
-      report(context.onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
-    }
-    return outcome;
+    return undefined;
   }
-  if ((await commit(target, view, plan)) === "stale") {
-    return "stale";
+  const result = await commit(target, view, plan);
+  if (result === "committed") {
+    const { before, after, overBudgetBy } = outcome;
+    report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy });
   }
-  const { before, after, overBudgetBy } = outcome;
-  report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy });
-  return outcome;
+  return result;
 }
 
 async function commit(

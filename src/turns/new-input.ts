@@ -54,7 +54,7 @@ export async function newInput({ session, view, positions, input }: InputRequest
 }
 
 /** Index of the first message of the block of user and system messages that ends with a question. */
-function firstOfBlock(input: readonly BaseMessage[], question: number): number {
+export function firstOfBlock(input: readonly BaseMessage[], question: number): number {
   let first = question;
   while (first > 0 && ["human", "system"].includes(roleOf(input[first - 1]!))) {
     first -= 1;

@@ -1,0 +1,227 @@
+import { randomUUID } from "node:crypto";
+import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { decodeRecord } from "../../codec/decode-record.js";
+import { metaOf, turnNameOf } from "../../codec/record-meta.js";
+import { report, type MemoryEventHandler } from "../../events.js";
+import type { AppendOutcome } from "../../memory/append-options.js";
+import type { ConversationSession } from "../../memory/conversation-session.js";
+import type { RedisChatMemory } from "../../memory/redis-chat-memory.js";
+import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
+import { sessionOf } from "../../memory/session-of.js";
+import { changeMessage } from "../../messages/change-message.js";
+import { roleOf } from "../../messages/roles.js";
+import type { RewindRequest } from "../../store/session-store.js";
+import type { StructureProfile } from "../../structure/profiles/profile.js";
+import { modelInput } from "../../turns/model-input.js";
+import { answerStart, openTurn, type OpenTurn } from "../../turns/open-turn.js";
+import { replacedTail } from "../../turns/replaced-tail.js";
+import { idsOf, splitState, withoutSummaries, type StateParts } from "./agent-state.js";
+import { commitLoop } from "./commit-loop.js";
+import { LoopView } from "./loop-view.js";
+import type { RunPlace } from "./run-place.js";
+
+/** What a run works with. */
+export interface RunSetting {
+  readonly memory: RedisChatMemory;
+  readonly place: RunPlace;
+  readonly profile: StructureProfile | undefined;
+}
+
+/** One run of an agent: what is stored of its turn, and what its model sees. */
+export class AgentRun {
+  readonly #history: RedisChatMessageHistory;
+  readonly #session: ConversationSession;
+  readonly #profile: StructureProfile;
+  readonly #opened: OpenTurn;
+  readonly #parts: StateParts;
+  readonly #turnId: string | undefined;
+  /** Ids of the state's messages that are stored, or are not to be. */
+  readonly #settled: Set<string>;
+  /** Ids of the state's messages that the model sees as a part of the view, or not at all. */
+  readonly #hidden: ReadonlySet<string>;
+  readonly #loop: LoopView;
+  readonly #reported = new Set<string>();
+  /** Messages that are stored under the turn's name. */
+  #stored: number;
+  #cut: RewindRequest | undefined;
+  /** Set where another run has stored this turn, or where it can no longer be stored. */
+  #isClosed = false;
+  #answer: readonly BaseMessage[] | undefined;
+
+  private constructor(setting: RunSetting, history: RedisChatMessageHistory, parts: StateParts, opened: OpenTurn) {
+    const { place, profile } = setting;
+    this.#history = history;
+    this.#session = sessionOf("redisMemoryMiddleware", history);
+    this.#profile = profile ?? this.#session.context.profile;
+    this.#parts = parts;
+    this.#opened = opened;
+    const shown = new Set(idsOf(opened.shown));
+    const fresh = new Set(idsOf(opened.fresh));
+    const own = new Set(idsOf(opened.own.map(({ message }) => message)));
+    const known = idsOf(parts.input).filter((id) => !fresh.has(id));
+    this.#settled = new Set([...idsOf(parts.before), ...known, ...own]);
+    this.#hidden = new Set([...idsOf(parts.before), ...known.filter((id) => !shown.has(id))]);
+    // New messages behind a turn that is done: the caller goes on with it, and its name is taken.
+    const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !own.has(id));
+    this.#turnId = goesOn ? undefined : turnIdOf(place, parts);
+    const mark = opened.view.stored.turn;
+    this.#stored = goesOn ? 0 : (mark?.count ?? 0);
+    this.#cut = opened.state === "interrupted" ? replacedTail(opened, mark && this.#turnId) : undefined;
+    const after = new Set(idsOf(parts.after));
+    const before = opened.before.filter(({ id }) => id === undefined || !after.has(id));
+    this.#loop = new LoopView(this.#session, before);
+  }
+
+  /** Reads the session and sorts out what is new in the state. One round trip. */
+  static async open(setting: RunSetting, messages: readonly BaseMessage[]): Promise<AgentRun> {
+    const { memory, place } = setting;
+    const history = memory.history(place.sessionId);
+    const session = sessionOf("redisMemoryMiddleware", history);
+    const parts = splitState(messages, place.hasCheckpointer);
+    const opened = await openTurn({ session, turnId: turnIdOf(place, parts), input: parts.input });
+    return new AgentRun(setting, history, parts, opened);
+  }
+
+  /** What the state lacks of a turn that is stored, or of one that failed on the way; `isDone` if it has its answer. */
+  begin(): { readonly isDone: boolean; readonly missing: BaseMessage[] } {
+    const { state, own } = this.#opened;
+    const isDone = state === "stored" && this.#turnId !== undefined;
+    if (isDone) {
+      const { sessionId, context } = this.#session;
+      this.#isClosed = true;
+      report(context.onEvent, { type: "turn_repeated", sessionId, turnId: this.#turnId });
+    }
+    const stored = own.slice(answerStart(own)).map(({ message }) => message);
+    return { isDone, missing: isDone || state === "open" ? missingIn(this.#parts, stored) : [] };
+  }
+
+  /** The messages of a request: the reduced view and the turn, as a model of the profile accepts them. */
+  async request(
+    state: readonly BaseMessage[],
+    sent: readonly BaseMessage[],
+    config: RunnableConfig,
+  ): Promise<BaseMessage[]> {
+    this.#loop.update(this.#turnIn(state));
+    await this.#loop.reduce(config);
+    const { messages, extra } = this.#asSent(state, sent);
+    const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
+    const all = messages.map(({ message }) => message);
+    const split = first < 0 ? all.length : first;
+    const { sessionId } = this.#session;
+    const { history, turn } = modelInput({
+      before: all.slice(0, split),
+      shown: [...all.slice(split), ...extra],
+      profile: this.#profile,
+      sessionId,
+      onEvent: this.#onceEach,
+    });
+    return [...history, ...turn];
+  }
+
+  /** Stores what the state holds of the turn and is not stored yet; `done` ends the turn. */
+  async store(state: readonly BaseMessage[], { done }: { readonly done: boolean }): Promise<void> {
+    const messages = withoutSummaries(state).filter(({ id }) => id === undefined || !this.#settled.has(id));
+    const endsOpen = done && this.#turnId !== undefined && this.#stored > 0;
+    if (this.#isClosed || (messages.length === 0 && !endsOpen)) {
+      return;
+    }
+    const { reducer, autoReduce } = this.#session.context;
+    const commits = done && reducer !== undefined && autoReduce !== false;
+    const cut = messages.length > 0 ? this.#cut : undefined;
+    const outcome = await this.#history.append(messages, {
+      ...(this.#turnId !== undefined && { turnId: this.#turnId }),
+      turn: { stored: this.#stored, done, keepStored: true, reduce: false, returnView: commits, ...(cut && { cut }) },
+    });
+    this.#note(outcome, messages);
+    if (commits && outcome.view !== undefined && !this.#isClosed) {
+      this.#loop.update(this.#turnIn(state));
+      const request = { session: this.#session, opened: this.#opened, loop: this.#loop, view: outcome.view };
+      const work = commitLoop({ ...request, hasCut: cut !== undefined });
+      await (autoReduce === "background" ? this.#session.inBackground(work) : work);
+    }
+  }
+
+  /** What the state needs so that it shows the answer that is stored, where another run of the turn was first. */
+  storedAnswer(state: readonly BaseMessage[]): BaseMessage[] | undefined {
+    if (this.#answer === undefined) {
+      return undefined;
+    }
+    const kept = new Set([...idsOf(this.#parts.before), ...idsOf(this.#parts.input)]);
+    const own = idsOf(state).filter((id) => !kept.has(id));
+    return [...own.map((id) => new RemoveMessage({ id })), ...this.#answer];
+  }
+
+  #note(outcome: AppendOutcome, messages: readonly BaseMessage[]): void {
+    if (outcome.repeated) {
+      const name = turnNameOf(this.#turnId!);
+      const records = outcome.storedTurn?.records.filter((record) => metaOf(record).turn === name) ?? [];
+      const stored = records.map((record) => decodeRecord(record).message);
+      const start = stored.findIndex((message) => roleOf(message) !== "human" && roleOf(message) !== "system");
+      this.#answer = start < 0 ? undefined : stored.slice(start);
+    }
+    this.#isClosed = outcome.repeated || outcome.refused !== undefined;
+    this.#stored = outcome.turnCount ?? this.#stored + outcome.appended;
+    this.#cut = messages.length > 0 ? undefined : this.#cut;
+    idsOf(messages).forEach((id) => this.#settled.add(id));
+  }
+
+  /** The turn's messages, as they stand in the state where it holds them. */
+  #turnIn(state: readonly BaseMessage[]): BaseMessage[] {
+    const { shown } = this.#opened;
+    const ids = new Set(idsOf(shown));
+    const current = new Map(state.map((message) => [message.id, message]));
+    const later = withoutSummaries(state).filter(
+      ({ id }) => id === undefined || (!this.#hidden.has(id) && !ids.has(id)),
+    );
+    return [...shown.map((message) => current.get(message.id) ?? message), ...later];
+  }
+
+  /** The list with what a middleware before this one made of the request: changed, left out, added at the end. */
+  #asSent(state: readonly BaseMessage[], sent: readonly BaseMessage[]) {
+    const list = this.#loop.messages.map((message) => ({ message, isOfTurn: this.#loop.isOfTurn(message) }));
+    if (sent === state) {
+      return { messages: list, extra: [] };
+    }
+    const inState = new Set(idsOf(state));
+    const byId = new Map(sent.map((message) => [message.id, message]));
+    const messages = list.flatMap((entry) => {
+      const { id } = entry.message;
+      if (!entry.isOfTurn || id === undefined || !inState.has(id)) {
+        return [entry];
+      }
+      const changed = byId.get(id);
+      return changed === undefined ? [] : [{ message: changed, isOfTurn: true }];
+    });
+    return { messages, extra: sent.filter(({ id }) => id === undefined || !inState.has(id)) };
+  }
+
+  /** Reports a repair once in a run, not again before each model call. */
+  get #onceEach(): MemoryEventHandler {
+    return (event) => {
+      const key = JSON.stringify(event);
+      if (!this.#reported.has(key)) {
+        this.#reported.add(key);
+        report(this.#session.context.onEvent, event);
+      }
+    };
+  }
+}
+
+/** The turn's id: the caller's, else that of the user's message, so that the same message is answered once. */
+function turnIdOf({ turnId }: RunPlace, { input }: StateParts): string | undefined {
+  const last = input.at(-1);
+  return turnId ?? (last !== undefined && roleOf(last) === "human" ? last.id : undefined);
+}
+
+/** Copies where the state holds the ids before the user's message: its reducer would put them there. */
+function missingIn({ before, after }: StateParts, stored: readonly BaseMessage[]): BaseMessage[] {
+  const [earlier, there] = [new Set(idsOf(before)), new Set(idsOf(after))];
+  return stored.flatMap((message) => {
+    if (message.id !== undefined && there.has(message.id)) {
+      return [];
+    }
+    const isEarlier = message.id !== undefined && earlier.has(message.id);
+    return [isEarlier ? changeMessage(message, { id: randomUUID() }) : message];
+  });
+}

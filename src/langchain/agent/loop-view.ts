@@ -1,0 +1,99 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { messageIdOf } from "../../codec/message-ids.js";
+import { report } from "../../events.js";
+import type { ConversationSession } from "../../memory/conversation-session.js";
+import { tracedReduction } from "../../memory/traced-reduction.js";
+import type { ChatHistoryReducer } from "../../reducers/chat-history-reducer.js";
+import type { ViewSize } from "../../reducers/reduction-outcome.js";
+import { countMessages } from "../../tokens/counted-messages.js";
+
+/**
+ * What the model of a run sees of the conversation: the view and the turn, reduced as often as the reducer has
+ * something to do, so that a long loop stays within the reducer's limit.
+ */
+export class LoopView {
+  readonly #session: ConversationSession;
+  /** The newest version of each message of the turn: another middleware may change it. */
+  readonly #newest = new Map<string, BaseMessage>();
+  #list: BaseMessage[];
+  #before: ViewSize | undefined;
+
+  constructor(session: ConversationSession, before: readonly BaseMessage[]) {
+    this.#session = session;
+    this.#list = [...before];
+  }
+
+  /** The list as it is now. */
+  get messages(): readonly BaseMessage[] {
+    return this.#list;
+  }
+
+  /** The size before the run's first reduction; undefined where there was none. */
+  get reducedFrom(): ViewSize | undefined {
+    return this.#before;
+  }
+
+  /** True for a message of the turn, in its newest version. */
+  isOfTurn(message: BaseMessage): boolean {
+    return this.#newest.get(messageIdOf(message)) === message;
+  }
+
+  /** True for the id of a message that is or was of the turn. */
+  hasSeen(id: string | undefined): boolean {
+    return id !== undefined && this.#newest.has(id);
+  }
+
+  /** Takes the turn's messages as they are now: new ones go to the end, changed ones take the old ones' places. */
+  update(turn: readonly BaseMessage[]): void {
+    const renewed = new Map<BaseMessage, BaseMessage>();
+    for (const message of turn) {
+      const id = messageIdOf(message);
+      const known = this.#newest.get(id);
+      if (known === undefined) {
+        this.#list.push(message);
+      } else if (known !== message) {
+        renewed.set(known, message);
+      }
+      this.#newest.set(id, message);
+    }
+    if (renewed.size > 0) {
+      this.#list = this.#list.map((message) => renewed.get(message) ?? message);
+    }
+  }
+
+  /** Reduces the list where it exceeds the limit. A failure is reported and changes nothing, as after a write. */
+  async reduce(config: RunnableConfig | undefined): Promise<void> {
+    const { sessionId, context } = this.#session;
+    const { reducer, autoReduce, onEvent } = context;
+    if (reducer === undefined || autoReduce === false) {
+      return;
+    }
+    try {
+      if (!(await exceedsLimit(reducer, this.#list))) {
+        return;
+      }
+      const outcome = await tracedReduction(reducer, this.#list, config);
+      if (outcome.changed) {
+        this.#list = [...outcome.messages];
+        this.#before ??= outcome.before;
+      } else if (outcome.error !== undefined) {
+        report(onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
+      }
+    } catch (error) {
+      report(onEvent, { type: "reduction_failed", sessionId, error });
+    }
+  }
+}
+
+/** True where a reducer has something to do. */
+export async function exceedsLimit(reducer: ChatHistoryReducer, messages: readonly BaseMessage[]): Promise<boolean> {
+  const { viewLimit, tokenCounter } = reducer;
+  if (viewLimit.messages !== undefined && messages.length > viewLimit.messages) {
+    return true;
+  }
+  if (viewLimit.tokens === undefined || tokenCounter === undefined) {
+    return viewLimit.messages === undefined;
+  }
+  return (await countMessages(tokenCounter, messages)) > viewLimit.tokens;
+}
