@@ -43,3 +43,4 @@ export {
   type TurnRemainder,
 } from "./turns.js";
 export { exceedsLimit, totalAfterAppend, totalAfterCommit, type TokenTotal } from "./token-total.js";
+export type { LeaseOptions } from "./leases.js";

@@ -1,3 +1,4 @@
+import type { LeaseOptions } from "./leases.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 
@@ -88,14 +89,13 @@ export interface SessionStore extends SessionStoreCore {
   /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
   writeSide?(sessionId: string, changes: SideWrite): Promise<boolean>;
   /**
-   * Takes the session's lease (capability `leases`) for `ttlMs` milliseconds;
-   * returns a token, or undefined while another holds it.
+   * Takes or extends a session's lease (capability `leases`); returns its token, or undefined while another holds it.
    *
-   * Missing: two processes may summarize a session at the same time and pay for two summaries, of which one is stored.
+   * Missing: two processes may pay for two summaries at the same time, of which one is stored; `oneTurnAtATime` throws.
    */
-  acquireLease?(sessionId: string, ttlMs: number): Promise<string | undefined>;
+  acquireLease?(sessionId: string, ttlMs: number, options?: LeaseOptions): Promise<string | undefined>;
   /** Gives the lease back if `token` still holds it. */
-  releaseLease?(sessionId: string, token: string): Promise<void>;
+  releaseLease?(sessionId: string, token: string, options?: Pick<LeaseOptions, "purpose">): Promise<void>;
   /**
    * Closes what this store opened. Later calls fail with a {@link StoreError} `closed`.
    *

@@ -19,6 +19,7 @@ import { checkSessionId } from "../session-id-rules.js";
 import { closed } from "../refusals.js";
 import { defaultMaxAppendBytes, defaultMaxMessageBytes, planAppend, planReplaceTail } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
+import type { LeaseOptions } from "../leases.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
   AppendRequest,
@@ -176,15 +177,14 @@ export class InMemorySessionStore implements CompleteSessionStore {
     });
   }
 
-  async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
+  async acquireLease(sessionId: string, ttlMs: number, options: LeaseOptions = {}): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
-    return this.#call("acquireLease", sessionId, () =>
-      this.#leases.acquire(sessionId, { now: this.#options.now(), ttlMs }),
-    );
+    const request = { ...options, now: this.#options.now(), ttlMs };
+    return this.#call("acquireLease", sessionId, () => this.#leases.acquire(sessionId, request));
   }
 
-  async releaseLease(sessionId: string, token: string): Promise<void> {
-    return this.#call("releaseLease", sessionId, () => this.#leases.release(sessionId, token));
+  async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
+    return this.#call("releaseLease", sessionId, () => this.#leases.release(sessionId, token, options));
   }
 
   async close(): Promise<void> {

@@ -13,12 +13,15 @@ export interface SessionKeys {
   readonly state: string;
   /** STRING: the token of the process that is summarizing this session. */
   readonly lease: string;
+  /** STRING: the token of the run whose turn it is. */
+  readonly turn: string;
 }
 
 /** The keys of a session. This is the only place where names of keys are made. */
 export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
   const session = `${keyPrefix}:{${encodeSessionId(sessionId)}}`;
-  return { log: `${session}:log`, ids: `${session}:ids`, state: `${session}:state`, lease: `${session}:lease` };
+  const part = (name: string) => `${session}:${name}`;
+  return { log: part("log"), ids: part("ids"), state: part("state"), lease: part("lease"), turn: part("turn") };
 }
 
 /** What is wrong with a key prefix, as the end of a sentence; undefined for a good one. */

@@ -6,6 +6,7 @@ import { idHash } from "./id-hash.js";
 import { checkSessionId } from "../session-id-rules.js";
 import { sessionKeys, type SessionKeys } from "./keys.js";
 import { randomToken } from "../random-token.js";
+import { acquireLease, releaseLease, type LeaseCall } from "./redis-leases.js";
 import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreFields, type RedisSessionStoreOptions } from "./redis-store-options.js";
 import { readPage, readTail, type Read } from "./redis-reads.js";
@@ -20,11 +21,11 @@ import { readTurnScript } from "./scripts/read-turn.js";
 import { readRoundsScript } from "./scripts/read-rounds.js";
 import { readSideScript } from "./scripts/read-side.js";
 import { readViewScript } from "./scripts/read-view.js";
-import { releaseLeaseScript } from "./scripts/release-lease.js";
 import { rewindScript } from "./scripts/rewind.js";
 import { writeSideScript } from "./scripts/write-side.js";
 import { hashesOf, lookedUp, marksOf, turnFrom } from "./turn-marks.js";
 import { SessionCache } from "./session-cache.js";
+import type { LeaseOptions } from "../leases.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
   AppendRequest,
@@ -187,18 +188,13 @@ export class RedisSessionStore implements CompleteSessionStore {
     return (await this.#script("writeSide", sessionId, { script: writeSideScript, keys, args, writes: true })) === "OK";
   }
 
-  async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
+  async acquireLease(sessionId: string, ttlMs: number, options: LeaseOptions = {}): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
-    const { lease } = this.#keys(sessionId);
-    const token = randomToken();
-    const args = [lease, token, "NX", "PX", ttlMs];
-    const reply = await this.#runner.command({ operation: "acquireLease", sessionId }, { verb: "set", args }, [lease]);
-    return reply === null ? undefined : token;
+    return acquireLease(this.#lease(sessionId, options), ttlMs, options.held);
   }
 
-  async releaseLease(sessionId: string, token: string): Promise<void> {
-    const keys = [this.#keys(sessionId).lease];
-    await this.#script("releaseLease", sessionId, { script: releaseLeaseScript, keys, args: [token], writes: true });
+  async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
+    await releaseLease(this.#lease(sessionId, options), token);
   }
 
   async close(): Promise<void> {
@@ -219,6 +215,10 @@ export class RedisSessionStore implements CompleteSessionStore {
       this.#seen.note(sessionId, result.next, result.view);
     }
     return result;
+  }
+
+  #lease(sessionId: string, { purpose }: LeaseOptions): LeaseCall {
+    return { runner: this.#runner, sessionId, keys: this.#keys(sessionId), purpose };
   }
 
   #read(operation: string, sessionId: string, index: number): Read {
