@@ -98,17 +98,18 @@ export class StoreError extends MemoryError {
  *
  * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
  * says. `epoch`: the session was cleared, expired or recreated. `stale`: another writer changed the view first.
+ * `busy`: another run of the session did not end in time.
  * `unknown_message`: no message of this id is stored.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
   override readonly [brand]: readonly string[] = ["MemoryError", "ConflictError"];
-  declare readonly code: "content" | "position" | "epoch" | "stale" | "unknown_message";
+  declare readonly code: "content" | "position" | "epoch" | "stale" | "busy" | "unknown_message";
   readonly sessionId: string;
   readonly messageId: string | undefined;
 
   constructor(message: string, details: { code: ConflictError["code"]; sessionId: string; messageId?: string }) {
-    super(message, { code: details.code, retryable: details.code === "stale" });
+    super(message, { code: details.code, retryable: details.code === "stale" || details.code === "busy" });
     this.name = "ConflictError";
     this.sessionId = details.sessionId;
     this.messageId = details.messageId;

@@ -56,7 +56,9 @@ export type MemoryEvent =
       readonly type: "turn_not_stored";
       readonly sessionId: string;
       readonly turnId: string | undefined;
-      readonly reason: "forgotten" | "overtaken";
+      readonly reason: "forgotten" | "overtaken" | "failed";
+      /** Why it failed. */
+      readonly error?: unknown;
     }
   | { readonly type: "reduction_stale"; readonly sessionId: string }
   | { readonly type: "reduction_failed"; readonly sessionId: string; readonly error: unknown }

@@ -146,6 +146,8 @@ export type { ToolCallRequest } from "./history-manager/turn/turn.js";
 export type { UploadedContent } from "./history-manager/stored/uploads.js";
 export type { DroppedPart, WindowOutcome, WindowSection } from "./history-manager/token-window/window-outcome.js";
 
-export { withRedisMemory, type WithRedisMemoryOptions } from "./langchain/with-redis-memory.js";
+export { withRedisMemory } from "./langchain/with-redis-memory.js";
+export type { WithRedisMemoryOptions } from "./langchain/chain-options.js";
+export type { AgentLike, LooseInput, MemoryInput } from "./langchain/chain-types.js";
 export type { ChainInput } from "./langchain/chain-messages.js";
 export type { SessionIdOption } from "./langchain/session-id.js";

@@ -279,7 +279,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     });
     const silent = withRedisMemory(
       RunnableLambda.from(() => ({ a: 1, b: 2 })),
-      { memory },
+      { memory, outputMessagesKey: "answer" },
     );
     await expect(silent.invoke("one", session)).rejects.toMatchObject({ option: "outputMessagesKey" });
   });
@@ -348,7 +348,7 @@ describe("withRedisMemory, sessions and turns", () => {
     expect(await stored()).toEqual(["go", "done"]);
   });
 
-  it("adds nothing if a job is retried, and shows the model its question once", async () => {
+  it("gives the stored answer to a job that is retried, and calls no model", async () => {
     for (const [input, turnId] of [
       ["go", "job-8"],
       [human("go", "message-8"), undefined],
@@ -360,9 +360,9 @@ describe("withRedisMemory, sessions and turns", () => {
       const agent = withRedisMemory(model, { memory });
       const config = { configurable: { sessionId: "ann", turnId } };
       await agent.invoke(input, config);
-      expect((await agent.invoke(input, config)).text).toBe("answer 2");
+      expect((await agent.invoke(input, config)).text).toBe("answer 1");
       expect(await stored()).toEqual(["before", "yes", "go", "answer 1"]);
-      expect(model.sent[1]!.map(({ text }) => text)).toEqual(["before", "yes", "go"]);
+      expect(model.sent).toHaveLength(1);
     }
   });
 
@@ -404,8 +404,8 @@ describe("withRedisMemory, sessions and turns", () => {
       "reply to two",
       "three",
     ]);
-    await agent.invoke([rules, human("three", "q3")], session);
-    expect(model.sent[3]!.map(({ text }) => text)).toEqual(model.sent[2]!.map(({ text }) => text));
+    expect((await agent.invoke([rules, human("three", "q3")], session)).text).toBe("reply to three");
+    expect(model.sent).toHaveLength(3);
     expect(await stored()).toHaveLength(7);
   });
 

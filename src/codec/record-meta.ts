@@ -2,11 +2,12 @@ import { isRecord } from "../messages/values.js";
 import { shortHash } from "../short-hash.js";
 
 /**
- * What a turn's answer was, so that a retry can be given it again: `message`, `messages` or `text`; with `key`, an
- * object that holds this under its only key. `count` messages at the end of the turn are the answer.
+ * What a turn's answer was, so that a retry can be given it again: `message`, `messages` or `text`, or `conversation`
+ * (what was sent, and the messages behind it); with `key`, an object that holds this under its only key. `count`
+ * messages at the end of the turn are the answer.
  */
 export interface TurnOutput {
-  readonly as: "message" | "messages" | "text";
+  readonly as: "message" | "messages" | "text" | "conversation";
   readonly count: number;
   readonly key?: string;
 }
@@ -46,11 +47,12 @@ function turnIn(turn: unknown): string | undefined {
   return typeof turn === "string" && /^[\w-]{14}$/.test(turn) ? turn : undefined;
 }
 
+const outputKinds: ReadonlySet<unknown> = new Set(["message", "messages", "text", "conversation"]);
+
 function outputIn(output: unknown): TurnOutput | undefined {
   if (!isRecord(output) || !Number.isSafeInteger(output["count"]) || (output["count"] as number) < 1) {
     return undefined;
   }
   const { as, count, key } = output as unknown as TurnOutput;
-  const isKnown = as === "message" || as === "messages" || as === "text";
-  return isKnown ? { as, count, ...(typeof key === "string" && { key }) } : undefined;
+  return outputKinds.has(as) ? { as, count, ...(typeof key === "string" && { key }) } : undefined;
 }

@@ -7,29 +7,66 @@ import {
 } from "@langchain/core/messages";
 import { digestMessage } from "../codec/encode-message.js";
 import { toMessage } from "../messages/message-like.js";
+import { isRecord } from "../messages/values.js";
 import { ConfigurationError } from "../errors.js";
+import { answerKey, isMessageLike } from "./answer-key.js";
 
 /** What a chain with memory takes: text, a message, messages, or an object that holds one of these under a key. */
 export type ChainInput = string | BaseMessageLike | readonly BaseMessageLike[] | Readonly<Record<string, unknown>>;
+
+/** True for an input that holds its messages under a key. */
+export function isPlainInput(input: unknown): input is Readonly<Record<string, unknown>> {
+  return (
+    typeof input === "object" &&
+    input !== null &&
+    !Array.isArray(input) &&
+    !("content" in input && ("role" in input || "lc_kwargs" in input))
+  );
+}
 
 /**
  * The messages that an input brings: the value under `key`, else the only value, else that of `input`; text is a human
  * message.
  */
 export function inputMessages(input: unknown, key: string | undefined): BaseMessage[] {
-  const value = valueOf(input, key, "input");
+  const value = isObject(input) ? input[inputKey(input, key)] : input;
   return messagesOf({ value, option: "inputMessagesKey", fromText: (text) => new HumanMessage(text) });
 }
 
+/** The key of an input that holds what the user said. */
+export function inputKey(input: Readonly<Record<string, unknown>>, key: string | undefined): string {
+  const keys = Object.keys(input);
+  return key ?? (keys.length === 1 ? keys[0]! : "input");
+}
+
+/** What a runnable answered. */
+export interface ChainAnswer {
+  readonly messages: BaseMessage[];
+  /** What the answer was; undefined where a stored answer could not take its place. */
+  readonly as: "message" | "messages" | "text" | undefined;
+  /** The only key of the output, under which the answer stood. */
+  readonly key: string | undefined;
+}
+
 /**
- * The messages that an output brings: the value under `key`, else the only value, else that of `output`; text is an AI
- * message.
+ * The answer in an output: the value under `key`, else under the key that {@link answerKey} finds. Text is an AI
+ * message. An object without an answer in it is the answer itself, as JSON text.
  */
-export function outputMessages(output: unknown, key: string | undefined): BaseMessage[] {
-  const generated = (output as { generations?: { message?: BaseMessage }[][] } | undefined)?.generations?.[0]?.[0]
-    ?.message;
-  const value = generated ?? valueOf(output, key, "output");
-  return messagesOf({ value, option: "outputMessagesKey", fromText: (text) => new AIMessage(text) });
+export function answerOf(output: unknown, key: string | undefined): ChainAnswer {
+  const generated = (output as { generations?: { message?: BaseMessage }[][] } | undefined)?.generations?.[0]?.[0];
+  if (generated?.message !== undefined) {
+    return { messages: [generated.message], as: undefined, key: undefined };
+  }
+  if (!isObject(output)) {
+    return { messages: answerMessages(output), as: kindOf(output), key: undefined };
+  }
+  const chosen = key ?? answerKey(output);
+  if (chosen === undefined) {
+    return { messages: [new AIMessage(jsonOf(output))], as: undefined, key: undefined };
+  }
+  const value = output[chosen];
+  const isOnly = Object.keys(output).length === 1;
+  return { messages: answerMessages(value), as: isOnly ? kindOf(value) : undefined, key: chosen };
 }
 
 /**
@@ -51,13 +88,35 @@ export function newMessages(sent: readonly BaseMessage[], output: readonly BaseM
   return output.slice(repeated === sent.length ? repeated : 0).filter((message) => !isKnown(message));
 }
 
-function valueOf(value: unknown, key: string | undefined, fallback: string): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || isMessageLike(value)) {
-    return value;
+/** True for an object with keys of its own: not a message, nor one of the forms that LangChain makes a message of. */
+function isObject(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && !isMessageLike(value);
+}
+
+function kindOf(value: unknown): ChainAnswer["as"] {
+  if (typeof value === "string") {
+    return "text";
   }
-  const keys = Object.keys(value);
-  const chosen = key ?? (keys.length === 1 ? keys[0]! : fallback);
-  return (value as Record<string, unknown>)[chosen];
+  if (isBaseMessage(value)) {
+    return "message";
+  }
+  return Array.isArray(value) && value.every(isBaseMessage) ? "messages" : undefined;
+}
+
+function jsonOf(output: Readonly<Record<string, unknown>>): string {
+  try {
+    return JSON.stringify(output);
+  } catch {
+    throw new ConfigurationError(
+      "outputMessagesKey",
+      "withRedisMemory: the output is an object that has no JSON; " +
+        'name the key that holds the answer with "outputMessagesKey".',
+    );
+  }
+}
+
+function answerMessages(value: unknown): BaseMessage[] {
+  return messagesOf({ value, option: "outputMessagesKey", fromText: (text) => new AIMessage(text) });
 }
 
 function messagesOf({
@@ -90,20 +149,3 @@ function messagesOf({
       `name the key that holds them with "${option}".`,
   );
 }
-
-function isMessageLike(value: unknown): value is BaseMessageLike {
-  if (typeof value !== "object" || value === null) {
-    return false;
-  }
-  if (isBaseMessage(value)) {
-    return true;
-  }
-  if (Array.isArray(value)) {
-    return (
-      value.length === 2 && typeof value[0] === "string" && typeof value[1] === "string" && knownRoles.has(value[0])
-    );
-  }
-  return "content" in value && typeof (value as { role?: unknown }).role === "string";
-}
-
-const knownRoles = new Set(["human", "user", "ai", "assistant", "system", "developer", "tool", "placeholder"]);

@@ -27,10 +27,16 @@ export interface SessionRequest<Run> {
 /**
  * The id of a run's session.
  *
- * @throws ConfigurationError when the run names none.
+ * @throws ConfigurationError when the run names none, or names it by a number.
  */
 export function sessionIdOf<Run>({ named, run, owner, hint }: SessionRequest<Run>): string {
   const found = typeof named === "function" ? (named as (run: Run) => unknown)(run) : named;
+  if (typeof found === "number" || typeof found === "bigint") {
+    throw new ConfigurationError(
+      "sessionId",
+      `${owner}: the session id is a number; pass it as a string, such as String(id).`,
+    );
+  }
   if (typeof found !== "string" || found === "") {
     throw new ConfigurationError("sessionId", `${owner}: the run names no session; ${hint}.`);
   }

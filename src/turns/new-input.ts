@@ -33,11 +33,12 @@ export async function newInput({ session, view, positions, input }: InputRequest
   const lastKnown = input.findLastIndex((message) => positionOf(message) !== undefined);
   if (lastKnown >= 0) {
     const isRetry = question >= 0 && lastKnown >= question;
-    const first = isRetry ? positionOf(input[firstOfBlock(input, question)]!) : undefined;
+    const block = isRetry ? input.slice(firstOfBlock(input, question), question + 1) : [];
+    const first = firstPosition(block.map(positionOf));
     const rest = input.slice(lastKnown + 1);
     return {
       fresh: withoutKnownSystems(isRetry ? rest : withoutStored(rest, view, positionOf(input[lastKnown]!)!), view),
-      first: isRetry ? (first ?? positionOf(input[question]!) ?? positionOf(input[lastKnown]!)) : undefined,
+      first: isRetry ? (first ?? positionOf(input[lastKnown]!)) : undefined,
     };
   }
   const block = question < 0 ? input.length : firstOfBlock(input, question);
@@ -51,6 +52,15 @@ export async function newInput({ session, view, positions, input }: InputRequest
   const systems = input.slice(0, isKnown ? block : 0).filter((message) => roleOf(message) === "system");
   const fresh = withoutKnownSystems([...systems, ...input.slice(isKnown ? block : 0)], view);
   return { fresh, first: found?.first };
+}
+
+/** Where the messages begin that are stored in a row up to the last of a block, by the positions of all of it. */
+function firstPosition(positions: readonly (number | undefined)[]): number | undefined {
+  let first = positions.at(-1);
+  for (let index = positions.length - 2; first !== undefined && positions[index] === first - 1; index -= 1) {
+    first -= 1;
+  }
+  return first;
 }
 
 /** Index of the first message of the block of user and system messages that ends with a question. */

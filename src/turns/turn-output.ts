@@ -1,13 +1,24 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { metaOf, type TurnOutput } from "../codec/record-meta.js";
+import { decodeRecord } from "../codec/decode-record.js";
+import { metaOf, turnNameOf, type TurnOutput } from "../codec/record-meta.js";
 import { textOf } from "../messages/content.js";
 import { changeMessage } from "../messages/change-message.js";
 import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredEntry } from "../memory/view.js";
+import type { StoredTurn } from "../store/turns.js";
 
-/** The output of a stored turn, as its runnable gave it; undefined where it cannot be given again. */
-export function storedOutput(own: readonly StoredEntry[]): { readonly value: unknown } | undefined {
+/** A stored message of a turn. */
+type StoredMessage = Pick<StoredEntry, "message" | "record">;
+
+/**
+ * The output of a stored turn, as its runnable gave it; undefined where it cannot be given again. `sent` is what an
+ * output that repeats the conversation begins with.
+ */
+export function storedOutput(
+  own: readonly StoredMessage[],
+  sent: readonly BaseMessage[] = [],
+): { readonly value: unknown } | undefined {
   const last = own.at(-1);
   const output = last && metaOf(last.record).output;
   if (output === undefined || output.count > own.length) {
@@ -15,8 +26,15 @@ export function storedOutput(own: readonly StoredEntry[]): { readonly value: unk
   }
   const messages = own.slice(-output.count).map(({ message }) => message);
   const answer = messages.findLast((message) => roleOf(message) === "ai") ?? messages.at(-1)!;
-  const value = { message: answer, messages, text: textOf(answer) }[output.as];
+  const value = { message: answer, messages, text: textOf(answer), conversation: [...sent, ...messages] }[output.as];
   return { value: output.key === undefined ? value : { [output.key]: value } };
+}
+
+/** The messages of a turn that came back from an append because it was stored before. */
+export function messagesOfTurn({ records }: StoredTurn, turnId: string): StoredMessage[] {
+  const name = turnNameOf(turnId);
+  const own = records.filter((record) => metaOf(record).turn === name);
+  return own.map((record) => ({ record, message: decodeRecord(record).message }));
 }
 
 /** What to store about an output, so that it can be given again; undefined for one that cannot. */

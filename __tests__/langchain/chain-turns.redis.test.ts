@@ -1,0 +1,364 @@
+import { AIMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_parsers";
+import { RunnableLambda } from "@langchain/core/runnables";
+import type { MemoryEvent } from "../../src/events.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import type { AppendOptions } from "../../src/memory/append-options.js";
+import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import { ai, human } from "../support/messages.js";
+import { ScriptedModel } from "../support/scripted-model.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const open: RedisChatMemory[] = [];
+const events: MemoryEvent[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((memory) => memory.close()));
+  events.length = 0;
+});
+
+function newMemory(options: Partial<RedisChatMemoryOptions> = {}): RedisChatMemory {
+  const onEvent = (event: MemoryEvent) => void events.push(event);
+  const memory = new RedisChatMemory({
+    url: sharedRedisUrl(),
+    keyPrefix: uniquePrefix(),
+    onEvent,
+    ...options,
+  } as never);
+  open.push(memory);
+  return memory;
+}
+
+/** Answers `a1`, `a2`, … whatever it is asked. */
+function countingModel(): ScriptedModel {
+  let count = 0;
+  return new ScriptedModel(() => `a${(count += 1)}`);
+}
+
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+const transcript = async (memory: RedisChatMemory) => texts(await memory.history("ann").getTranscript());
+const session = { configurable: { sessionId: "ann" } };
+const turn = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });
+const commands = () => events.filter(({ type }) => type === "command").length;
+const repeated = () => events.filter(({ type }) => type === "turn_repeated").length;
+
+/** Runs `work` and returns how many round trips it made. */
+async function roundTrips(work: () => Promise<unknown>): Promise<number> {
+  const before = commands();
+  await work();
+  return commands() - before;
+}
+
+async function collect<T>(stream: Promise<AsyncIterable<T>>): Promise<T[]> {
+  const chunks: T[] = [];
+  for await (const chunk of await stream) {
+    chunks.push(chunk);
+  }
+  return chunks;
+}
+
+describe("a chain's turn that comes again", () => {
+  it("is answered from the store by its turnId, whatever the retry says", async () => {
+    const memory = newMemory();
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory });
+    const first = await chain.invoke("q", turn("t"));
+    const again = await chain.invoke("q, please", turn("t"));
+    expect([again.text, again.id, model.sent.length]).toEqual(["a1", first.id, 1]);
+    expect(await transcript(memory)).toEqual(["q", "a1"]);
+    expect(repeated()).toBe(1);
+  });
+
+  it("is answered from the store by the id of its question", async () => {
+    const memory = newMemory();
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory });
+    await chain.invoke(human("q", "q1"), session);
+    expect((await chain.invoke(human("q", "q1"), session)).text).toBe("a1");
+    expect(await transcript(memory)).toEqual(["q", "a1"]);
+  });
+
+  it("is streamed as one chunk", async () => {
+    const memory = newMemory();
+    const model = new ScriptedModel(() => "one two three");
+    const chain = withRedisMemory(model.pipe(new StringOutputParser()), { memory });
+    expect(await collect(chain.stream("q", turn("t")))).toEqual(["one ", "two ", "three"]);
+    expect(await collect(chain.stream("q", turn("t")))).toEqual(["one two three"]);
+    expect(model.sent).toHaveLength(1);
+  });
+
+  it("is answered from the store after reductions, with either retention", async () => {
+    for (const retention of ["keep", "discard"] as const) {
+      const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }), retention });
+      const model = countingModel();
+      const chain = withRedisMemory(model, { memory });
+      for (let index = 1; index <= 4; index += 1) {
+        await chain.invoke(`q${index}`, turn(`t${index}`));
+      }
+      const before = await transcript(memory);
+      const { text } = await chain.invoke("q1", turn("t1"));
+      expect(text).toBe(retention === "keep" ? "a1" : "a5");
+      expect(await transcript(memory)).toEqual(before);
+    }
+  });
+
+  it("is answered from the store by another instance", async () => {
+    const keyPrefix = uniquePrefix();
+    const [model, other] = [countingModel(), countingModel()];
+    await withRedisMemory(model, { memory: newMemory({ keyPrefix }) }).invoke("q", turn("t"));
+    const answer = await withRedisMemory(other, { memory: newMemory({ keyPrefix }) }).invoke("q", turn("t"));
+    expect([answer.text, other.sent.length]).toEqual(["a1", 0]);
+  });
+
+  it.each([
+    ["by turnId", "q", turn("t")],
+    ["by the question's id", human("q", "q1"), session],
+  ])(
+    "is stored once where it runs twice at the same time, and both callers get that answer, %s",
+    async (_, q, config) => {
+      const keyPrefix = uniquePrefix();
+      const memories = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+      const model = countingModel();
+      const answers = await Promise.all(memories.map((memory) => withRedisMemory(model, { memory }).invoke(q, config)));
+      const stored = await transcript(memories[0]!);
+      expect(stored).toHaveLength(2);
+      expect(texts(answers)).toEqual([stored[1], stored[1]]);
+      expect([model.sent.length, repeated()]).toEqual([2, 1]);
+    },
+  );
+
+  it("ends a stream that has begun with its own tokens where another run has stored the turn", async () => {
+    const memory = newMemory();
+    const chain = withRedisMemory(countingModel(), { memory });
+    const stream = await chain.stream("q", turn("t"));
+    const other = await chain.invoke("q", turn("t"));
+    const chunks: string[] = [];
+    for await (const chunk of stream) {
+      chunks.push(chunk.text);
+    }
+    expect([chunks.join(""), other.text]).toEqual(["a1", "a2"]);
+    expect(await transcript(memory)).toHaveLength(2);
+    expect(repeated()).toBe(1);
+  });
+
+  it("costs the model one call where the runs of a session wait for each other", async () => {
+    const memory = newMemory();
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory, oneTurnAtATime: true });
+    const answers = await Promise.all([1, 2, 3].map(() => chain.invoke("q", turn("t"))));
+    expect([texts(answers), model.sent.length]).toEqual([["a1", "a1", "a1"], 1]);
+    expect(await transcript(memory)).toEqual(["q", "a1"]);
+  });
+
+  it.each<[string, RunnableLambda<BaseMessage[], unknown>, unknown]>([
+    ["messages", RunnableLambda.from(() => [ai("a")]), [expect.objectContaining({ content: "a" })]],
+    ["text", RunnableLambda.from(() => "a"), "a"],
+    ["an object with one key", RunnableLambda.from(() => ({ output: "a" })), { output: "a" }],
+  ])("gives %s in the same form", async (_, runnable, expected) => {
+    const memory = newMemory();
+    const chain = withRedisMemory(runnable, { memory });
+    await chain.invoke("q", turn("t"));
+    expect(await chain.invoke("q", turn("t"))).toEqual(expected);
+  });
+
+  it("gives an agent's whole list again, and not its end only", async () => {
+    const memory = newMemory();
+    let calls = 0;
+    const agentLike = RunnableLambda.from(({ messages }: { messages: BaseMessage[] }) => ({
+      messages: [...messages, ai(`a${(calls += 1)}`)],
+    }));
+    const chain = withRedisMemory(agentLike, { memory, inputMessagesKey: "messages" });
+    await chain.invoke({ messages: "q1" }, turn("t1"));
+    const first = await chain.invoke({ messages: "q2" }, turn("t2"));
+    const again = await chain.invoke({ messages: "q2" }, turn("t2"));
+    expect([texts(again.messages), calls]).toEqual([texts(first.messages), 2]);
+  });
+
+  it("runs again where its output has further keys, on what came before it, and stores nothing", async () => {
+    const memory = newMemory();
+    const seen: string[][] = [];
+    const runnable = RunnableLambda.from((messages: BaseMessage[]) => {
+      seen.push(texts(messages));
+      return { output: "a", sources: seen.length };
+    });
+    const chain = withRedisMemory(runnable, { memory });
+    await chain.invoke("q", turn("t"));
+    expect(await chain.invoke("q", turn("t"))).toEqual({ output: "a", sources: 2 });
+    expect(seen).toEqual([["q"], ["q"]]);
+    expect(await transcript(memory)).toEqual(["q", "a"]);
+  });
+});
+
+describe("a client that sends its whole history", () => {
+  it("adds only the new message where it has ids, and the model sees the view and that message", async () => {
+    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 4 }) });
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory });
+    const client: BaseMessage[] = [];
+    for (let index = 1; index <= 6; index += 1) {
+      client.push(human(`q${index}`, `id${index}`));
+      client.push(await chain.invoke([...client], session));
+    }
+    expect(await transcript(memory)).toEqual(texts(client));
+    expect(texts(model.sent.at(-1)!)).toEqual(["q4", "a4", "q5", "a5", "q6"].slice(-model.sent.at(-1)!.length));
+  });
+
+  it("adds only the new message where it has none, and a retry of it is answered from the store", async () => {
+    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory });
+    const client: { role: string; content: string }[] = [];
+    for (let index = 1; index <= 4; index += 1) {
+      client.push({ role: "user", content: `q${index}` });
+      const { text } = await chain.invoke([...client], session);
+      client.push({ role: "assistant", content: text });
+    }
+    expect(await transcript(memory)).toEqual(["q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4"]);
+    expect((await chain.invoke(client.slice(0, -1), session)).text).toBe("a4");
+    expect(model.sent).toHaveLength(4);
+  });
+});
+
+describe("a run that fails", () => {
+  const failingOnce = () => {
+    let calls = 0;
+    return new ScriptedModel(() => ((calls += 1) === 1 ? new Error("model is down") : `a${calls}`));
+  };
+
+  it("stores nothing with persist turn", async () => {
+    const memory = newMemory();
+    const chain = withRedisMemory(failingOnce(), { memory });
+    await expect(chain.invoke("q", turn("t"))).rejects.toThrow("model is down");
+    expect(await transcript(memory)).toEqual([]);
+    await chain.invoke("q", turn("t"));
+    expect(await transcript(memory)).toEqual(["q", "a2"]);
+  });
+
+  it.each([
+    ["turnId", "q", turn("t")],
+    ["ids", human("q", "q1"), session],
+  ])("leaves the question with persist step, and a retry with the same %s adds the answer", async (_, q, config) => {
+    const memory = newMemory();
+    const model = failingOnce();
+    const chain = withRedisMemory(model, { memory, persist: "step" });
+    await expect(chain.invoke(q, config)).rejects.toThrow("model is down");
+    expect(await transcript(memory)).toEqual(["q"]);
+    expect((await chain.invoke(q, config)).text).toBe("a2");
+    expect(texts(model.sent[1]!)).toEqual(["q"]);
+    expect(await transcript(memory)).toEqual(["q", "a2"]);
+    expect((await chain.invoke(q, config)).text).toBe("a2");
+  });
+});
+
+describe("the cost of a chain's turn", () => {
+  it("is one read and one write, one read where it is repeated, and a write more with persist step", async () => {
+    const memory = newMemory();
+    const chain = withRedisMemory(countingModel(), { memory });
+    const stepping = withRedisMemory(countingModel(), { memory, persist: "step" });
+    await chain.invoke("warm", session);
+    expect(await roundTrips(() => chain.invoke("q", session))).toBe(2);
+    expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(2);
+    expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(1);
+    expect(await roundTrips(() => stepping.invoke("q", turn("t2")))).toBe(3);
+    expect(await roundTrips(() => stepping.invoke("q", session))).toBe(3);
+  });
+});
+
+describe("a second writer during a run", () => {
+  it("loses nothing, and neither does the run", async () => {
+    const memory = newMemory();
+    const model = new ScriptedModel(async () => {
+      await memory.history("ann").addMessages([human("other q"), ai("other a")]);
+      return "a";
+    });
+    await withRedisMemory(model, { memory }).invoke("q", turn("t"));
+    expect(await transcript(memory)).toEqual(["other q", "other a", "q", "a"]);
+  });
+});
+
+describe("structured output", () => {
+  it("is stored as its JSON, by invoke and by stream", async () => {
+    const memory = newMemory();
+    const model = new ScriptedModel(() => '{"name": "Ann Lee", "age": 3}');
+    const chain = withRedisMemory(model.pipe(new JsonOutputParser<{ name: string; age: number }>()), { memory });
+    expect(await chain.invoke("q", session)).toEqual({ name: "Ann Lee", age: 3 });
+    await collect(chain.stream("q", session));
+    const json = '{"name":"Ann Lee","age":3}';
+    expect(await transcript(memory)).toEqual(["q", json, "q", json]);
+  });
+
+  it("with its raw message is stored as that", async () => {
+    const memory = newMemory();
+    const runnable = RunnableLambda.from(() => ({ raw: new AIMessage("raw"), parsed: { answer: "parsed" } }));
+    await withRedisMemory(runnable, { memory }).invoke("q", session);
+    expect(await transcript(memory)).toEqual(["q", "raw"]);
+  });
+
+  it("takes an only key for the answer where it holds one, and not any text", async () => {
+    const memory = newMemory();
+    for (const output of [{ title: "x" }, { reply: ai("y") }, { output: "z" }]) {
+      await withRedisMemory(() => output, { memory }).invoke("q", session);
+    }
+    expect(await transcript(memory)).toEqual(["q", '{"title":"x"}', "q", "y", "q", "z"]);
+  });
+});
+
+describe("what the model is given", () => {
+  it("begins as the profile needs it where the session begins with a greeting", async () => {
+    for (const [profile, own] of [
+      ["anthropic", undefined],
+      ["langchain", "bedrock"],
+    ] as const) {
+      const memory = newMemory({ profile });
+      const model = countingModel();
+      await memory.history("ann").addMessages([ai("Welcome!")]);
+      await withRedisMemory(model, { memory, ...(own && { profile: own }) }).invoke("q", session);
+      expect(validateConversation(model.sent[0]!, { profile: own ?? profile, purpose: "model-input" })).toEqual([]);
+      expect(events).toContainEqual(expect.objectContaining({ type: "repaired", sessionId: "ann" }));
+      expect(await transcript(memory)).toEqual(["Welcome!", "q", "a1"]);
+    }
+  });
+
+  it("has a system message that comes with each turn once, at the front, and so has the transcript", async () => {
+    const memory = newMemory();
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory });
+    for (const question of ["q1", "q2", "q3"]) {
+      await chain.invoke([new SystemMessage("Be kind."), human(question)], session);
+    }
+    expect(texts(model.sent[2]!)).toEqual(["Be kind.", "q1", "a1", "q2", "a2", "q3"]);
+    expect(await transcript(memory)).toEqual(["Be kind.", "q1", "a1", "q2", "a2", "q3", "a3"]);
+  });
+});
+
+describe("a history that redacts what is written", () => {
+  class RedactingHistory extends RedisChatMessageHistory {
+    override append(messages: readonly BaseMessage[], options?: AppendOptions) {
+      const redacted = messages.map((message) => {
+        const Kind = message.constructor as new (fields: object) => BaseMessage;
+        return new Kind({ id: message.id, content: message.text.replaceAll(/\d/g, "#") });
+      });
+      return super.append(redacted, options);
+    }
+  }
+
+  it.each(["turn", "step"] as const)("decides about all that a run stores with persist %s", async (persist) => {
+    const options = { url: sharedRedisUrl(), keyPrefix: uniquePrefix() };
+    const histories: RedactingHistory[] = [];
+    const memory = newMemory(options);
+    memory.history = (sessionId) => {
+      const history = new RedactingHistory({ sessionId, ...options });
+      histories.push(history);
+      return history;
+    };
+    const chain = withRedisMemory(countingModel(), { memory, persist });
+    await chain.invoke("card 4111", turn("t"));
+    expect((await chain.invoke("card 4111", turn("t"))).text).toBe("a#");
+    expect(await transcript(memory)).toEqual(["card ####", "a#"]);
+    await Promise.all(histories.map((history) => history.close()));
+  });
+});

@@ -1,0 +1,76 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { z } from "zod";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { sessionOf } from "../memory/session-of.js";
+import { lazy, nonEmptyText, objectWith, parseOptions } from "../options.js";
+import { requireCapability } from "../store/capabilities.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
+
+/** Options of `withRedisMemory`; the keys mean the same as in `RunnableWithMessageHistory`. */
+export interface WithRedisMemoryOptions {
+  /** Where the conversations are. */
+  readonly memory: RedisChatMemory;
+  /** The key of the input that holds what the user said. @default the only key, else "input" */
+  readonly inputMessagesKey?: string;
+  /**
+   * The key of the output that holds the answer.
+   * @default the only key, else "output", where it holds an answer; else the output is stored as JSON
+   */
+  readonly outputMessagesKey?: string;
+  /** The key under which the runnable gets the history; without it, the history stands before the input messages. */
+  readonly historyMessagesKey?: string;
+  /** The session, or how to find it in the run's config. @default `configurable.sessionId`, else `thread_id` */
+  readonly sessionId?: SessionIdOption<RunnableConfig>;
+  /**
+   * When messages are stored. `turn`: once, when the run is done; a run that fails stores nothing. `step`: what the
+   * user said before the runnable is called, and the answer when it is done. @default "turn"
+   */
+  readonly persist?: "turn" | "step";
+  /**
+   * What a run leaves that was stopped, by its signal or because its stream was left: nothing more than is stored
+   * (`discard`), or what the user said and what was answered so far, marked as interrupted (`keep`).
+   * @default "discard"
+   */
+  readonly onAbort?: "discard" | "keep";
+  /** What the model accepts; the conversation is repaired for it. @default the memory's profile */
+  readonly profile?: BuiltInProfile | StructureProfile;
+  /**
+   * True to let the runs of a session wait for each other, so that of two runs of the same turn only one calls the
+   * model. A run that waits longer than a minute is refused (ConflictError `busy`). @default false
+   */
+  readonly oneTurnAtATime?: boolean;
+}
+
+/** The options as they are used. */
+export type ChainOptions = ReturnType<typeof chainOptions>;
+
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
+    inputMessagesKey: nonEmptyText().optional(),
+    outputMessagesKey: nonEmptyText().optional(),
+    historyMessagesKey: nonEmptyText().optional(),
+    sessionId: sessionIdSchema<RunnableConfig>("config"),
+    persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("turn"),
+    onAbort: z.enum(["discard", "keep"], 'must be "discard" or "keep"').default("discard"),
+    profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
+    oneTurnAtATime: z.boolean("must be true or false").default(false),
+  }),
+);
+
+/**
+ * Checks the options.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function chainOptions(options: WithRedisMemoryOptions) {
+  const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
+  if (checked.oneTurnAtATime) {
+    const { context } = sessionOf("withRedisMemory", checked.memory.history("any"));
+    requireCapability("withRedisMemory: oneTurnAtATime", context.store, "leases");
+  }
+  return { ...checked, ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }) };
+}
