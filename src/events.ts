@@ -2,7 +2,7 @@
  * What the package reports besides results and errors: one object per event, distinguished by `type`. Events name
  * sessions, positions and ids, never message text. Errors thrown by the handler are ignored.
  *
- * - `command`: one round trip to Redis was made; `error` is set where it failed.
+ * - `command`: one round trip to Redis was made; `error` is set if it failed.
  * - `connection_stalled`: three calls in a row timed out on one open connection; a connection that the store opened is
  *   replaced, one of the application's needs `socketTimeout` (see README). Across a `Cluster` its connections count as
  *   one.
@@ -11,8 +11,8 @@
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
  * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
- * - `turn_repeated`: a turn came again that is stored already; nothing was written.
- * - `turn_not_stored`: a part of a turn could not be stored: what was stored of it is gone (`forgotten`), or others
+ * - `turn_repeated`: a turn that is already stored was written again; nothing changed.
+ * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`) or another writer
  *   wrote in between (`overtaken`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
  */

@@ -19,7 +19,7 @@ export interface TurnPlace {
 /**
  * Gives ids to messages that have none; the messages are not changed.
  *
- * An id is remembered for as long as the message object lives, so a retry with the same objects brings the same ids.
+ * An id is remembered for as long as the message object lives, so a retry with the same objects has the same ids.
  */
 export class MessageIds {
   readonly #given = new WeakMap<BaseMessage, string>();

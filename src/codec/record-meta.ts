@@ -25,7 +25,7 @@ export function turnNameOf(turnId: string): string {
   return shortHash(`\u0000turn\u0000${turnId}`, 14);
 }
 
-/** What a record says besides its message; empty where it says nothing, or cannot be read. Looks at its end only. */
+/** What a record says besides its message; empty if it says nothing, or cannot be read. Looks at its end only. */
 export function metaOf(record: string): RecordMeta {
   const start = record.lastIndexOf(',"meta":{');
   if (start < 0 || record.endsWith(plainEnd)) {

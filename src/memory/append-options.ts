@@ -8,8 +8,8 @@ import type { StoredTurn } from "../store/turns.js";
 /** What an append takes besides the messages. */
 export interface AppendOptions {
   /**
-   * Names the turn. A turn is stored once: a second append with the same name adds nothing, whatever ids and texts it
-   * brings, at any later moment of the session's life. Messages without an id get `<turnId>-<index>`.
+   * Names the turn. A turn is stored once: a second append with the same name adds nothing, even with other ids and
+   * texts, for as long as the session lives. Messages without an id get `<turnId>-<index>`.
    */
   readonly turnId?: string;
   /** Side data that is written in the same step. */
@@ -24,15 +24,15 @@ export interface TurnWrite {
   readonly stored?: number;
   /** False to leave the turn open for a later append. @default true */
   readonly done?: boolean;
-  /** What the turn's answer is, so that a retry can be given it again. */
+  /** The form of the turn's answer, so that a retry can return it again. */
   readonly output?: TurnOutput;
-  /** The interrupted answer whose place the messages take. */
+  /** The interrupted answer that the messages replace. */
   readonly cut?: RewindRequest;
-  /** True to get the view back with the write, and not to reduce it. */
+  /** True to return the view with the write, and not to reduce it. */
   readonly returnView?: boolean;
   /** False to leave the view as it is, because the writer reduces it later. @default true */
   readonly reduce?: boolean;
-  /** True to keep what is stored where a message comes again with other content, whatever `onConflict` says. */
+  /** True to keep the stored message if its id comes again with other content, regardless of `onConflict`. */
   readonly keepStored?: boolean;
 }
 
@@ -40,22 +40,22 @@ export interface TurnWrite {
 export interface AppendOutcome {
   /** Messages that were stored. */
   readonly appended: number;
-  /** Messages that were stored already. */
+  /** Messages that were already stored. */
   readonly duplicates: number;
   /** The position that the next message will get. */
   readonly next: number;
-  /** True where the turn was stored before: nothing was written. */
+  /** True if the turn was already stored; nothing was written. */
   readonly repeated: boolean;
   /**
-   * Why a write of a turn was not stored: the part that was stored is gone (`forgotten`: cleared, rewound, expired), or
-   * somebody else wrote in between (`overtaken`).
+   * Why a write of a turn was not stored: `forgotten` if the stored part is gone (cleared, rewound or expired),
+   * `overtaken` if another writer wrote in between.
    */
   readonly refused?: "forgotten" | "overtaken";
   /** Messages that are stored under the turn's name now, for a later write of the same turn. */
   readonly turnCount?: number;
-  /** What is stored of a turn that was repeated. */
+  /** The stored part of a repeated turn. */
   readonly storedTurn?: StoredTurn;
-  /** The view after the write, where `returnView` asked for it. */
+  /** The view after the write, if `returnView` was set. */
   readonly view?: SessionView;
 }
 

@@ -103,7 +103,7 @@ async function tryAppend(
   return result === "stale" ? result : { result, records };
 }
 
-/** True where the turn ends with the very records of this call: its reply was lost, and the client sent it again. */
+/** True if the turn ends with the very records of this call: its reply was lost, and the client sent it again. */
 function isOwnWrite({ records }: StoredTurn, own: readonly NewRecord[]): boolean {
   const stored = records.slice(-own.length).map((record) => identifyRecord(record));
   const isSame = ({ id, digest }: NewRecord, index: number) =>
@@ -135,7 +135,7 @@ async function restOf(
   return { messages: messages.slice(skipped), stored: turn.count, offset: answer, cut };
 }
 
-/** How many of the messages that begin a turn are stored: by their roles, since a retry brings other ids and texts. */
+/** How many of the messages that begin a turn are stored: by their roles, since a retry has other ids and texts. */
 function sharedLength(messages: readonly BaseMessage[], stored: readonly BaseMessage[]): number {
   let [index, found] = [0, 0];
   while (index < messages.length && found < stored.length) {

@@ -78,7 +78,7 @@ export interface MemoryContext {
   readonly strict: boolean;
   readonly profile: StructureProfile;
   readonly onEvent: MemoryEventHandler | undefined;
-  /** Counts that records lack; undefined where nothing counts. */
+  /** Counts that records lack; undefined if nothing counts. */
   readonly recounts: Recounts | undefined;
   /** Reductions under way in the background. */
   readonly pending: Set<Promise<unknown>>;

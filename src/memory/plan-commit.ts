@@ -22,7 +22,7 @@ export interface CommitPlan {
 /**
  * How a reducer's result is kept: the longest end that it shares with the log stays in the log, all before it goes into
  * the head as full records. So every reducer's result is read back as it was, also one of a reducer that clips or makes
- * new objects. Undefined where nothing changes.
+ * new objects. Undefined if nothing changes.
  *
  * @throws StructureError if the result holds a part of a step.
  */

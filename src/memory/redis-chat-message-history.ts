@@ -120,7 +120,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   }
 
   /**
-   * Repairs a session of which Redis lost a part (eviction, keys deleted by hand): everything that is kept about the
+   * Repairs a session that lost a part in Redis (evicted or deleted keys): everything that is kept about the
    * log is derived from the log.
    */
   rebuild(): Promise<void> {

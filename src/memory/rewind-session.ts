@@ -11,7 +11,7 @@ const attempts = 3;
 /**
  * Removes a message and all after it from a session, and forgets the turns that were removed.
  *
- * @throws ConflictError `unknown_message`, or `stale` where others kept changing the session.
+ * @throws ConflictError `unknown_message`, or `stale` if others kept changing the session.
  */
 export async function rewindTo(
   { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },

@@ -87,7 +87,7 @@ function decodeOrSkip(record: string, position: number | undefined, options: Dec
   }
 }
 
-/** Indexes of tool results whose call is not in the view; undefined where there are none. */
+/** Indexes of tool results whose call is not in the view; undefined if there are none. */
 function orphanResults(
   messages: readonly BaseMessage[],
   { onEvent, sessionId }: DecodeOptions,

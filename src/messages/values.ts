@@ -11,7 +11,7 @@ export function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-/** The records in a list, which may hold anything where a message was read from elsewhere; none if it is no list. */
+/** The records in a list, which may hold anything where a message was read from elsewhere; none if it is not a list. */
 export function recordsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
   if (!Array.isArray(list)) {
     return [];

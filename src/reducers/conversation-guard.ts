@@ -12,8 +12,8 @@ import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 /** What a {@link conversationGuard} does with messages that break rules. */
 export interface ConversationGuardOptions extends RepairOptions {
   /**
-   * `throw` refuses messages with errors; `repair` gives the repaired messages, and refuses those that cannot be
-   * repaired; `report` lets all messages pass and only tells `onIssues`.
+   * `throw` refuses messages with errors; `repair` returns the repaired messages, and refuses those that cannot be
+   * repaired; `report` returns all messages unchanged and only calls `onIssues`.
    */
   readonly mode: "throw" | "repair" | "report";
   /** Called with all issues, warnings included, before anything is done about them; not called where there are none. */

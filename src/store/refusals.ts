@@ -57,7 +57,7 @@ export function fenced(sessionId: string): StoreError {
 /** The error for a write to a session of which a part is missing. */
 export function damaged(operation: string, sessionId: string): StoreError {
   return new StoreError(
-    `A part of ${sessionLabel(sessionId)} is missing in Redis (evicted, or deleted by hand); nothing was written. ` +
+    `A part of ${sessionLabel(sessionId)} is missing in Redis (evicted or deleted); nothing was written. ` +
       "Call rebuild() to restore it from the log, or clear() to remove the session.",
     { code: "damaged", operation, sessionId },
   );

@@ -12,7 +12,7 @@ export interface ReadViewOptions {
 
 /** The state of a session and the log from its start on. */
 export interface SessionView {
-  /** `""` where the session does not exist (then all else is empty or 0). */
+  /** `""` if the session does not exist (then all else is empty or 0). */
   readonly epoch: string;
   readonly rev: string;
   /** Position of the oldest record that is kept; above 0 only after retention `discard`. */
@@ -20,17 +20,17 @@ export interface SessionView {
   readonly start: number;
   /** The position that the next record will get. */
   readonly next: number;
-  /** As committed; `""` where there is none. */
+  /** As committed; `""` if there is none. */
   readonly head: string;
   readonly headCount: number;
-  /** Tokens of head and log from the start under `counter`; undefined where not known. */
+  /** Tokens of head and log from the start under `counter`; undefined if not known. */
   readonly tokens: number | undefined;
   readonly counter: string;
-  /** Records from `start` to `next`. Where `damaged`, what is left of them. */
+  /** Records from `start` to `next`. If `damaged`, those that are left. */
   readonly records: readonly string[];
-  /** True where a part of the session is missing; writes are refused until `rebuild` or `clear`. */
+  /** True if a part of the session is missing; writes are refused until `rebuild` or `clear`. */
   readonly damaged: boolean;
-  /** For each id that was asked for, the position of its record; undefined where the log does not hold it. */
+  /** For each id that was asked for, the position of its record; undefined if the log does not hold it. */
   readonly positions?: readonly (number | undefined)[];
   /** The mark of the turn that was asked for; undefined for an unknown turn. */
   readonly turn?: TurnMark;

@@ -22,8 +22,8 @@ import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns
  */
 export interface SessionStoreCore {
   /**
-   * Adds records at the end of the log, contiguously, in order; records whose id the log holds already are not added
-   * again.
+   * Adds records at the end of the log, contiguously, in order; records whose id is already in the log are not
+   * added again.
    *
    * @throws ConflictError `content` (an id is stored with another digest, and `onConflict` is `error`), `position` or
    *   `epoch` (not as expected); StoreError `damaged`, `fenced`, `too_large` and what Redis answers.
@@ -41,11 +41,11 @@ export interface SessionStoreCore {
 
 /**
  * A store of sessions: the five methods of the core, and optional capabilities that are recognized by their methods. A
- * capability is there as a whole or not at all. Each docstring says what happens where it is missing.
+ * capability is there as a whole or not at all. Each docstring says what happens if it is missing.
  */
 export interface SessionStore extends SessionStoreCore {
   /**
-   * The last `count` rounds of the log, whole, also where they lie before the start; fewer where the log holds fewer.
+   * The last `count` rounds of the log, whole, even if they lie before the start; fewer if the log has fewer.
    *
    * Missing: a history reads the whole log for `getRounds()`, and after retention `discard` it numbers rounds from the
    * oldest kept record.
@@ -168,7 +168,7 @@ export interface AppendRequest {
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
   readonly expectedNext?: number;
-  /** Refuse with `epoch` unless this is still the session's epoch. `""`: unless there is no session. */
+  /** Refuse with `epoch` unless this is still the session's epoch; `""` means that the session must not exist. */
   readonly expectedEpoch?: string;
   /** Refuse with `fenced` if a higher token was used before; remembered otherwise. */
   readonly fencingToken?: number;
@@ -190,7 +190,7 @@ export interface AppendRequest {
   readonly turn?: TurnClaim;
 }
 
-/** An append that takes the place of the end of the log. `records` must not be empty. */
+/** An append that replaces the end of the log. `records` must not be empty. */
 export interface ReplaceTailRequest extends AppendRequest {
   /** What to remove. Ids of removed records count as not stored. */
   readonly cut: RewindRequest;
@@ -207,7 +207,7 @@ export interface AppendResult {
   readonly next: number;
   readonly epoch: string;
   readonly view?: SessionView;
-  /** Set where the request's `turn` did not fit what is stored of it: nothing was written. */
+  /** Set if the request's `turn` did not fit what is stored of it: nothing was written. */
   readonly turn?: StoredTurn;
 }
 
@@ -232,8 +232,8 @@ export interface CommitRequest {
    */
   readonly tokensRead?: number;
   /**
-   * Remove all records before the new start, and forget these ids of theirs. `turns` are the names of turns of which
-   * nothing is left, oldest first: the last thousand stay known.
+   * Remove all records before the new start, and forget these ids of theirs. `turns` are the names of turns that
+   * lose all their records, oldest first: the last thousand are remembered.
    */
   readonly discard?: { readonly forget: readonly string[]; readonly turns?: readonly string[] };
 }
@@ -245,6 +245,6 @@ export interface RewindRequest {
   readonly next: number;
   readonly to: number;
   readonly forget: readonly string[];
-  /** Every turn of which a record is removed, with what is left of it. @default none */
+  /** Every turn that loses a record, with the part that stays. @default none */
   readonly turns?: readonly TurnRemainder[];
 }

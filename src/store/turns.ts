@@ -2,7 +2,7 @@
  * The turn that an append belongs to.
  *
  * A store keeps a mark for each turn of a session: whether it is done, and how many records it has. An append whose
- * claim does not fit the mark writes nothing, so a turn is stored once, whatever ids and texts a retry brings.
+ * claim does not fit the mark writes nothing, so a turn is stored once, even if a retry has other ids and texts.
  */
 export interface TurnClaim {
   /** A hash of the turn's id: 14 characters of base64url. */
@@ -25,13 +25,13 @@ export interface TurnMark {
 /** A turn whose claim did not fit its mark. */
 export interface StoredTurn extends TurnMark {
   /**
-   * The `count` records from `first` on that the log still holds. Where the turn was written in several steps, records
-   * of other turns may stand between its own.
+   * The `count` records from `first` on that are still in the log. If the turn was written in several steps, records of
+   * other turns may be among them.
    */
   readonly records: readonly string[];
 }
 
-/** What is left of a turn after a rewind; a turn of which nothing is left is forgotten, any other is open again. */
+/** The part of a turn that a rewind keeps; a turn without records is forgotten, any other is open again. */
 export interface TurnRemainder {
   readonly name: string;
   readonly count: number;

@@ -9,7 +9,7 @@ import { markTurn, storedTurn } from "./in-memory-turns.js";
 
 interface Append extends PlannedAppend {
   readonly request: PlannedAppend["request"] & Partial<Pick<ReplaceTailRequest, "cut">>;
-  /** Undefined where there is none. */
+  /** Undefined if the session does not exist. */
   readonly session: InMemorySession | undefined;
 }
 
@@ -19,8 +19,8 @@ interface Appended<Result> {
 }
 
 /**
- * Appends to a session, undefined where there is none. Returns the session that results (the same one changed, a new
- * one, or none where there was nothing to write) and the append's result.
+ * Appends to a session; `session` is undefined if it does not exist. Returns the session that results (the same one
+ * changed, a new one, or undefined if there was nothing to write) and the append's result.
  */
 export function appendTo(append: Append): Appended<AppendResult> {
   const { request } = append;
@@ -43,7 +43,7 @@ export function appendTo(append: Append): Appended<AppendResult> {
   return { session, result: resultOf(session, append, counts) };
 }
 
-/** Appends in the place of the end of the log; `stale` where the session is not as it was read. */
+/** Appends in the place of the end of the log; `stale` if the session is not as it was read. */
 export function replaceTailOf(
   append: Append & { readonly request: ReplaceTailRequest },
 ): Appended<AppendResult | "stale"> {

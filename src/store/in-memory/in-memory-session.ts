@@ -87,7 +87,7 @@ export function pageOf(
   return { records, from: first, base, next, damaged: false };
 }
 
-/** Moves the start and replaces the head; false where the session is not as it was read. */
+/** Moves the start and replaces the head; false if the session is not as it was read. */
 export function commitTo(session: InMemorySession | undefined, request: CommitRequest): session is InMemorySession {
   if (
     session === undefined ||
@@ -127,7 +127,7 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   return session.log.length === 0 && session.head === "" ? "ended" : "rewound";
 }
 
-/** True where nothing has changed since the session was read. */
+/** True if nothing has changed since the session was read. */
 export function isAsRead(session: InMemorySession, { epoch, rev, next }: RewindRequest): boolean {
   return epoch === session.epoch && rev === session.rev && next === nextPosition(session);
 }

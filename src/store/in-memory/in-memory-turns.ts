@@ -21,7 +21,7 @@ interface TurnLog {
   readonly log: readonly string[];
 }
 
-/** The turn as it is stored where that is not what the claim says; undefined where it is. */
+/** Returns the turn as it is stored if the claim does not fit it; undefined if it does. */
 export function storedTurn(
   session: TurnLog,
   { name, stored }: Pick<TurnClaim, "name" | "stored">,
@@ -35,7 +35,7 @@ export function storedTurn(
   return { ...mark, records: log.slice(Math.max(0, first - base), Math.max(0, first - base + count)) };
 }
 
-/** Notes that so many more messages of the turn are stored. */
+/** Adds `count` to the number of stored records of a turn. */
 export function markTurn(
   { marks }: InMemoryTurns,
   { claim, count, first }: { readonly claim: TurnClaim; readonly count: number; readonly first: number },
@@ -47,7 +47,7 @@ export function markTurn(
   }
 }
 
-/** Forgets the turns that began at or after a position; a turn of which something is left is open again. */
+/** Forgets the turns that began at or after a position; a turn that keeps records is open again. */
 export function reopenTurns(
   { marks }: InMemoryTurns,
   { to, turns = [] }: { readonly to: number; readonly turns: readonly TurnRemainder[] | undefined },
@@ -66,7 +66,7 @@ export function reopenTurns(
   }
 }
 
-/** Remembers turns whose records are gone, the last so many. */
+/** Remembers turns whose records are gone, and forgets the oldest beyond the limit. */
 export function discardTurns({ marks, discarded }: InMemoryTurns, names: readonly string[] = []): void {
   discarded.push(...names);
   for (const name of discarded.splice(0, Math.max(0, discarded.length - maxDiscardedTurns))) {

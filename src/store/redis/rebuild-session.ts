@@ -37,7 +37,7 @@ interface LogReading {
  * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
  * one that was read.
  *
- * @throws ConflictError `stale` where it changed in each of five tries.
+ * @throws ConflictError `stale` if it changed in each of five tries.
  */
 export async function rebuildSession(rebuild: Rebuild): Promise<void> {
   const { runner, name, keys } = rebuild;

@@ -7,7 +7,7 @@ import type { RedisClient } from "./redis-client.js";
 
 /** Where Redis is. */
 export interface ConnectionSource {
-  /** An ioredis `Redis` or `Cluster` (5 or 6) of yours; it is never closed and gets no new methods. */
+  /** Your own ioredis `Redis` or `Cluster` (5 or 6); it is never closed and gets no new methods. */
   readonly client?: RedisClient;
   /**
    * URL of a server (`redis://`, `rediss://`, `unix://`) or of Sentinels (`redis+sentinel://host:port,host:port/name`,

@@ -25,8 +25,8 @@ const sentScripts = new WeakMap<RedisClient, Set<string>>();
  * Sends commands and scripts, each call within the command timeout.
  *
  * The first call of a script through a client sends its text, so that a server that has not cached it costs no second
- * round trip; later calls send its hash, and a server that lost the script gets the text again. Temporary refusals (a slot that migrates,
- * a server that loads its data) are retried until the time is up. Errors are {@link StoreError}s.
+ * round trip; later calls send its hash, and a server that lost the script gets the text again. Temporary refusals (a
+ * slot that migrates, a server that loads its data) are retried until the time is up. Errors are {@link StoreError}s.
  */
 export class ScriptRunner {
   readonly #options: ScriptRunnerOptions;

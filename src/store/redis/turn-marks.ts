@@ -20,7 +20,7 @@ export function sizesOf({ done, count }: Pick<TurnMark, "done" | "count">): stri
   return (done ? "T" : "t") + String(count).padStart(digestLength - 1, "0");
 }
 
-/** The mark that a field of `ids` holds; undefined where it holds none. */
+/** The mark that a field of `ids` holds; undefined if it holds none. */
 function markFrom(value: string | null | undefined): TurnMark | undefined {
   const [, flag, count, first] = /^([Tt])(\d{7})(\d+)$/.exec(value ?? "") ?? [];
   return flag === undefined ? undefined : { done: flag === "T", count: Number(count), first: Number(first) };

@@ -17,7 +17,7 @@ const answer = record("a");
 /** Turns: one name, stored once. */
 export const turnCases: readonly StoreCase[] = [
   {
-    title: "a turn is stored once, whatever ids and texts its retry brings",
+    title: "a turn is stored once, even if the retry has other ids and texts",
     needs: ["turns"],
     async check({ store, session }) {
       const first = await store.append(session, { records: [question, answer], ...claim() });
@@ -29,7 +29,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "of two appends of one turn at the same time, one is stored",
+    title: "of concurrent appends of one turn, exactly one is stored",
     needs: ["turns"],
     async check({ store, session }) {
       const results = await Promise.all(
@@ -40,7 +40,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an open turn takes more from a writer who knows what is stored of it",
+    title: "an open turn accepts more records from a writer that knows how many are stored",
     needs: ["turns"],
     async check({ store, session }) {
       await store.append(session, { records: [question], ...claim({ done: false }) });
@@ -53,7 +53,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a writer who takes a turn for stored that was forgotten is told so, and nothing is written",
+    title: "an append to a turn that the store has forgotten returns the turn and writes nothing",
     needs: ["turns"],
     async check({ store, session }) {
       const result = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
@@ -62,7 +62,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a repeated turn changes nothing else either: no side data, no expectation, no expiry",
+    title: "a repeated turn writes no side data and checks no expectations",
     needs: ["turns", "sideData"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim() });
@@ -75,7 +75,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a read tells what is stored of a turn and where messages are, in the same round trip",
+    title: "a read also returns what is stored of a turn, and the positions of messages",
     needs: ["turns"],
     async check({ store, session }) {
       await store.append(session, { records: [record("old")] });
@@ -90,7 +90,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a turn stays known after a reduction, also where its records are discarded",
+    title: "a turn is still recognized after a reduction, even if its records are discarded",
     needs: ["turns"],
     async check(context) {
       const { store, session } = context;
@@ -102,7 +102,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: `of turns whose records are discarded, the last ${maxDiscardedTurns} stay known`,
+    title: `the last ${maxDiscardedTurns} turns whose records were discarded are still recognized`,
     needs: ["turns"],
     async check(context) {
       const { store, session } = context;
@@ -124,7 +124,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a rewind forgets a turn that it removes, and opens one of which a part is left",
+    title: "a rewind forgets the turns that it removes, and reopens a turn that it cuts",
     needs: ["turns", "rewind"],
     async check(context) {
       const { store, session } = context;
@@ -145,7 +145,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a rebuild restores the turns that records name, and keeps those whose records are discarded",
+    title: "a rebuild restores the turns named in records, and keeps those whose records were discarded",
     needs: ["turns", "rebuild"],
     async check(context) {
       const { store, session } = context;
@@ -173,7 +173,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the end of a log is replaced in one step",
+    title: "replaceTail replaces the end of the log in one step",
     needs: ["turns", "replaceTail"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim({ done: false }) });
@@ -190,7 +190,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "the end of a log that changed since it was read is not replaced",
+    title: "replaceTail replaces nothing if the log changed since it was read",
     needs: ["replaceTail"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer] });
@@ -202,7 +202,7 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "an end that cannot be replaced because of a conflict stays as it is",
+    title: "replaceTail leaves the log unchanged on a conflict",
     needs: ["replaceTail"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer] });

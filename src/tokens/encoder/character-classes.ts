@@ -15,7 +15,7 @@ export const digit = 16;
 export const space = 32;
 /** Carriage return and line feed; set beside `space`. */
 export const lineBreak = 64;
-/** Punctuation, symbols and all that is none of the others. */
+/** Punctuation, symbols and everything else. */
 export const symbol = 128;
 
 const patterns: readonly (readonly [RegExp, number])[] = [
@@ -45,7 +45,7 @@ export function widthAt(text: string, index: number): number {
   return (text.charCodeAt(index) & 0xfc00) === 0xd800 && text.codePointAt(index)! > 0xffff ? 2 : 1;
 }
 
-/** Where a run of code points with any of the bits ends; `from` where there is none. */
+/** Where a run of code points with any of the bits ends; `from` if there is none. */
 export function runEnd(text: string, from: number, bits: number): number {
   let end = from;
   while (end < text.length && (classAt(text, end) & bits) !== 0) {

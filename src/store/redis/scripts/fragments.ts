@@ -190,7 +190,7 @@ local function truncate(s, to, hashes, marks, from)
 end`;
 
 /**
- * Lua: `exceeds(request, s, next, total, counter)` is true where the view is larger than the writer allows, or its
+ * Lua: `exceeds(request, s, next, total, counter)` is true if the view is larger than the writer allows, or its
  * tokens are limited and not known.
  */
 export const exceeds = `

@@ -6,7 +6,7 @@ import { script } from "./script.js";
  *
  * KEYS: log, ids, state.
  * ARGV: the request as JSON { epoch, rev, next, newRev, to }; packed hashes of the ids to forget; pairs of the name
- * of a turn and its new mark, empty where nothing is left of it.
+ * of a turn and its new mark, empty if nothing is left of it.
  * Replies: REWOUND | STALE | DAMAGED | RANGE (the position lies before the base).
  */
 export const rewindScript = script(

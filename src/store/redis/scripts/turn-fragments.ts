@@ -2,7 +2,7 @@ import { maxDiscardedTurns, turnNameLength } from "../../turns.js";
 
 /**
  * Lua, for scripts with KEYS log, ids, state: `storedTurn(s, turn)` compares a claim with the turn's mark, which is `T`
- * (done) or `t` (open), the number of messages in seven digits, and the first position. Gives a reply where they
+ * (done) or `t` (open), the number of messages in seven digits, and the first position. Returns a reply if they
  * differ, else nothing and the mark.
  */
 export const storedTurn = `
@@ -16,7 +16,7 @@ local function storedTurn(s, turn)
   return { 'TURN', done and 1 or 0, count, first, s.next, s.epoch, records }
 end`;
 
-/** Lua: `markTurn(turn, mark, count, first)` notes that so many more messages of the turn are stored. */
+/** Lua: `markTurn(turn, mark, count, first)` adds `count` to the number of stored records of a turn. */
 export const markTurn = `
 local function markTurn(turn, mark, count, first)
   local total = (mark and tonumber(mark:sub(2, 8)) or 0) + count
@@ -39,7 +39,7 @@ local function rememberTurns(names)
 end`;
 
 /**
- * Lua, for an append: `checkTurnAndCut(request, s)` gives a reply where damage, the turn's mark or the session's state
+ * Lua, for an append: `checkTurnAndCut(request, s)` returns a reply if damage, the turn's mark or the session's state
  * forbids it; else nothing and the mark, and `s.next` is where the log is to be cut. Needs {@link storedTurn}.
  *
  * A cut whose reply was lost and that is sent again finds its own `newRev` and is answered as the first was.
