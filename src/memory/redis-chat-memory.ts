@@ -1,4 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import {
   createMemoryContext,
@@ -30,8 +32,8 @@ export class RedisChatMemory implements AsyncDisposable {
   }
 
   /**
-   * For `RunnableWithMessageHistory`: a history whose first read stays the same until it writes, because that class
-   * reads twice and takes the difference in length for what is new. It is an arrow function because it is called
+   * For `RunnableWithMessageHistory`: a history whose first read stays the same until it changes something itself (a
+   * write, `rewind`, `clear`, …), because that class reads twice and takes the difference in length for what is new. It is an arrow function because it is called
    * without its object.
    */
   readonly getMessageHistory = (sessionId: string): RedisChatMessageHistory =>
@@ -54,7 +56,10 @@ export class RedisChatMemory implements AsyncDisposable {
   }
 }
 
-/** A history for one run: both reads of the run agree, whatever other writers do meanwhile. */
+/**
+ * A history for one run: both reads of the run agree, whatever other writers do meanwhile. What this history itself
+ * changes shows at once; what others change shows after its next change, or in the next history.
+ */
 class RunScopedHistory extends RedisChatMessageHistory {
   #pinned: Promise<BaseMessage[]> | undefined;
 
@@ -64,21 +69,37 @@ class RunScopedHistory extends RedisChatMessageHistory {
     try {
       return [...(await reading)];
     } catch (error) {
-      this.#pinned = undefined;
+      this.#pinned = this.#pinned === reading ? undefined : this.#pinned;
       throw error;
     }
   }
 
-  override async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+  override append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    return this.#change(() => super.append(messages, options));
+  }
+
+  override reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
+    return this.#change(() => super.reduceView(config));
+  }
+
+  override rewind(messageId: string): Promise<void> {
+    return this.#change(() => super.rewind(messageId));
+  }
+
+  override rebuild(): Promise<void> {
+    return this.#change(() => super.rebuild());
+  }
+
+  override clear(): Promise<void> {
+    return this.#change(() => super.clear());
+  }
+
+  /** Reads anew after a change, also where it fails: it may have happened. */
+  async #change<Result>(change: () => Promise<Result>): Promise<Result> {
     try {
-      return await super.append(messages, options);
+      return await change();
     } finally {
       this.#pinned = undefined;
     }
-  }
-
-  override async clear(): Promise<void> {
-    this.#pinned = undefined;
-    await super.clear();
   }
 }
