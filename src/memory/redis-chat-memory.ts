@@ -33,8 +33,8 @@ export class RedisChatMemory implements AsyncDisposable {
 
   /**
    * For `RunnableWithMessageHistory`: a history whose first read stays the same until it changes something itself (a
-   * write, `rewind`, `clear`, …), because that class reads twice and takes the difference in length for what is new. It is an arrow function because it is called
-   * without its object.
+   * write, `rewind`, `clear`, …), because that class reads twice and takes the difference in length for what is
+   * new. It is an arrow function because it is called without its object.
    */
   readonly getMessageHistory = (sessionId: string): RedisChatMessageHistory =>
     new RunScopedHistory(sharedOptions(sessionId, this.#context));
