@@ -35,7 +35,7 @@ describe("the source tree", () => {
     expect(lists.filter(({ names }) => names === undefined)).toEqual([]);
   });
 
-  it("gives no two files one name, except the entries", () => {
+  it("has no two files with the same name, except the entries", () => {
     const inside = sources.filter(({ path }) => !entries.includes(path));
     const names = inside.map(({ path }) => path.split("/").at(-1)!);
     const twins = names.filter((name, index) => names.indexOf(name) < index);

@@ -16,7 +16,7 @@ describe("parseOptions", () => {
     expect(String(errorFor({ list: [1, "SECRET"] }))).not.toContain("SECRET");
   });
 
-  it("has a typed error also where more is wrong than can be told at once", () => {
+  it("is a typed error even if more than one option is wrong", () => {
     expect(errorFor({ list: Array.from({ length: 200_000 }, () => "SECRET") })).toMatchObject({
       name: "ConfigurationError",
     });

@@ -74,7 +74,7 @@ describe("the README, and the store in CONTRIBUTING.md", () => {
     ).toEqual([]);
   }, 60_000);
 
-  it("has a first example that works as it stands, against a model server and a Redis of the test", async () => {
+  it("has a first example that works unchanged, against a model server and a Redis of the test", async () => {
     const server = await startOpenAIServer({ reply: () => "Hello Ann!" });
     const path = join(folder, "first.mts");
     writeFileSync(path, `${blocks[0]!.replace("redis://localhost:6379", sharedRedisUrl())}\nawait memory.close();\n`);

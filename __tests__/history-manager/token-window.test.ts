@@ -51,7 +51,7 @@ describe("the token window", () => {
     expect(outcome).toMatchObject({ limit: 100_000, overBudgetBy: 0, dropped: [] });
   });
 
-  it("keeps a safety margin of a tenth unless told otherwise", async () => {
+  it("keeps a safety margin of a tenth by default", async () => {
     const limitOf = async (safetyMargin: number | undefined, maxInputTokens: number) =>
       (await newSession(maxInputTokens).instance({ safetyMargin }).getHistoryForModelCall(asking("hi"))).outcome.limit;
     expect(await limitOf(undefined, 1000)).toBe(900);

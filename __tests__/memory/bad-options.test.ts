@@ -42,6 +42,8 @@ describe("invalid options get a typed error that names the option", () => {
     [{ tokenCounter: (text: string) => text.length }, "tokenCounter"],
     [{ strict: "yes" }, "strict"],
     [{ store: {} }, "store"],
+    [{ profile: null }, "profile"],
+    [{ profile: "unknown" }, "profile"],
     [{ sessionTtl: 60 }, "sessionTtl"],
   ])("%j", (options, option) => {
     expect(errorOf(() => new RedisChatMemory({ store, ...options } as never))).toMatchObject({

@@ -26,7 +26,7 @@ const texts = (messages: { readonly text: string }[]) => messages.map(({ text })
 const turnId = "job-1";
 
 describe("a turn with a name, appended to a plain history", () => {
-  it("is stored once, whatever ids and texts the second try brings", async () => {
+  it("is stored once, even if the retry has other ids and texts", async () => {
     const history = newMemory().history("s");
     const first = await history.append([human("q"), ai("a")], { turnId });
     const again = await history.append([human("q", "other"), ai("another answer")], { turnId });

@@ -124,7 +124,7 @@ describe("the outcome", () => {
     expect(outcome.removed).toEqual(answers.slice(0, 10));
   });
 
-  it("gives the messages as they are, in a fresh array, where there is nothing to do", async () => {
+  it("returns the messages unchanged in a new array if there is nothing to do", async () => {
     const few = answers.slice(0, 3);
     const outcome = await reducer.reduceWithOutcome(few);
     expect(outcome).toMatchObject({ changed: false, reason: "within_limit", removed: [] });

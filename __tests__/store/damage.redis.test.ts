@@ -147,7 +147,7 @@ describe("A session with a missing key", () => {
     await expect(store.append("s", { records: [record("n")] })).resolves.toMatchObject({ next: 7 });
   });
 
-  it("is detected if records were pushed or popped by hand, and rebuilt from what is there", async () => {
+  it("is detected if another client pushed or popped records, and rebuilt from what is left", async () => {
     await client.rpush(keys.log, "no record");
     expect(await store.readView("s")).toMatchObject({ damaged: true });
     await expect(store.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });

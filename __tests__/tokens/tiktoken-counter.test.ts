@@ -63,7 +63,7 @@ describe("tiktokenCounter", () => {
   const counter = tiktokenCounter();
   const length = (text: string) => referenceCount("o200k_base", text);
 
-  it("counts by o200k_base unless told otherwise, under an id that names the encoding and not the tools", async () => {
+  it("counts by o200k_base by default, under an id that names the encoding and not the tools", async () => {
     expect(counter.id).toBe("tiktoken:o200k_base:1");
     expect(tiktokenCounter({ encoding: "cl100k_base", tools: [weatherTool] }).id).toBe("tiktoken:cl100k_base:1");
     expect(await counter.countText("antidisestablishmentarianism")).toBe(length("antidisestablishmentarianism"));

@@ -24,7 +24,7 @@ describe("a turn that is appended again", () => {
     expect(await stored(history)).toEqual(["q", "a"]);
   });
 
-  it("adds nothing where it has a turnId, whatever ids and texts it brings", async () => {
+  it("adds nothing if it has a turnId, even with other ids and texts", async () => {
     const history = newMemory().history("s");
     expect(await history.append(turn("a"), { turnId })).toMatchObject({ appended: 2, repeated: false });
     const again = [new HumanMessage({ id: "new", content: "q" }), ai("another", { id: "newer" })];

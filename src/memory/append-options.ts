@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { TurnOutput } from "../codec/record-meta.js";
-import { lazy, nonEmptyText } from "../options.js";
+import { lazy, nonEmptyText, objectWith } from "../options.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { RewindRequest, SideChanges } from "../store/session-store.js";
 import type { StoredTurn } from "../store/turns.js";
@@ -63,7 +63,7 @@ export interface AppendOutcome {
 export const appendSchema = lazy(() =>
   z.strictObject({
     turnId: nonEmptyText().optional(),
-    side: z.custom<SideChanges>().optional(),
-    turn: z.custom<TurnWrite>().optional(),
+    side: objectWith<SideChanges>([], "an object with set, remove or bound").optional(),
+    turn: objectWith<TurnWrite>([], "an object").optional(),
   }),
 );

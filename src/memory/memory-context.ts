@@ -132,7 +132,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     ...{ store, ownsStore, autoReduce, retention, onConflict, onDamage, strict, onEvent },
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
     reducer: resolved,
-    profile: resolveProfile(owner, checked.profile ?? "langchain"),
+    profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
     pending: new Set(),

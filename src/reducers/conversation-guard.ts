@@ -16,9 +16,9 @@ export interface ConversationGuardOptions extends RepairOptions {
    * repaired; `report` returns all messages unchanged and only calls `onIssues`.
    */
   readonly mode: "throw" | "repair" | "report";
-  /** Called with all issues, warnings included, before anything is done about them; not called where there are none. */
+  /** Called with all issues, warnings included, before anything is done about them; not called if there are none. */
   readonly onIssues?: (issues: readonly StructureIssue[]) => void;
-  /** Called with what a repair changed; not called where it changed nothing. */
+  /** Called with what a repair changed; not called if it changed nothing. */
   readonly onRepairs?: (repairs: readonly StructureRepair[]) => void;
 }
 
