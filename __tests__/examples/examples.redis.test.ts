@@ -15,6 +15,7 @@ const points: Readonly<Record<string, RegExp>> = {
   "07-openai-messages.ts": /^the same after JSON: true$/m,
   "08-validate-and-repair.ts": /^errors left: 0$/m,
   "09-agent-middleware.ts": /^stored: human, ai, human, ai$/m,
+  "11-chat-page.ts": /^after Retry:\n(?: {2}.*\n){3} {2}ai: It has fifteen stories\.$/m,
   "10-your-own-store.ts": /^rewind: rewind\(\) needs a store with the method "rewind"/m,
 };
 

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { checkChatCompletionRequest } from "./openai-server/check-request.js";
 import {
   answerChunks,
@@ -99,13 +100,17 @@ async function answer({ request, response, requests, reply }: Exchange): Promise
     const { status, message } = scripted.failure;
     return sendError(response, { status, error: { message, type: "server_error", param: null, code: null } });
   }
-  send(response, { completion: complete(scripted, { body: accepted, count }), body: accepted });
+  const { chunkDelayMs = 0 } = scripted;
+  await send(response, { completion: complete(scripted, { body: accepted, count }), body: accepted, chunkDelayMs });
 }
 
-function send(
-  response: ServerResponse,
-  { completion, body }: { readonly completion: Completion; readonly body: Record<string, unknown> },
-): void {
+interface Answer {
+  readonly completion: Completion;
+  readonly body: Record<string, unknown>;
+  readonly chunkDelayMs: number;
+}
+
+async function send(response: ServerResponse, { completion, body, chunkDelayMs }: Answer): Promise<void> {
   if (body["stream"] !== true) {
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(wholeAnswer(completion)));
     return;
@@ -114,6 +119,12 @@ function send(
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
   for (const chunk of answerChunks(completion, { includeUsage })) {
     response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    if (chunkDelayMs > 0) {
+      await setTimeout(chunkDelayMs);
+    }
+    if (response.destroyed) {
+      return;
+    }
   }
   response.end("data: [DONE]\n\n");
 }

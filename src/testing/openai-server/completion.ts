@@ -12,6 +12,8 @@ export interface ScriptedReply {
   readonly toolCalls?: readonly ScriptedCall[];
   /** Tokens to report. @default a quarter of the characters */
   readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
+  /** Milliseconds between the chunks of a stream, so that a test can stop it. @default 0 */
+  readonly chunkDelayMs?: number;
   /** Answers with this status and message instead, as the service does when it is busy (429) or broken (500). */
   readonly failure?: { readonly status: number; readonly message: string };
 }
