@@ -11,9 +11,10 @@
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
  * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
- * - `turn_repeated`: a turn that is already stored was written again; nothing changed.
- * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`) or another writer
- *   wrote in between (`overtaken`).
+ * - `turn_repeated`: a turn that is already stored came again; nothing was written.
+ * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`), another writer
+ *   wrote in between (`overtaken`), another middleware ended the agent's run past all later hooks (`skipped`), or the
+ *   write failed (`failed`).
  * - `repaired`: messages were changed on their way to a model; stored messages stay as they are.
  */
 export type MemoryEvent =
@@ -56,7 +57,7 @@ export type MemoryEvent =
       readonly type: "turn_not_stored";
       readonly sessionId: string;
       readonly turnId: string | undefined;
-      readonly reason: "forgotten" | "overtaken" | "failed";
+      readonly reason: "forgotten" | "overtaken" | "skipped" | "failed";
       /** Why it failed. */
       readonly error?: unknown;
     }

@@ -1,7 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import { MemorySaver } from "@langchain/langgraph";
-import { createAgent, piiMiddleware, providerStrategy, toolStrategy, type AgentMiddleware } from "langchain";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { tool as makeTool } from "@langchain/core/tools";
+import {
+  ClearToolUsesEdit,
+  contextEditingMiddleware,
+  createAgent,
+  createMiddleware,
+  humanInTheLoopMiddleware,
+  modelCallLimitMiddleware,
+  piiMiddleware,
+  providerStrategy,
+  summarizationMiddleware,
+  toolStrategy,
+  type AgentMiddleware,
+} from "langchain";
 import { z } from "zod";
 import type { MemoryEvent } from "../../src/events.js";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/langchain/agent.js";
@@ -10,7 +23,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/structure/validate.js";
-import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
+import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -328,4 +341,247 @@ describe("a long loop of an agent", () => {
       expect(sketch(view).join()).toContain("summary 4");
     },
   );
+});
+
+describe("an agent that another middleware ends, pauses or edits", () => {
+  const looping = () => new ToolModel(() => lookupCall("again"));
+
+  it("loses with persist: step only what modelCallLimitMiddleware adds, and tells with persist: turn", async () => {
+    for (const persist of ["step", "turn"] as const) {
+      const memory = newMemory();
+      const others = [modelCallLimitMiddleware({ runLimit: 2, exitBehavior: "end" })] as AgentMiddleware[];
+      const { agent } = newAgent(memory, looping(), { persist, others });
+      await agent.invoke(ask("go", "q1"), ann);
+      await memory.drain();
+      const skipped = { type: "turn_not_stored", sessionId: "ann", turnId: "q1", reason: "skipped" };
+      expect(await transcript(memory)).toHaveLength(persist === "step" ? 5 : 0);
+      expect(events.some((event) => JSON.stringify(event) === JSON.stringify(skipped))).toBe(persist === "turn");
+      events.length = 0;
+    }
+  });
+
+  it("stores nothing twice when another instance resumes an interrupt, and stores what a human edited", async () => {
+    const keyPrefix = uniquePrefix();
+    const checkpointer = new MemorySaver();
+    const build = () => {
+      const memory = newMemory({ keyPrefix });
+      const ask = humanInTheLoopMiddleware({
+        interruptOn: { lookup: { allowedDecisions: ["approve", "edit", "reject"] } },
+      });
+      const model = new ToolModel((messages) => {
+        const last = messages.at(-1)!;
+        return last.getType() === "human" ? lookupCall(last.text) : `answer to ${last.text}`;
+      });
+      const middleware = [redisMemoryMiddleware({ memory }), ask];
+      return { memory, model, agent: createAgent({ model, tools: [lookup], middleware, checkpointer }) };
+    };
+    const thread = { configurable: { thread_id: "ann" } };
+    const first = build();
+    await first.agent.invoke(ask("one"), thread);
+    expect(await transcript(first.memory)).toEqual(["one"]);
+    const edited = { type: "edit", editedAction: { name: "lookup", args: { query: "edited" } } };
+    const second = build();
+    await second.agent.invoke(new Command({ resume: { decisions: [edited] } }), thread);
+    expect(await transcript(first.memory)).toEqual(["one", "<ai>", "found edited", "answer to found edited"]);
+    const stored = await first.memory.history("ann").getTranscript();
+    expect((stored[1] as AIMessage).tool_calls![0]!.args).toEqual({ query: "edited" });
+    expect(sketch(second.model.sent[0]!)).toEqual(["one", "<ai>", "found edited"]);
+    await first.agent.invoke(ask("two"), thread);
+    await second.agent.invoke(new Command({ resume: { decisions: [{ type: "reject", message: "no" }] } }), thread);
+    expect(await transcript(first.memory)).toHaveLength(8);
+  });
+
+  it("stores none of the messages of summarizationMiddleware", async () => {
+    for (const checkpointer of [undefined, new MemorySaver()]) {
+      const memory = newMemory();
+      const model = countingModel();
+      const writer = new ToolModel(() => "A SUMMARY");
+      const summaries = summarizationMiddleware({ model: writer, trigger: { messages: 4 }, keep: { messages: 2 } });
+      const middleware = [redisMemoryMiddleware({ memory }), summaries] as AgentMiddleware[];
+      const agent = createAgent({ model, tools: [lookup], middleware, ...(checkpointer && { checkpointer }) });
+      for (let index = 1; index <= 6; index += 1) {
+        await agent.invoke(ask(`q${index}`), { configurable: { thread_id: "ann" } });
+      }
+      expect(await transcript(memory)).toHaveLength(12);
+      expect(JSON.stringify(await memory.history("ann").getTranscript())).not.toContain("SUMMARY");
+      expect(sketch(model.sent.at(-1)!)).toHaveLength(11);
+    }
+  });
+
+  it("shows what contextEditingMiddleware clears for one request, and stores the original", async () => {
+    const memory = newMemory();
+    const edits = [
+      new ClearToolUsesEdit({ trigger: { messages: 4 }, keep: { messages: 1 }, placeholder: "[cleared]" }),
+    ];
+    const { agent, model } = newAgent(memory, stepsModel(4), {
+      others: [contextEditingMiddleware({ edits })] as AgentMiddleware[],
+    });
+    await agent.invoke(ask("go"), ann);
+    expect(sketch(model.sent.at(-1)!)).toContain("[cleared]");
+    expect(await transcript(memory)).toHaveLength(10);
+    expect(await transcript(memory)).not.toContain("[cleared]");
+  });
+
+  it("stores messages as another middleware edited them", async () => {
+    const memory = newMemory();
+    const shout = createMiddleware({
+      name: "Shout",
+      beforeModel: ({ messages }) => ({
+        messages: messages
+          .filter((message) => message.getType() === "human" && message.text !== message.text.toUpperCase())
+          .map(({ id, text }) => new HumanMessage({ content: text.toUpperCase(), ...(id !== undefined && { id }) })),
+      }),
+    });
+    const { agent } = newAgent(memory, countingModel(), { others: [shout] });
+    await agent.invoke(ask("hello"), ann);
+    expect(await transcript(memory)).toEqual(["HELLO", "answer 1"]);
+  });
+});
+
+describe("an agent that is stopped", () => {
+  /** Streams words slowly until it is stopped. */
+  const slowModel = () => new SlowModel(["one ", "two ", "three ", "four ", "five "]);
+
+  it.each([
+    ["discard", "step", ["q"]],
+    ["discard", "turn", []],
+    ["keep", "step", ["q", "one two "]],
+    ["keep", "turn", ["q", "one two "]],
+  ] as const)("with onAbort: %s and persist: %s leaves what was said so far or not", async (onAbort, persist, left) => {
+    for (const how of ["signal", "cancel"] as const) {
+      const memory = newMemory();
+      const model = slowModel();
+      const { agent } = newAgent(memory, model, { onAbort, persist });
+      const controller = new AbortController();
+      const stream = await agent.stream(ask("q", "q1"), { ...ann, streamMode: "messages", signal: controller.signal });
+      model.onWord = (word) => {
+        if (word === "two ") {
+          setTimeout(() => void (how === "signal" ? controller.abort() : stream.cancel().catch(() => undefined)), 5);
+        }
+      };
+      const reading = (async () => {
+        for await (const chunk of stream) {
+          void chunk;
+        }
+      })();
+      await reading.catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await memory.drain();
+      expect(await transcript(memory)).toEqual(left);
+      const stored = await memory.history("ann").getTranscript();
+      expect(
+        stored.some((message) => (message.response_metadata as Record<string, unknown>)["interrupted"] === true),
+      ).toBe(onAbort === "keep");
+    }
+  });
+
+  it("runs anew at the next try, and its answer takes the interrupted one's place", async () => {
+    const memory = newMemory();
+    await memory
+      .history("ann")
+      .append(
+        [human("q", "q1"), new AIMessage({ content: "one two", id: "a", response_metadata: { interrupted: true } })],
+        { turnId: "q1", turn: { done: false } },
+      );
+    const { agent, model } = newAgent(memory);
+    await agent.invoke(ask("q", "q1"), ann);
+    expect(sketch(model.sent[0]!)).toEqual(["q"]);
+    expect(await transcript(memory)).toEqual(["q", "answer 1"]);
+    await agent.invoke(ask("q", "q1"), ann);
+    expect(model.sent).toHaveLength(1);
+  });
+});
+
+describe("a subagent with a memory", () => {
+  const delegate = (memory: RedisChatMemory, options: Partial<RedisMemoryMiddlewareOptions>) => {
+    const inner = newAgent(memory, new ToolModel(() => "inner answer"), options).agent;
+    const tool = makeTool(
+      async ({ query }: { query: string }) => (await inner.invoke(ask(query))).messages.at(-1)!.text,
+      {
+        name: "lookup",
+        schema: z.object({ query: z.string() }),
+      },
+    );
+    const middleware = [redisMemoryMiddleware({ memory })];
+    return createAgent({ model: countingModel(), tools: [tool], middleware });
+  };
+
+  it("keeps its own session by the option sessionId, and ignores the parent's turnId", async () => {
+    const memory = newMemory();
+    const agent = delegate(memory, { sessionId: "inner" });
+    await agent.invoke(ask("look"), named("job-1"));
+    expect(await transcript(memory)).toEqual(["look", "<ai>", "inner answer", "answer 2"]);
+    expect(sketch(await memory.history("inner").getTranscript())).toEqual(["look", "inner answer"]);
+  });
+
+  it("is refused without the option, so that it never writes into the parent's session", async () => {
+    const memory = newMemory();
+    const { messages } = await delegate(memory, {}).invoke(ask("look"), ann);
+    expect(messages[2]!.text).toMatch(/inside a tool of another agent/);
+    expect(await transcript(memory)).toHaveLength(4);
+  });
+});
+
+describe("the session of an agent", () => {
+  it("is not named by a number", async () => {
+    const { agent } = newAgent(newMemory());
+    await expect(agent.invoke(ask("q"), { configurable: { thread_id: 7 } })).rejects.toThrow("is a number");
+  });
+
+  it("is named by a function of the context, which a schema types", async () => {
+    const memory = newMemory();
+    const middleware = redisMemoryMiddleware({
+      memory,
+      contextSchema: z.object({ user: z.string() }),
+      sessionId: ({ context }) => context?.user,
+    });
+    const agent = createAgent({ model: countingModel(), tools: [lookup], middleware: [middleware] });
+    await agent.invoke(ask("q"), { context: { user: "ann" } });
+    expect(await transcript(memory)).toEqual(["q", "answer 1"]);
+  });
+
+  it("keeps fifty runs at once apart", async () => {
+    const memory = newMemory();
+    const { agent } = newAgent(memory, new ToolModel((messages) => `answer to ${messages.at(-1)!.text}`));
+    const ids = Array.from({ length: 50 }, (_, index) => `s${index}`);
+    await Promise.all(ids.map((sessionId) => agent.invoke(ask(sessionId), { configurable: { sessionId } })));
+    for (const id of ids) {
+      expect(sketch(await memory.history(id).getTranscript())).toEqual([id, `answer to ${id}`]);
+    }
+  });
+});
+
+describe("a reduction in an agent's run", () => {
+  it("is a child run named reduce_view with sizes, the summary call inside it, and not in the stream", async () => {
+    const summaries = new ToolModel(() => "A SUMMARY");
+    const reducer = new ChatHistorySummarizationReducer({ model: summaries, targetCount: 2, thresholdCount: 2 });
+    const memory = newMemory({ reducer });
+    const { agent } = newAgent(memory, stepsModel(3));
+    const runs: { name: string; id: string; parent: string | undefined; outputs?: unknown }[] = [];
+    const tracer = {
+      handleChainStart: (...args: unknown[]) =>
+        void runs.push({ name: String(args[7]), id: String(args[2]), parent: args[3] as string | undefined }),
+      handleChainEnd: (outputs: unknown, id: string) =>
+        void Object.assign(
+          runs.find((run) => run.id === id)!,
+          { outputs },
+        ),
+      handleChatModelStart: (...args: unknown[]) =>
+        void runs.push({ name: "model", id: String(args[2]), parent: args[3] as string | undefined }),
+    };
+    const chunks: unknown[] = [];
+    const config = { ...ann, streamMode: "messages" as const, recursionLimit: 60, callbacks: [tracer] };
+    for await (const chunk of await agent.stream(ask("go"), config)) {
+      chunks.push(chunk);
+    }
+    const reductions = runs.filter(({ name }) => name === "reduce_view");
+    expect(reductions.length).toBeGreaterThan(0);
+    expect(reductions[0]!.outputs).toMatchObject({ before: { messages: 5 }, after: { messages: expect.any(Number) } });
+    expect(runs.find(({ id }) => id === reductions[0]!.parent)!.name).toBe("model_request");
+    const inside = new Set(reductions.map(({ id }) => id));
+    expect(runs.filter(({ name, parent }) => name === "model" && inside.has(parent!))).toHaveLength(
+      summaries.sent.length,
+    );
+    expect(JSON.stringify(chunks)).not.toContain("SUMMARY");
+  });
 });

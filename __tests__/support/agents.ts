@@ -1,5 +1,8 @@
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { tool } from "@langchain/core/tools";
+import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { ScriptedModel } from "./scripted-model.js";
 
@@ -7,6 +10,32 @@ import { ScriptedModel } from "./scripted-model.js";
 export class ToolModel extends ScriptedModel {
   override bindTools(): this {
     return this;
+  }
+
+  /** Streams calls of tools too, in one chunk. */
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    _options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const { generations } = await this._generate(messages);
+    const { id = "", text, tool_calls: toolCalls = [] } = generations[0]!.message as AIMessage;
+    const chunks = toolCalls.map(({ name, args, id: callId }, index) => {
+      return {
+        name,
+        args: JSON.stringify(args),
+        index,
+        type: "tool_call_chunk" as const,
+        ...(callId && { id: callId }),
+      };
+    });
+    const words = toolCalls.length > 0 ? [text] : text.split(/(?<= )/);
+    for (const word of words) {
+      const message = new AIMessageChunk({ content: word, id, tool_call_chunks: chunks });
+      const chunk = new ChatGenerationChunk({ text: word, message });
+      await runManager?.handleLLMNewToken(word, undefined, undefined, undefined, undefined, { chunk });
+      yield chunk;
+    }
   }
 }
 
@@ -39,4 +68,29 @@ export function stepsModel(steps: number): ToolModel {
 /** Texts of messages, with the kind of those that have none. */
 export function sketch(messages: readonly BaseMessage[]): string[] {
   return messages.map((message) => message.text || `<${message.getType()}>`);
+}
+
+/** A model that streams its words with 20 ms between them, until it is stopped. */
+export class SlowModel extends ToolModel {
+  onWord: (word: string) => void = () => undefined;
+
+  constructor(private readonly words: readonly string[]) {
+    super(() => "unused");
+  }
+
+  override async *_streamResponseChunks(
+    _messages: BaseMessage[],
+    { signal }: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const id = `slow-${randomUUID()}`;
+    for (const word of this.words) {
+      signal?.throwIfAborted();
+      const chunk = new ChatGenerationChunk({ text: word, message: new AIMessageChunk({ content: word, id }) });
+      await runManager?.handleLLMNewToken(word, undefined, undefined, undefined, undefined, { chunk });
+      yield chunk;
+      this.onWord(word);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
 }

@@ -6,6 +6,7 @@ import { lazy, objectWith, parseOptions } from "../options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { AgentHooks } from "./agent/agent-hooks.js";
 import { AgentRun } from "./agent/agent-run.js";
 import { AgentRuns } from "./agent/agent-runs.js";
 import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./agent/run-place.js";
@@ -29,6 +30,11 @@ export interface RedisMemoryMiddlewareOptions<Schema extends z.ZodObject | undef
    * up to it. `turn`: once, when the agent is done; a run that fails stores nothing. @default "step"
    */
   readonly persist?: "turn" | "step";
+  /**
+   * What is kept of a run that is stopped by its signal or by `stream.cancel()`: nothing more, or what was said so far,
+   * with the AI message marked by `response_metadata.interrupted`. @default "discard"
+   */
+  readonly onAbort?: "discard" | "keep";
   /** What the model accepts. @default the memory's profile */
   readonly profile?: BuiltInProfile | StructureProfile;
 }
@@ -39,6 +45,7 @@ const optionsSchema = lazy(() =>
     sessionId: sessionIdSchema<AgentRuntime>("runtime"),
     contextSchema: z.custom<z.ZodObject>((schema) => schema instanceof z.ZodObject, "must be a zod object").optional(),
     persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("step"),
+    onAbort: z.enum(["discard", "keep"], 'must be "discard" or "keep"').default("discard"),
     profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
   }),
 );
@@ -62,49 +69,39 @@ export function redisMemoryMiddleware<const Schema extends z.ZodObject | undefin
   options: RedisMemoryMiddlewareOptions<Schema>,
 ): AgentMiddleware<undefined, Schema> {
   const checked = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
-  const { persist, contextSchema } = checked;
+  const { contextSchema } = checked;
   const runOf = runFinder(checked);
   return createMiddleware({
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
     beforeAgent: {
       canJumpTo: ["end"],
-      hook: async ({ messages }, runtime) => {
-        const run = await runOf(messages, runtime, { isNew: true });
-        const { isDone, missing } = run.begin();
-        return isDone ? { messages: missing, jumpTo: "end" } : missing.length > 0 ? { messages: missing } : undefined;
-      },
+      hook: async ({ messages }, runtime) => (await runOf(messages, runtime, { isNew: true })).begin(),
     },
+    beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).expectCall(messages),
     wrapModelCall: async (request, handler) => {
-      const { messages: state } = request.state;
-      const run = await runOf(state, request.runtime);
-      if (persist === "step") {
-        await run.store(state, { done: false });
-      }
-      return handler({ ...request, messages: await run.request(state, request.messages, currentConfig()) });
+      const run = await runOf(request.state.messages, request.runtime);
+      return run.call(request, handler as never) as never;
     },
-    afterAgent: async ({ messages }, runtime) => {
-      const run = await runOf(messages, runtime);
-      await run.store(messages, { done: true });
-      const answer = run.storedAnswer(messages);
-      return answer && { messages: answer };
-    },
+    afterAgent: async ({ messages }, runtime) => (await runOf(messages, runtime)).end(messages),
   }) as unknown as AgentMiddleware<undefined, Schema>;
 }
 
 /** Finds the run that a hook belongs to; opens it where it begins, and where it goes on after an interrupt. */
-function runFinder({ memory, sessionId, contextSchema, profile: named }: z.output<ReturnType<typeof optionsSchema>>) {
-  const profile = named && resolveProfile("redisMemoryMiddleware", named);
-  const runs = new AgentRuns<AgentRun>();
+function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
+  const { memory, sessionId, contextSchema, persist, onAbort } = options;
+  const profile = options.profile && resolveProfile("redisMemoryMiddleware", options.profile);
+  const runs = new AgentRuns<AgentHooks>();
   return (
     messages: readonly BaseMessage[],
     { writer }: { readonly writer?: unknown },
     { isNew = false }: { readonly isNew?: boolean } = {},
-  ): Promise<AgentRun> => {
+  ): Promise<AgentHooks> => {
     const config = currentConfig();
     const open = async () => {
       const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
-      return AgentRun.open({ memory, place: placeOf(config, { sessionId, context }), profile }, messages);
+      const place = placeOf(config, { sessionId, context });
+      return new AgentHooks(await AgentRun.open({ memory, place, profile }, messages), { persist, onAbort });
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { decodeRecord } from "../../codec/decode-record.js";
@@ -9,14 +8,14 @@ import type { ConversationSession } from "../../memory/conversation-session.js";
 import type { RedisChatMemory } from "../../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
 import { sessionOf } from "../../memory/session-of.js";
-import { changeMessage } from "../../messages/change-message.js";
 import { roleOf } from "../../messages/roles.js";
 import type { RewindRequest } from "../../store/session-store.js";
 import type { StructureProfile } from "../../structure/profiles/profile.js";
 import { modelInput } from "../../turns/model-input.js";
 import { answerStart, openTurn, type OpenTurn } from "../../turns/open-turn.js";
+import { interruptedMessage } from "../../turns/turn-output.js";
 import { replacedTail } from "../../turns/replaced-tail.js";
-import { idsOf, splitState, withoutSummaries, type StateParts } from "./agent-state.js";
+import { idsOf, missingIn, splitState, turnIdOf, withoutSummaries, type StateParts } from "./agent-state.js";
 import { commitLoop } from "./commit-loop.js";
 import { LoopView } from "./loop-view.js";
 import type { RunPlace } from "./run-place.js";
@@ -48,6 +47,8 @@ export class AgentRun {
   /** Set where another run has stored this turn, or where it can no longer be stored. */
   #isClosed = false;
   #answer: readonly BaseMessage[] | undefined;
+  /** The write under way; the next one needs its count. */
+  #writing: Promise<void> = Promise.resolve();
 
   private constructor(setting: RunSetting, history: RedisChatMessageHistory, parts: StateParts, opened: OpenTurn) {
     const { place, profile } = setting;
@@ -104,7 +105,7 @@ export class AgentRun {
   ): Promise<BaseMessage[]> {
     this.#loop.update(this.#turnIn(state));
     await this.#loop.reduce(config);
-    const { messages, extra } = this.#asSent(state, sent);
+    const { messages, extra } = this.#loop.asSent(state, sent);
     const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
     const all = messages.map(({ message }) => message);
     const split = first < 0 ? all.length : first;
@@ -120,8 +121,54 @@ export class AgentRun {
   }
 
   /** Stores what the state holds of the turn and is not stored yet; `done` ends the turn. */
-  async store(state: readonly BaseMessage[], { done }: { readonly done: boolean }): Promise<void> {
-    const messages = withoutSummaries(state).filter(({ id }) => id === undefined || !this.#settled.has(id));
+  store(state: readonly BaseMessage[], { done }: { readonly done: boolean }): Promise<void> {
+    return this.#afterOthers(() => this.#store(state, done, this.#unsettled(state)));
+  }
+
+  /** Stores what there is of a run that was stopped: the turn so far, and what the model was saying. */
+  storeStopped(state: readonly BaseMessage[], partial: BaseMessage | undefined): Promise<void> {
+    const said = interruptedMessage(partial);
+    return this.#afterOthers(() => {
+      return this.#store(state, false, [...this.#unsettled(state), ...(said === undefined ? [] : [said])]);
+    });
+  }
+
+  /**
+   * What can be done about a run that another middleware ended past all later hooks. Finished steps are stored, unless
+   * `steps` is false; what the user said may still have been to be redacted, so it is not, and the event tells of it.
+   */
+  skipped(state: readonly BaseMessage[], { steps }: { readonly steps: boolean }): Promise<void> {
+    return this.#afterOthers(async () => {
+      const messages = this.#unsettled(state);
+      const isStep = steps && messages.every((message) => roleOf(message) !== "human");
+      if (isStep) {
+        await this.#store(state, false, messages);
+      } else if (!this.#isClosed) {
+        const { sessionId, context } = this.#session;
+        report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "skipped" });
+      }
+    }).catch((error: unknown) => {
+      const { sessionId, context } = this.#session;
+      report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "failed", error });
+    });
+  }
+
+  /** Lets work go on that the memory's `drain` and `close` wait for. */
+  inBackground(work: Promise<void>): void {
+    this.#session.inBackground(work);
+  }
+
+  #afterOthers(work: () => Promise<void>): Promise<void> {
+    const writing = this.#writing.then(work);
+    this.#writing = writing.catch(() => undefined);
+    return writing;
+  }
+
+  #unsettled(state: readonly BaseMessage[]): BaseMessage[] {
+    return withoutSummaries(state).filter(({ id }) => id === undefined || !this.#settled.has(id));
+  }
+
+  async #store(state: readonly BaseMessage[], done: boolean, messages: readonly BaseMessage[]): Promise<void> {
     const endsOpen = done && this.#turnId !== undefined && this.#stored > 0;
     if (this.#isClosed || (messages.length === 0 && !endsOpen)) {
       return;
@@ -177,25 +224,6 @@ export class AgentRun {
     return [...shown.map((message) => current.get(message.id) ?? message), ...later];
   }
 
-  /** The list with what a middleware before this one made of the request: changed, left out, added at the end. */
-  #asSent(state: readonly BaseMessage[], sent: readonly BaseMessage[]) {
-    const list = this.#loop.messages.map((message) => ({ message, isOfTurn: this.#loop.isOfTurn(message) }));
-    if (sent === state) {
-      return { messages: list, extra: [] };
-    }
-    const inState = new Set(idsOf(state));
-    const byId = new Map(sent.map((message) => [message.id, message]));
-    const messages = list.flatMap((entry) => {
-      const { id } = entry.message;
-      if (!entry.isOfTurn || id === undefined || !inState.has(id)) {
-        return [entry];
-      }
-      const changed = byId.get(id);
-      return changed === undefined ? [] : [{ message: changed, isOfTurn: true }];
-    });
-    return { messages, extra: sent.filter(({ id }) => id === undefined || !inState.has(id)) };
-  }
-
   /** Reports a repair once in a run, not again before each model call. */
   get #onceEach(): MemoryEventHandler {
     return (event) => {
@@ -206,22 +234,4 @@ export class AgentRun {
       }
     };
   }
-}
-
-/** The turn's id: the caller's, else that of the user's message, so that the same message is answered once. */
-function turnIdOf({ turnId }: RunPlace, { input }: StateParts): string | undefined {
-  const last = input.at(-1);
-  return turnId ?? (last !== undefined && roleOf(last) === "human" ? last.id : undefined);
-}
-
-/** Copies where the state holds the ids before the user's message: its reducer would put them there. */
-function missingIn({ before, after }: StateParts, stored: readonly BaseMessage[]): BaseMessage[] {
-  const [earlier, there] = [new Set(idsOf(before)), new Set(idsOf(after))];
-  return stored.flatMap((message) => {
-    if (message.id !== undefined && there.has(message.id)) {
-      return [];
-    }
-    const isEarlier = message.id !== undefined && earlier.has(message.id);
-    return [isEarlier ? changeMessage(message, { id: randomUUID() }) : message];
-  });
 }

@@ -7,6 +7,13 @@ import { tracedReduction } from "../../memory/traced-reduction.js";
 import type { ChatHistoryReducer } from "../../reducers/chat-history-reducer.js";
 import type { ViewSize } from "../../reducers/reduction-outcome.js";
 import { countMessages } from "../../tokens/counted-messages.js";
+import { idsOf } from "./agent-state.js";
+
+/** A list for a request, and what another middleware added to it. */
+interface SentView {
+  readonly messages: readonly { readonly message: BaseMessage; readonly isOfTurn: boolean }[];
+  readonly extra: readonly BaseMessage[];
+}
 
 /**
  * What the model of a run sees of the conversation: the view and the turn, reduced as often as the reducer has
@@ -60,6 +67,25 @@ export class LoopView {
     if (renewed.size > 0) {
       this.#list = this.#list.map((message) => renewed.get(message) ?? message);
     }
+  }
+
+  /** The list with what a middleware before this one made of the request: changed, left out, added at the end. */
+  asSent(state: readonly BaseMessage[], sent: readonly BaseMessage[]): SentView {
+    const list = this.#list.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
+    if (sent === state) {
+      return { messages: list, extra: [] };
+    }
+    const inState = new Set(idsOf(state));
+    const byId = new Map(sent.map((message) => [message.id, message]));
+    const messages = list.flatMap((entry) => {
+      const { id } = entry.message;
+      if (!entry.isOfTurn || id === undefined || !inState.has(id)) {
+        return [entry];
+      }
+      const changed = byId.get(id);
+      return changed === undefined ? [] : [{ message: changed, isOfTurn: true }];
+    });
+    return { messages, extra: sent.filter(({ id }) => id === undefined || !inState.has(id)) };
   }
 
   /** Reduces the list where it exceeds the limit. A failure is reported and changes nothing, as after a write. */
