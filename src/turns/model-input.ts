@@ -1,9 +1,11 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { report, type MemoryEventHandler } from "../events.js";
 import { roleOf } from "../messages/roles.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
+import { synthesizedKey } from "../structure/repair/repair-session.js";
 import { repairConversation } from "../structure/repair/repair.js";
+import { validateConversation } from "../structure/validate.js";
 
 /** The conversation for a model: what came before the turn, and the turn so far. */
 export interface ModelInputRequest {
@@ -37,7 +39,28 @@ export function modelInput({ before, shown, profile, sessionId, onEvent }: Model
   report(onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
   const split = messages.length - turn.length;
   const isIntact = split >= 0 && turn.every((message, index) => messages[split + index] === message);
-  return isIntact
-    ? { history: messages.slice(0, split), turn }
-    : { history: repairConversation(history, { profile }).messages, turn };
+  return { history: isIntact ? messages.slice(0, split) : historyBefore(turn, { history, profile }), turn };
+}
+
+const missingAnswer = "(The user's message was not answered.)";
+
+/**
+ * The repaired history alone, for a turn that the repair of both would change. Where the profile has no two messages of
+ * the user in a row, a placeholder of the model parts them, because the turn's own message is not for us to merge.
+ */
+function historyBefore(
+  turn: readonly BaseMessage[],
+  { history, profile }: { readonly history: BaseMessage[] } & Pick<ModelInputRequest, "profile">,
+): BaseMessage[] {
+  const { messages } = repairConversation(history, { profile });
+  const issues = validateConversation([...messages, ...turn], { profile });
+  const isRun = issues.some(({ rule, severity, index }) => {
+    return rule === "S06" && severity === "error" && index === messages.length;
+  });
+  if (!isRun || roleOf(turn[0]!) !== "human") {
+    return messages;
+  }
+  const id = `synthesized-answer-${messages.at(-1)!.id ?? messages.length}`;
+  const kwargs = { [synthesizedKey]: true };
+  return [...messages, new AIMessage({ content: missingAnswer, id, additional_kwargs: kwargs })];
 }
