@@ -31,7 +31,7 @@ function play({ before, shown, profile }: Scene): ModelInput & { events: MemoryE
   return { ...input, events };
 }
 
-const holds = (check: (scene: Scene) => void) => fc.assert(fc.property(scene, check), { numRuns: 500 });
+const holds = (check: (scene: Scene) => void) => fc.assert(fc.property(scene, check), { numRuns: 250 });
 
 describe("the conversation for a model", () => {
   it("is valid for each built-in profile where the question is last", () => {

@@ -25,7 +25,7 @@ export interface NewInput {
  *
  * With ids: what follows the last stored message. Without ids: the last question, where what comes before it says the
  * same as the end of the transcript. A system message that the view holds already is not new. One round trip more where
- * the comparison needs messages that have left the view.
+ * the comparison needs messages that have left the view, two where many calls stand between them.
  */
 export async function newInput({ session, view, positions, input }: InputRequest): Promise<NewInput> {
   const question = input.findLastIndex((message) => roleOf(message) === "human");
@@ -104,34 +104,49 @@ interface PlainHistory {
  * answer, as what stands before the last question there; `first` is that question's position.
  */
 async function samePlainHistory(request: PlainHistory): Promise<{ readonly first: number | undefined } | undefined> {
-  const { earlier, asked } = request;
-  if (earlier.length === 0) {
-    return undefined;
+  const { session, view, earlier, asked } = request;
+  const { base } = view.stored;
+  for (const from of earlier.length === 0 ? [] : reaches(request)) {
+    const inView = view.entries.filter(({ position }) => position !== undefined);
+    const stored = (from === undefined ? inView : await session.readEntries({ from })).filter(({ message }) =>
+      isSpoken(message),
+    );
+    const isAll = (from ?? view.stored.start) <= base;
+    const match = { earlier, isCut: isAll && base > 0 };
+    if (endsWith(stored, match)) {
+      return { first: undefined };
+    }
+    const question = stored.findLastIndex(({ message }) => roleOf(message) === "human");
+    const repeats = question >= 0 && asked !== undefined && saysTheSame(stored[question]!.message, asked);
+    if (repeats && endsWith(stored.slice(0, question), match)) {
+      return { first: stored[question]!.position };
+    }
+    if (isAll || question >= earlier.length) {
+      return undefined;
+    }
   }
-  const stored = (await storedEnd(request)).filter(({ message }) => isSpoken(message));
-  if (endsWith(stored, earlier)) {
-    return { first: undefined };
-  }
-  const question = stored.findLastIndex(({ message }) => roleOf(message) === "human");
-  const repeats = question >= 0 && asked !== undefined && saysTheSame(stored[question]!.message, asked);
-  return repeats && endsWith(stored.slice(0, question), earlier) ? { first: stored[question]!.position } : undefined;
+  return undefined;
 }
 
 /** Messages between those that a client holds: calls, results and instructions, which it may not know. */
 const slack = 50;
 
-async function storedEnd({ session, view, earlier }: PlainHistory): Promise<readonly StoredEntry[]> {
+/** How far back to compare, the cheapest first: what was read already, about as much as the client holds, all. */
+function reaches({ view, earlier }: PlainHistory): (number | undefined)[] {
   const { base, start, next } = view.stored;
-  const wanted = Math.max(base, next - 2 * earlier.length - slack);
-  const isEnough = wanted >= start || (start === base && view.stored.head === "");
-  return isEnough
-    ? view.entries.filter(({ position }) => position !== undefined)
-    : session.readEntries({ from: wanted });
+  const wanted = next - 2 * earlier.length - slack;
+  return start <= base ? [undefined] : [undefined, ...(wanted > base && wanted < start ? [wanted] : []), base];
 }
 
-function endsWith(stored: readonly StoredEntry[], earlier: readonly BaseMessage[]): boolean {
-  const offset = stored.length - earlier.length;
-  return offset >= 0 && earlier.every((message, index) => saysTheSame(message, stored[offset + index]!.message));
+/** Whether they end the same; of a log whose beginning was discarded (`isCut`), as far as it goes. */
+function endsWith(
+  stored: readonly StoredEntry[],
+  { earlier, isCut }: { readonly earlier: readonly BaseMessage[]; readonly isCut: boolean },
+): boolean {
+  const length = isCut ? Math.min(stored.length, earlier.length) : earlier.length;
+  const [inStored, inEarlier] = [stored.length - length, earlier.length - length];
+  const ends = length > 0 && inStored >= 0;
+  return ends && earlier.slice(inEarlier).every((message, at) => saysTheSame(message, stored[inStored + at]!.message));
 }
 
 function spoken(messages: readonly BaseMessage[]): BaseMessage[] {

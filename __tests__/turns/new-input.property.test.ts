@@ -1,0 +1,146 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { sessionOf } from "../../src/memory/session-of.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { openTurn, type OpenTurn } from "../../src/turns/open-turn.js";
+
+/** How a client sends what it holds: with ids, with ids of its own for the answers, or as plain texts. */
+type Client = "ids" | "own answer ids" | "plain";
+
+interface Turn {
+  readonly question: string;
+  readonly answer: string;
+  /** How many messages of its history the client sends before the question; all where it is left out. */
+  readonly keeps: number | undefined;
+  /** Calls of tools before the answer, of which the client knows nothing. */
+  readonly calls: number;
+}
+
+interface Scene {
+  readonly client: Client;
+  readonly turns: readonly Turn[];
+  readonly targetCount: number;
+  readonly retention: "keep" | "discard";
+}
+
+const scenes = (texts: fc.Arbitrary<string>, keeps: fc.Arbitrary<number | undefined>): fc.Arbitrary<Scene> =>
+  fc.record({
+    client: fc.constantFrom<Client>("ids", "own answer ids", "plain"),
+    turns: fc.array(fc.record({ question: texts, answer: texts, keeps, calls: fc.constantFrom(0, 1, 60) }), {
+      minLength: 1,
+      maxLength: 10,
+    }),
+    targetCount: fc.integer({ min: 1, max: 8 }),
+    retention: fc.constantFrom("keep", "discard"),
+  });
+
+/** A session, and a client that holds the whole conversation itself. */
+class Conversation {
+  readonly history: RedisChatMessageHistory;
+  readonly held: BaseMessage[] = [];
+  readonly stored: string[] = [];
+
+  constructor(
+    readonly client: Client,
+    { targetCount, retention }: Scene,
+  ) {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount });
+    this.history = new RedisChatMessageHistory({
+      ...{ sessionId: "s", store: new InMemorySessionStore(), reducer, retention },
+    });
+  }
+
+  open(input: readonly BaseMessage[]): Promise<OpenTurn> {
+    const sent = this.client === "plain" ? input.map(plain) : input;
+    return openTurn({ session: sessionOf("test", this.history), turnId: undefined, input: sent });
+  }
+
+  /** What the client sends with its next question. */
+  input({ question, keeps }: Turn, number: number): BaseMessage[] {
+    const kept = keeps === undefined ? this.held : this.held.slice(this.held.length - 2 * keeps);
+    return [...(keeps === 0 ? [] : kept), new HumanMessage({ id: `q${number}`, content: question })];
+  }
+
+  /** Stores what is new, calls and answer, as a door does. */
+  async store(fresh: readonly BaseMessage[], { question, answer, calls }: Turn, number: number): Promise<void> {
+    const steps = Array.from({ length: calls }, (_, index) => {
+      const call = { type: "tool_call" as const, id: `c${number}-${index}`, name: "search", args: {} };
+      return new AIMessage({ id: `s${number}-${index}`, content: "", tool_calls: [call] });
+    });
+    const said = new AIMessage({ id: `a${number}`, content: answer });
+    await this.history.append([...fresh, ...steps, said]);
+    this.stored.push(question, ...texts(steps), answer);
+    const id = this.client === "own answer ids" ? `client-${number}` : said.id!;
+    this.held.push(new HumanMessage({ id: `q${number}`, content: question }), new AIMessage({ id, content: answer }));
+  }
+}
+
+function plain(message: BaseMessage): BaseMessage {
+  return message instanceof HumanMessage ? new HumanMessage(message.text) : new AIMessage(message.text);
+}
+
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+
+/** Texts that come again and again, as "yes" and "go on" do. */
+const repeated = fc.constantFrom("yes", "go on", "no");
+let serial = 0;
+const unique = fc.constant("").map(() => `text ${(serial += 1)}`);
+const everything = fc.constant(undefined);
+
+describe("a client that sends its whole history with each question", () => {
+  it("gets only the new question stored, after any reductions, with ids or plain", async () => {
+    await fc.assert(
+      fc.asyncProperty(scenes(repeated, everything), async (scene) => {
+        const conversation = new Conversation(scene.client, scene);
+        for (const [number, turn] of scene.turns.entries()) {
+          const { fresh, state } = await conversation.open(conversation.input(turn, number));
+          expect([state, texts(fresh)]).toEqual(["new", [turn.question]]);
+          await conversation.store(fresh, turn, number);
+        }
+        const transcript = texts(await conversation.history.getTranscript());
+        expect(transcript).toEqual(conversation.stored.slice(-transcript.length));
+        if (scene.retention === "keep") {
+          expect(transcript).toHaveLength(conversation.stored.length);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("may hold no more than the end of it, or only the question", async () => {
+    await fc.assert(
+      fc.asyncProperty(scenes(unique, fc.nat(4)), async (scene) => {
+        const conversation = new Conversation(scene.client, scene);
+        for (const [number, turn] of scene.turns.entries()) {
+          const { fresh } = await conversation.open(conversation.input(turn, number));
+          expect(texts(fresh)).toEqual([turn.question]);
+          await conversation.store(fresh, turn, number);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("is told what is stored where it never got the answer and sends the same again", async () => {
+    await fc.assert(
+      fc.asyncProperty(scenes(unique, everything), async (scene) => {
+        const conversation = new Conversation(scene.client, { ...scene, retention: "keep" });
+        for (const [number, turn] of scene.turns.entries()) {
+          const input = conversation.input(turn, number);
+          const { fresh } = await conversation.open(input);
+          await conversation.store(fresh, turn, number);
+          const again = await conversation.open(input);
+          // A first question without an id and without anything before it may be asked twice.
+          if (scene.client !== "plain" || number > 0) {
+            expect([again.state, texts(again.fresh)]).toEqual(["stored", []]);
+            expect(texts(again.own.map(({ message }) => message)).at(-1)).toBe(turn.answer);
+            expect(texts(again.shown)).toEqual([turn.question]);
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
