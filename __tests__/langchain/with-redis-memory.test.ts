@@ -272,6 +272,23 @@ describe("withRedisMemory, when something goes wrong", () => {
     });
   });
 
+  it("takes the session from thread_id too, and says that a session id must not be a number", async () => {
+    const { memory, stored } = newMemory();
+    const chain = withRedisMemory(echoModel(), { memory });
+    await chain.invoke("one", { configurable: { thread_id: "thread" } });
+    expect(await stored("thread")).toEqual(["one", "reply to one"]);
+    const run = chain.invoke("one", { configurable: { thread_id: 7 } });
+    await expect(run).rejects.toThrow("the session id is a number");
+  });
+
+  it("refuses oneTurnAtATime at once for a store without leases", () => {
+    const store = Object.assign(new InMemorySessionStore(), { acquireLease: undefined, releaseLease: undefined });
+    const { memory } = newMemory({ store: store as never });
+    expect(() => withRedisMemory(echoModel(), { memory, oneTurnAtATime: true })).toThrow(
+      expect.objectContaining({ name: "ConfigurationError", option: "store" }),
+    );
+  });
+
   it("says which key to set if it finds no messages", async () => {
     const { memory } = newMemory();
     await expect(withRedisMemory(echoModel(), { memory }).invoke({ a: 1, b: 2 }, session)).rejects.toMatchObject({

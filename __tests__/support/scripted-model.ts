@@ -36,8 +36,9 @@ export class ScriptedModel extends SimpleChatModel<BaseChatModelCallOptions> {
     const { text } = await this.answer(messages);
     const id = `scripted-${randomUUID()}`;
     for (const word of text.split(/(?<= )/)) {
-      await runManager?.handleLLMNewToken(word);
-      yield new ChatGenerationChunk({ text: word, message: new AIMessageChunk({ content: word, id }) });
+      const chunk = new ChatGenerationChunk({ text: word, message: new AIMessageChunk({ content: word, id }) });
+      await runManager?.handleLLMNewToken(word, undefined, undefined, undefined, undefined, { chunk });
+      yield chunk;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { z } from "zod";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import { sessionOf } from "../memory/session-of.js";
+import { contextOf } from "../memory/session-of.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../options.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
@@ -68,8 +68,8 @@ const optionsSchema = lazy(() =>
  */
 export function chainOptions(options: WithRedisMemoryOptions) {
   const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
-  if (checked.oneTurnAtATime) {
-    const { context } = sessionOf("withRedisMemory", checked.memory.history("any"));
+  const context = contextOf(checked.memory);
+  if (checked.oneTurnAtATime && context !== undefined) {
     requireCapability("withRedisMemory: oneTurnAtATime", context.store, "leases");
   }
   return { ...checked, ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }) };

@@ -1,5 +1,7 @@
 import { concat } from "@langchain/core/utils/stream";
+import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../messages/values.js";
+import { agentMessages, joinMessages } from "./agent-chunks.js";
 
 /** The output of a stream, made of its chunks. */
 export class JoinedChunks<Output> {
@@ -8,8 +10,16 @@ export class JoinedChunks<Output> {
   #count = 0;
   /** True while each chunk holds all that the one before it held, as parsers of JSON give them. */
   #isGrowing = true;
+  /** What an agent's stream adds to its messages; undefined where this is no agent's stream. */
+  #added: BaseMessage[] | undefined = [];
 
   add(chunk: Output): void {
+    const added = this.#added && agentMessages(chunk);
+    if (added === undefined) {
+      this.#added = undefined;
+    } else {
+      joinMessages(this.#added!, added);
+    }
     this.#isGrowing &&= isRecord(chunk) && (this.#count === 0 || extendsValue(chunk, this.#last));
     this.#sum = this.#count === 0 ? chunk : joined(this.#sum as Output, chunk);
     this.#last = chunk;
@@ -22,6 +32,9 @@ export class JoinedChunks<Output> {
 
   /** Undefined before the first chunk. */
   get whole(): Output | undefined {
+    if (this.#count > 0 && this.#added !== undefined) {
+      return { messages: this.#added } as Output;
+    }
     return this.#isGrowing ? this.#last : this.#sum;
   }
 }

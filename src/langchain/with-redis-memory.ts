@@ -1,4 +1,4 @@
-import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
+import { CallbackManager, type CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
 import { ModelAbortError } from "@langchain/core/errors";
 import {
   patchConfig,
@@ -14,6 +14,7 @@ import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./
 import { ChainTurn } from "./chain-turn.js";
 import type { AgentLike, MemoryInput } from "./chain-types.js";
 import { JoinedChunks } from "./join-chunks.js";
+import { SaidSoFar } from "./said-so-far.js";
 
 /**
  * A runnable with a memory: reads the session's view, runs, and stores the turn (what came in and what came out) in one
@@ -89,13 +90,14 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   ): Promise<Output> {
     const turn = await ChainTurn.begin(this.#options, input as ChainInput, config);
     let running: Promise<Output> | undefined;
-    const unwatch = whenAborted(config.signal, () => void turn.stop(() => partialOf(running)));
+    const said = new SaidSoFar();
+    const unwatch = whenAborted(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
       if (turn.repeated !== undefined) {
         return turn.repeated.value as Output;
       }
       config.signal?.throwIfAborted();
-      running = this.#bound.invoke(turn.input, childConfig(config, runManager));
+      running = this.#bound.invoke(turn.input, childConfig(config, runManager, config.signal && said));
       return await turn.finish(await running);
     } finally {
       unwatch();
@@ -142,8 +144,13 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
 function childConfig(
   config: Partial<RunnableConfig>,
   runManager: CallbackManagerForChainRun | undefined,
+  said?: SaidSoFar,
 ): Partial<RunnableConfig> {
-  return patchConfig(config, { callbacks: runManager?.getChild() });
+  const callbacks = runManager?.getChild() ?? (said && new CallbackManager());
+  if (said !== undefined) {
+    callbacks?.addHandler(said, true);
+  }
+  return patchConfig(config, { callbacks });
 }
 
 /** Calls back once when the signal aborts, or at once where it has; returns how to stop waiting for it. */
@@ -156,16 +163,16 @@ function whenAborted(signal: AbortSignal | undefined, stop: () => void): () => v
 }
 
 /** What a run that was stopped still says, or what its model had said; undefined where it does not say so in time. */
-async function partialOf(running: Promise<unknown> | undefined): Promise<unknown> {
+async function partialOf(running: Promise<unknown> | undefined, { text }: SaidSoFar): Promise<unknown> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tooLate = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), partialMs);
   });
-  const said = running?.catch((error: unknown) =>
+  const partial = running?.catch((error: unknown) =>
     ModelAbortError.isInstance(error) ? error.partialOutput : undefined,
   );
   try {
-    return await Promise.race([said, tooLate]);
+    return (await Promise.race([partial, tooLate])) ?? text;
   } finally {
     clearTimeout(timer);
   }

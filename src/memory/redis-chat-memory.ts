@@ -9,6 +9,7 @@ import {
   type RedisChatMemoryOptions,
 } from "./memory-context.js";
 import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
+import { noteContext } from "./session-of.js";
 
 /**
  * The conversations of an application: one connection and one set of options, and a history for each session.
@@ -24,6 +25,7 @@ export class RedisChatMemory implements AsyncDisposable {
 
   constructor(options: RedisChatMemoryOptions) {
     this.#context = createMemoryContext("RedisChatMemory", options);
+    noteContext(this, this.#context);
   }
 
   /** The history of a session. Cheap: it makes no connection and reads nothing. */

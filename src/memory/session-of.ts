@@ -1,5 +1,19 @@
 import { ConfigurationError } from "../errors.js";
 import type { ConversationSession } from "./conversation-session.js";
+import type { MemoryContext } from "./memory-context.js";
+
+/** The context of each memory of this copy of the package. */
+const contexts = new WeakMap<object, MemoryContext>();
+
+/** Notes the context of a memory that is being constructed. */
+export function noteContext(memory: object, context: MemoryContext): void {
+  contexts.set(memory, context);
+}
+
+/** The options of a memory; undefined for an object that only looks like one. */
+export function contextOf(memory: object): MemoryContext | undefined {
+  return contexts.get(memory);
+}
 
 /** The session behind each history of this copy of the package. */
 const sessions = new WeakMap<object, ConversationSession>();

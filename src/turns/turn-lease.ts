@@ -20,7 +20,7 @@ export interface TurnLease {
 /**
  * Waits until no other run holds the session, and takes it for one turn. The lease is renewed while the turn runs.
  *
- * @throws ConflictError `busy` where the session is not free within a minute; the signal's reason.
+ * @throws ConflictError `busy` where the session is not free within a minute; an AbortError where the signal aborts.
  */
 export async function takeTurn(session: ConversationSession, signal: AbortSignal | undefined): Promise<TurnLease> {
   const { sessionId, context } = session;

@@ -1,0 +1,274 @@
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { SimpleChatModel } from "@langchain/core/language_models/chat_models";
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { StringOutputParser } from "@langchain/core/output_parsers";
+import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { createServer, get } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import type { MemoryEvent } from "../../src/events.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import { human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+/** Says its words one by one, and waits for the signal before the word "…". */
+class SlowModel extends SimpleChatModel {
+  readonly sent: BaseMessage[][] = [];
+  constructor(private readonly answers: string[]) {
+    super({});
+  }
+
+  override _llmType(): string {
+    return "slow";
+  }
+
+  override async _call(_: BaseMessage[], { signal }: this["ParsedCallOptions"]): Promise<string> {
+    await delay(10_000, undefined, { ...(signal && { signal }), ref: false });
+    return "too late";
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    this.sent.push(messages);
+    for (const word of this.answers.shift()!.split(/(?<= )/)) {
+      if (word === "…") {
+        await delay(10_000, undefined, { ...(options.signal && { signal: options.signal }), ref: false });
+      }
+      await delay(2);
+      await runManager?.handleLLMNewToken(word);
+      yield new ChatGenerationChunk({ text: word, message: new AIMessageChunk({ content: word }) });
+    }
+  }
+}
+
+const events: MemoryEvent[] = [];
+let memory: RedisChatMemory;
+
+beforeEach(() => {
+  events.length = 0;
+  const onEvent = (event: MemoryEvent) => void events.push(event);
+  memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent });
+});
+
+afterEach(() => memory.close());
+
+const turn = { configurable: { sessionId: "ann", turnId: "t" } };
+const stored = () => memory.history("ann").getTranscript();
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+const isInterrupted = (message: BaseMessage | undefined) =>
+  (message?.response_metadata as Record<string, unknown> | undefined)?.["interrupted"];
+
+type Stopped = Pick<ReturnType<typeof chainOf>["chain"], "stream" | "invoke">;
+
+function chainOf(answers: string[], onAbort?: "discard" | "keep", persist?: "turn" | "step") {
+  const model = new SlowModel(answers);
+  const chain = withRedisMemory(model, { memory, ...(onAbort && { onAbort }), ...(persist && { persist }) });
+  return { model, chain };
+}
+
+async function leave(chain: Stopped): Promise<void> {
+  let words = 0;
+  for await (const _ of await chain.stream("q", turn)) {
+    if ((words += 1) === 2) {
+      break;
+    }
+  }
+}
+
+async function cancelReader(chain: Stopped): Promise<void> {
+  const reader = (await chain.stream("q", turn)).getReader();
+  await reader.read();
+  await reader.read();
+  await reader.cancel();
+}
+
+async function abortWhileWaiting(chain: Stopped): Promise<void> {
+  const controller = new AbortController();
+  const reading = (async () => {
+    let words = 0;
+    for await (const _ of await chain.stream("q", { ...turn, signal: controller.signal })) {
+      if ((words += 1) === 3) {
+        setTimeout(() => controller.abort(), 20);
+      }
+    }
+  })();
+  await expect(reading).rejects.toThrow();
+  await memory.drain();
+}
+
+/** The reader holds a chunk and asks for no more: no generator is told of the abort. */
+async function abortWhileHolding(chain: Stopped): Promise<void> {
+  const controller = new AbortController();
+  const reader = (await chain.stream("q", { ...turn, signal: controller.signal })).getReader();
+  await reader.read();
+  await delay(30);
+  controller.abort();
+  await memory.drain();
+}
+
+/** A page that is closed while a real server streams the answer to it. */
+async function closePage(chain: Stopped): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    const server = createServer((_, response) => {
+      void (async () => {
+        const chunks = await chain.stream("q", turn);
+        const bytes = Readable.from(
+          (async function* () {
+            for await (const { text } of chunks) {
+              yield text;
+            }
+          })(),
+        );
+        await pipeline(bytes, response).catch(() => undefined);
+        await delay(30);
+        server.close(() => resolve());
+        server.closeAllConnections();
+      })();
+    });
+    server.listen(0, "127.0.0.1", () => {
+      const request = get({ port: (server.address() as AddressInfo).port, host: "127.0.0.1" });
+      request.on("error", () => undefined);
+      void once(request, "response").then(([response]) => {
+        (response as Readable).on("error", () => undefined);
+        (response as Readable).once("data", () => request.destroy());
+      });
+    });
+  });
+  await ended;
+  await memory.drain();
+}
+
+const long = Array.from({ length: 200 }, (_, index) => `w${index}`).join(" ");
+const stops = [
+  ["the stream is left", leave, long],
+  ["its reader is cancelled", cancelReader, long],
+  ["the signal aborts while the model is silent", abortWhileWaiting, "one two three …"],
+  ["the signal aborts while the reader holds a chunk", abortWhileHolding, long],
+  ["the HTTP client is gone", closePage, long],
+] as const;
+
+describe.each(stops)("a chain's run that is stopped because %s", (_, stop, answer) => {
+  it("stores nothing by default, and runs anew when it is retried", async () => {
+    const { model, chain } = chainOf([answer, "whole answer"]);
+    await stop(chain);
+    expect(await stored()).toEqual([]);
+    await drainStream(chain);
+    expect(model.sent).toHaveLength(2);
+    expect(texts(await stored())).toEqual(["q", "whole answer"]);
+  });
+
+  it("leaves the question with persist step", async () => {
+    const { chain } = chainOf([answer, "whole answer"], "discard", "step");
+    await stop(chain);
+    expect(texts(await stored())).toEqual(["q"]);
+    await drainStream(chain);
+    expect(texts(await stored())).toEqual(["q", "whole answer"]);
+  });
+
+  it.each(["turn", "step"] as const)("keeps what was said with onAbort keep, persist %s", async (persist) => {
+    const { model, chain } = chainOf([answer, "whole answer"], "keep", persist);
+    await stop(chain);
+    const [question, partial, ...rest] = await stored();
+    expect([question?.text, isInterrupted(partial), rest]).toEqual(["q", true, []]);
+    expect(answer.startsWith(partial!.text.trim()) && partial!.text.length < answer.length).toBe(true);
+    await drainStream(chain);
+    const after = await stored();
+    expect([texts(after), isInterrupted(after[1])]).toEqual([["q", "whole answer"], undefined]);
+    expect(texts(model.sent.at(-1)!)).toEqual(["q"]);
+    await drainStream(chain);
+    expect(model.sent).toHaveLength(2);
+  });
+});
+
+describe("a chain's run that was stopped, with onAbort keep", () => {
+  it("does not replace its partial answer where others wrote since, and says so", async () => {
+    const { chain } = chainOf([long, "whole answer"], "keep");
+    await leave(chain);
+    await memory.history("ann").addMessages([human("other")]);
+    await drainStream(chain);
+    expect(events).toContainEqual(expect.objectContaining({ type: "turn_not_stored", reason: "overtaken" }));
+    const [, partial, other, ...rest] = await stored();
+    expect([isInterrupted(partial), other?.text, rest]).toEqual([true, "other", []]);
+  });
+
+  it("is valid for the next question, and the model sees what it had said", async () => {
+    const { model, chain } = chainOf([long, "next answer"], "keep");
+    await leave(chain);
+    await drainStream(chain, "next", { configurable: { sessionId: "ann", turnId: "t2" } });
+    expect(model.sent[1]!.map((message) => message.getType())).toEqual(["human", "ai", "human"]);
+    expect(validateConversation(model.sent[1]!, { purpose: "model-input" })).toEqual([]);
+    expect(await stored()).toHaveLength(4);
+  });
+
+  it("replaces a partial answer by a longer one where the retry is stopped too", async () => {
+    const { chain } = chainOf([long, "other words that are many more", "end"], "keep");
+    await leave(chain);
+    await leave(chain);
+    const after = await stored();
+    expect([after.length, isInterrupted(after[1]), after[1]?.text.startsWith("other words")]).toEqual([2, true, true]);
+    await drainStream(chain);
+    expect(texts(await stored())).toEqual(["q", "end"]);
+  });
+
+  it("keeps the question of an invoke whose model does not stream inside", async () => {
+    const { chain } = chainOf(["whole answer"], "keep");
+    await expect(chain.invoke("q", { ...turn, signal: AbortSignal.timeout(30) })).rejects.toThrow();
+    await memory.drain();
+    expect(texts(await stored())).toEqual(["q"]);
+    await drainStream(chain);
+    expect(texts(await stored())).toEqual(["q", "whole answer"]);
+  });
+
+  it.each(["alone", "behind a prompt"])(
+    "keeps what an invoke's model had said that streams inside, %s",
+    async (place) => {
+      const model = new SlowModel(["one two three …"]);
+      const steps = place === "alone" ? model : RunnableLambda.from((messages: BaseMessage[]) => messages).pipe(model);
+      const chain = withRedisMemory(steps as typeof model, { memory, onAbort: "keep" });
+      const streaming = BaseCallbackHandler.fromMethods({ handleLLMNewToken: () => undefined });
+      const config = { ...turn, callbacks: [Object.assign(streaming, { lc_prefer_streaming: true })] };
+      await expect(chain.invoke("q", { ...config, signal: AbortSignal.timeout(60) })).rejects.toThrow();
+      await memory.drain();
+      const after = await stored();
+      expect([texts(after), isInterrupted(after[1])]).toEqual([["q", "one two three "], true]);
+    },
+  );
+
+  it("does not wait for long where a runnable ignores the signal", async () => {
+    const deaf = RunnableLambda.from(async () => delay(5_000, "too late", { ref: false }));
+    const chain = withRedisMemory(deaf, { memory, onAbort: "keep" });
+    await expect(chain.invoke("q", { ...turn, signal: AbortSignal.timeout(30) })).rejects.toThrow();
+    await memory.drain();
+    expect(texts(await stored())).toEqual(["q"]);
+  });
+
+  it("stores what a parser made of the chunks behind a prompt", async () => {
+    const prompt = ChatPromptTemplate.fromMessages([new MessagesPlaceholder("history"), ["human", "{input}"]]);
+    const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
+    const steps = prompt.pipe(new SlowModel([long])).pipe(new StringOutputParser());
+    const chain = withRedisMemory(steps, { memory, onAbort: "keep", ...keys });
+    for await (const word of await chain.stream({ input: "q" }, turn)) {
+      expect(word).toBe("w0 ");
+      break;
+    }
+    const after = await stored();
+    expect([after.length, isInterrupted(after[1])]).toEqual([2, true]);
+  });
+});
+
+async function drainStream(chain: Stopped, question = "q", config = turn): Promise<void> {
+  for await (const _ of await chain.stream(question, config)) {
+    // Only the end matters.
+  }
+}

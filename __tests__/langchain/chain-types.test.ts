@@ -1,0 +1,79 @@
+import type { AIMessage } from "@langchain/core/messages";
+import { type BaseMessage } from "@langchain/core/messages";
+import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { createAgent } from "langchain";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { echoModel } from "../support/scripted-model.js";
+
+const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+const session = { configurable: { sessionId: "ann" } };
+const history = new MessagesPlaceholder("history");
+
+describe("the types of withRedisMemory", () => {
+  it("take the chain's own input less the history key", async () => {
+    const prompt = ChatPromptTemplate.fromMessages<{ input: string; language: string; history: BaseMessage[] }>([
+      history,
+      ["human", "{input} in {language}"],
+    ]);
+    const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
+    const chain = withRedisMemory(prompt.pipe(echoModel()), { memory, ...keys });
+    expect((await chain.invoke({ input: "Hi", language: "en" }, session)).text).toBe("reply to Hi in en");
+    // @ts-expect-error a misspelt key
+    await expect(chain.invoke({ inptu: "Hi", language: "en" }, session)).rejects.toThrow("inputMessagesKey");
+    // @ts-expect-error a missing key
+    await expect(chain.invoke({ input: "Hi" }, session)).rejects.toThrow();
+  });
+
+  it("want the input key also of a chain that does not say what it takes", async () => {
+    const prompt = ChatPromptTemplate.fromMessages([history, ["human", "{input}"]]);
+    const chain = withRedisMemory(prompt.pipe(echoModel()), {
+      memory,
+      inputMessagesKey: "input",
+      historyMessagesKey: "history",
+    });
+    await chain.invoke({ input: "Hi" }, session);
+    await chain.invoke("Hi", session);
+    // @ts-expect-error a misspelt key
+    await expect(chain.invoke({ inptu: "Hi" }, session)).rejects.toThrow("inputMessagesKey");
+  });
+
+  it("take text, a message or messages for a model, and under a key of a chain that wants a list", async () => {
+    const model = withRedisMemory(echoModel(), { memory });
+    const answers: AIMessage[] = [await model.invoke("Hi", session), await model.invoke([["human", "Hi"]], session)];
+    expect(answers).toHaveLength(2);
+    const agentLike = RunnableLambda.from(({ messages }: { messages: BaseMessage[] }) => ({ messages }));
+    const chain = withRedisMemory(agentLike, { memory, inputMessagesKey: "messages" });
+    await chain.invoke({ messages: "Hi" }, session);
+    // @ts-expect-error a misspelt key
+    await expect(chain.invoke({ mesages: "Hi" }, session)).rejects.toThrow("inputMessagesKey");
+  });
+
+  it("take an agent of createAgent, whose turn is stored and given again, by invoke and by stream", async () => {
+    const model = Object.assign(echoModel(), { bindTools: (): unknown => model }) as ReturnType<typeof echoModel>;
+    const agent = createAgent({ model, tools: [] });
+    const chain = withRedisMemory(agent, { memory, inputMessagesKey: "messages" });
+    const turn = (turnId: string) => ({ configurable: { sessionId: "agent", turnId } });
+    const first = await chain.invoke({ messages: "Hi" }, turn("t1"));
+    const again = await chain.invoke({ messages: "Hi" }, turn("t1"));
+    const texts = (messages: BaseMessage[]) => messages.map(({ text }) => text);
+    expect([texts(first.messages), texts(again.messages)]).toEqual([
+      ["Hi", "reply to Hi"],
+      ["Hi", "reply to Hi"],
+    ]);
+    for (const [streamMode, turnId] of [
+      ["updates", "t2"],
+      ["messages", "t3"],
+      ["values", "t4"],
+    ] as const) {
+      for await (const _ of await chain.stream({ messages: "Bye" }, { ...turn(turnId), streamMode } as never)) {
+        // Only what is stored matters.
+      }
+    }
+    const stored = await memory.history("agent").getTranscript();
+    expect(texts(stored)).toEqual(["Hi", "reply to Hi", ...[1, 2, 3].flatMap(() => ["Bye", "reply to Bye"])]);
+    expect(model.sent).toHaveLength(4);
+  });
+});
