@@ -492,6 +492,29 @@ describe("an agent that is stopped", () => {
   });
 });
 
+describe("an agent with oneTurnAtATime", () => {
+  it("calls the model once for two runs of the same turn, and lets the next turn begin after a failure", async () => {
+    const memory = newMemory();
+    let isDown = false;
+    const model = new ToolModel(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return isDown ? new Error("model is down") : `answer ${model.sent.length}`;
+    });
+    const { agent } = newAgent(memory, model, { oneTurnAtATime: true });
+    const results = await Promise.all([agent.invoke(ask("q", "q1"), ann), agent.invoke(ask("q", "q1"), ann)]);
+    expect(results.map(({ messages }) => sketch(messages))).toEqual([
+      ["q", "answer 1"],
+      ["q", "answer 1"],
+    ]);
+    expect(model.sent).toHaveLength(1);
+    isDown = true;
+    await expect(agent.invoke(ask("two", "q2"), ann)).rejects.toThrow("model is down");
+    isDown = false;
+    await agent.invoke(ask("two", "q2"), ann);
+    expect(await transcript(memory)).toEqual(["q", "answer 1", "two", "answer 3"]);
+  });
+});
+
 describe("a subagent with a memory", () => {
   const delegate = (memory: RedisChatMemory, options: Partial<RedisMemoryMiddlewareOptions>) => {
     const inner = newAgent(memory, new ToolModel(() => "inner answer"), options).agent;

@@ -3,6 +3,9 @@ import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
+import { sessionOf } from "../memory/session-of.js";
+import { requireCapability } from "../store/capabilities.js";
+import { takeTurn } from "../turns/turn-lease.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
@@ -35,6 +38,12 @@ export interface RedisMemoryMiddlewareOptions<Schema extends z.ZodObject | undef
    * with the AI message marked by `response_metadata.interrupted`. @default "discard"
    */
   readonly onAbort?: "discard" | "keep";
+  /**
+   * True to let the runs of a session wait for each other, so that of two runs of the same turn only one calls the
+   * model. A run that waits longer than a minute is refused (ConflictError `busy`). A run whose tools take longer than
+   * half a minute, or that was interrupted, lets others begin. @default false
+   */
+  readonly oneTurnAtATime?: boolean;
   /** What the model accepts. @default the memory's profile */
   readonly profile?: BuiltInProfile | StructureProfile;
 }
@@ -46,6 +55,7 @@ const optionsSchema = lazy(() =>
     contextSchema: z.custom<z.ZodObject>((schema) => schema instanceof z.ZodObject, "must be a zod object").optional(),
     persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("step"),
     onAbort: z.enum(["discard", "keep"], 'must be "discard" or "keep"').default("discard"),
+    oneTurnAtATime: z.boolean("must be true or false").default(false),
     profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
   }),
 );
@@ -89,7 +99,11 @@ export function redisMemoryMiddleware<const Schema extends z.ZodObject | undefin
 
 /** Finds the run that a hook belongs to; opens it where it begins, and where it goes on after an interrupt. */
 function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
-  const { memory, sessionId, contextSchema, persist, onAbort } = options;
+  const { memory, sessionId, contextSchema, persist, onAbort, oneTurnAtATime } = options;
+  const owner = "redisMemoryMiddleware";
+  if (oneTurnAtATime) {
+    requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "leases");
+  }
   const profile = options.profile && resolveProfile("redisMemoryMiddleware", options.profile);
   const runs = new AgentRuns<AgentHooks>();
   return (
@@ -101,7 +115,17 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
     const open = async () => {
       const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
       const place = placeOf(config, { sessionId, context });
-      return new AgentHooks(await AgentRun.open({ memory, place, profile }, messages), { persist, onAbort });
+      // One that is resumed after an interrupt goes on with a turn that has begun.
+      const session = sessionOf(owner, memory.history(place.sessionId));
+      const lease = oneTurnAtATime && isNew ? await takeTurn(session, config.signal) : undefined;
+      lease?.keep(false);
+      try {
+        const run = await AgentRun.open({ memory, place, profile }, messages);
+        return new AgentHooks(run, { persist, onAbort, lease });
+      } catch (error) {
+        await lease?.release();
+        throw error;
+      }
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

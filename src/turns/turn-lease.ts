@@ -15,6 +15,11 @@ const [shortestWaitMs, longestWaitMs] = [20, 400];
 export interface TurnLease {
   /** Lets the next turn begin. Never rejects: a lease that cannot be given back expires. */
   release(): Promise<void>;
+  /**
+   * Says whether the lease is to be renewed. Without it the lease expires within half a minute: for a pause from which
+   * the run may never come back.
+   */
+  keep(isKept: boolean): void;
 }
 
 /**
@@ -47,11 +52,17 @@ function held({ sessionId, context }: ConversationSession, token: string): TurnL
       clearInterval(timer);
       return;
     }
-    store.acquireLease(sessionId, leaseMs, { purpose: "turn", held: token }).catch(() => undefined);
+    if (isKept) {
+      store.acquireLease(sessionId, leaseMs, { purpose: "turn", held: token }).catch(() => undefined);
+    }
   }, renewalMs);
   timer.unref();
   let released: Promise<void> | undefined;
+  let isKept = true;
   return {
+    keep: (kept) => {
+      isKept = kept;
+    },
     release: () => {
       clearInterval(timer);
       released ??= store.releaseLease(sessionId, token, { purpose: "turn" }).catch(() => undefined);

@@ -1,6 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { mayCall } from "../../messages/calls.js";
 import type { AgentRun } from "./agent-run.js";
+import type { TurnLease } from "../../turns/turn-lease.js";
 import { PartialAnswer, stopSignal } from "./partial-answer.js";
 import { currentConfig } from "./run-place.js";
 import { SkipWatch } from "./skip-watch.js";
@@ -9,6 +10,8 @@ import { SkipWatch } from "./skip-watch.js";
 export interface StorePolicy {
   readonly persist: "turn" | "step";
   readonly onAbort: "discard" | "keep";
+  /** Kept during model calls only: from tools and interrupts a run may not come back. */
+  readonly lease: TurnLease | undefined;
 }
 
 /** The request of a model call, as far as it matters here. */
@@ -35,9 +38,10 @@ export class AgentHooks {
   }
 
   /** Before the agent: gives it what is stored of its turn, and ends it where that is all. */
-  begin(): { messages: BaseMessage[]; jumpTo?: "end" } | undefined {
+  async begin(): Promise<{ messages: BaseMessage[]; jumpTo?: "end" } | undefined> {
     const { isDone, missing } = this.#run.begin();
     if (isDone) {
+      await this.#policy.lease?.release();
       return { messages: missing, jumpTo: "end" };
     }
     return missing.length > 0 ? { messages: missing } : undefined;
@@ -50,6 +54,22 @@ export class AgentHooks {
 
   /** Around a model call: stores the steps so far, adds the history, and keeps what was said if the run is stopped. */
   async call<Request extends CallRequest, Response>(
+    request: Request,
+    handler: (request: Request) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const { lease } = this.#policy;
+    lease?.keep(true);
+    try {
+      return await this.#call(request, handler);
+    } catch (error) {
+      await lease?.release();
+      throw error;
+    } finally {
+      lease?.keep(false);
+    }
+  }
+
+  async #call<Request extends CallRequest, Response>(
     request: Request,
     handler: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
@@ -72,13 +92,18 @@ export class AgentHooks {
   async end(state: readonly BaseMessage[]): Promise<{ messages: BaseMessage[] } | undefined> {
     this.#watch.disarm();
     this.#signal?.removeEventListener("abort", this.#onStop);
-    await this.#run.store(state, { done: true });
+    try {
+      await this.#run.store(state, { done: true });
+    } finally {
+      await this.#policy.lease?.release();
+    }
     const answer = this.#run.storedAnswer(state);
     return answer && { messages: answer };
   }
 
   #expect(onSkip: () => Promise<void>): void {
-    this.#run.inBackground(this.#watch.arm(onSkip));
+    const skip = () => onSkip().finally(() => this.#policy.lease?.release());
+    this.#run.inBackground(this.#watch.arm(skip));
   }
 
   async #stoppable<Response>(state: readonly BaseMessage[], answer: () => Promise<Response>): Promise<Response> {
