@@ -65,7 +65,8 @@ export class HistoryManager {
     const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
     const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
-    const profile = resolveProfile("HistoryManager", this.#options.profile ?? this.#session.context.profile);
+    const { profile: given } = this.#options;
+    const profile = resolveProfile("HistoryManager", given === undefined ? this.#session.context.profile : given);
     const uploadShare = percentForUploadedContent;
     this.#window = new TokenWindow(new TokenMeter(counter, tools), { limit, uploadShare, profile });
   }

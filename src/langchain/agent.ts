@@ -104,7 +104,8 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   if (oneTurnAtATime) {
     requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "leases");
   }
-  const profile = options.profile && resolveProfile("redisMemoryMiddleware", options.profile);
+  const { profile: given } = options;
+  const profile = given === undefined ? undefined : resolveProfile("redisMemoryMiddleware", given);
   const runs = new AgentRuns<AgentHooks>();
   return (
     messages: readonly BaseMessage[],
