@@ -1,5 +1,4 @@
 import { CallbackManager, type CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
-import { ModelAbortError } from "@langchain/core/errors";
 import {
   patchConfig,
   Runnable,
@@ -168,9 +167,8 @@ async function partialOf(running: Promise<unknown> | undefined, { text }: SaidSo
   const tooLate = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), partialMs);
   });
-  const partial = running?.catch((error: unknown) =>
-    ModelAbortError.isInstance(error) ? error.partialOutput : undefined,
-  );
+  // LangChain's ModelAbortError, told by its field: the oldest supported core does not export the class.
+  const partial = running?.catch((error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput);
   try {
     return (await Promise.race([partial, tooLate])) ?? text;
   } finally {
