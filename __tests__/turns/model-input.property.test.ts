@@ -27,7 +27,13 @@ const scene: fc.Arbitrary<Scene> = fc.record({
 
 function play({ before, shown, profile }: Scene): ModelInput & { events: MemoryEvent[] } {
   const events: MemoryEvent[] = [];
-  const input = modelInput({ before, shown, profile, sessionId: "s", onEvent: (event) => void events.push(event) });
+  const input = modelInput({
+    history: before,
+    turn: shown,
+    profile,
+    sessionId: "s",
+    onEvent: (event) => void events.push(event),
+  });
   return { ...input, events };
 }
 

@@ -95,7 +95,7 @@ describe("a client that sends its whole history with each question", () => {
       fc.asyncProperty(scenes(repeated, everything), async (scene) => {
         const conversation = new Conversation(scene.client, scene);
         for (const [number, turn] of scene.turns.entries()) {
-          const { fresh, state } = await conversation.open(conversation.input(turn, number));
+          const { newMessages: fresh, state } = await conversation.open(conversation.input(turn, number));
           expect([state, texts(fresh)]).toEqual(["new", [turn.question]]);
           await conversation.store(fresh, turn, number);
         }
@@ -114,7 +114,7 @@ describe("a client that sends its whole history with each question", () => {
       fc.asyncProperty(scenes(unique, fc.nat(4)), async (scene) => {
         const conversation = new Conversation(scene.client, scene);
         for (const [number, turn] of scene.turns.entries()) {
-          const { fresh } = await conversation.open(conversation.input(turn, number));
+          const { newMessages: fresh } = await conversation.open(conversation.input(turn, number));
           expect(texts(fresh)).toEqual([turn.question]);
           await conversation.store(fresh, turn, number);
         }
@@ -129,14 +129,14 @@ describe("a client that sends its whole history with each question", () => {
         const conversation = new Conversation(scene.client, { ...scene, retention: "keep" });
         for (const [number, turn] of scene.turns.entries()) {
           const input = conversation.input(turn, number);
-          const { fresh } = await conversation.open(input);
+          const { newMessages: fresh } = await conversation.open(input);
           await conversation.store(fresh, turn, number);
           const again = await conversation.open(input);
           // A first question without an id and without anything before it may be asked twice.
           if (scene.client !== "plain" || number > 0) {
-            expect([again.state, texts(again.fresh)]).toEqual(["stored", []]);
-            expect(texts(again.own.map(({ message }) => message)).at(-1)).toBe(turn.answer);
-            expect(texts(again.shown)).toEqual([turn.question]);
+            expect([again.state, texts(again.newMessages)]).toEqual(["stored", []]);
+            expect(texts(again.stored.map(({ message }) => message)).at(-1)).toBe(turn.answer);
+            expect(texts(again.turn)).toEqual([turn.question]);
           }
         }
       }),

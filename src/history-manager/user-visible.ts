@@ -25,7 +25,7 @@ export function withCurrentTurn(
   if (opened?.state === "stored") {
     return [...stored];
   }
-  const own = opened?.own ?? [];
+  const own = opened?.stored ?? [];
   const replaced = opened?.state === "interrupted" ? own.slice(answerStart(own)) : [];
   const gone = new Set(replaced.map(({ message }) => message.id));
   const kept = stored.filter(({ id }) => id === undefined || !gone.has(id));

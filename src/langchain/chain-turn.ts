@@ -41,7 +41,7 @@ export class ChainTurn {
   repeated: { readonly value: unknown } | undefined;
   /** True where the turn is stored with its answer: nothing is stored any more. */
   #isStored: boolean;
-  #fresh: readonly BaseMessage[];
+  #newInput: readonly BaseMessage[];
   /** Records of the turn that are known to be stored. */
   #stored: number;
   #isOver = false;
@@ -49,13 +49,13 @@ export class ChainTurn {
   private constructor(parts: TurnParts) {
     this.#parts = parts;
     const { opened, sent, session, turnId } = parts;
-    this.#fresh = opened.fresh;
+    this.#newInput = opened.newMessages;
     this.#stored = opened.view.stored.turn?.count ?? 0;
     this.#isStored = opened.state === "stored";
     if (this.#isStored) {
       const { sessionId, context } = session;
       report(context.onEvent, { type: "turn_repeated", sessionId, turnId });
-      this.repeated = storedOutput(opened.own, sent);
+      this.repeated = storedOutput(opened.stored, sent);
     }
   }
 
@@ -71,17 +71,17 @@ export class ChainTurn {
       sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint }),
     );
     const session = sessionOf("withRedisMemory", history);
-    const brought = inputMessages(input, options.inputMessagesKey);
-    const turnId = turnIdOf(configurable, brought);
+    const messages = inputMessages(input, options.inputMessagesKey);
+    const turnId = turnIdOf(configurable, messages);
     const lease = options.oneTurnAtATime ? await takeTurn(session, signal) : undefined;
     try {
-      const opened = await openTurn({ session, turnId, input: brought });
+      const opened = await openTurn({ session, turnId, input: messages });
       const { profile = session.context.profile } = options;
       const { onEvent } = session.context;
-      const { before, shown } = opened;
-      const shownInput = modelInput({ before, shown, profile, sessionId: history.sessionId, onEvent });
-      const sent = [...shownInput.history, ...shownInput.turn];
-      const forRunnable = runnableInput(input, shownInput, options);
+      const { sessionId } = history;
+      const forModel = modelInput({ history: opened.history, turn: opened.turn, profile, sessionId, onEvent });
+      const sent = [...forModel.history, ...forModel.turn];
+      const forRunnable = runnableInput(input, forModel, options);
       const turn = new ChainTurn({
         ...{ options, history, session, turnId, signal, opened, sent, lease },
         input: forRunnable,
@@ -112,7 +112,7 @@ export class ChainTurn {
     const answered = newMessages(sent, messages);
     const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
     const described = kind && describeOutput(kind, answered.length, key);
-    const outcome = await this.#append([...this.#fresh, ...answered], {
+    const outcome = await this.#append([...this.#newInput, ...answered], {
       ...this.#place(answered),
       ...(described && { output: described }),
     });
@@ -148,22 +148,25 @@ export class ChainTurn {
 
   async #storeInput(): Promise<void> {
     const { options, sent, turnId } = this.#parts;
-    if (options.persist !== "step" || this.#isStored || this.#fresh.length === 0) {
+    if (options.persist !== "step" || this.#isStored || this.#newInput.length === 0) {
       return;
     }
-    const { appended, duplicates, storedTurn } = await this.#append(this.#fresh, { stored: this.#stored, done: false });
+    const { appended, duplicates, storedTurn } = await this.#append(this.#newInput, {
+      stored: this.#stored,
+      done: false,
+    });
     if (storedTurn !== undefined) {
       this.#isStored = true;
       this.repeated = storedOutput(messagesOfTurn(storedTurn, turnId!), sent);
     }
     // Where nothing was added, another run of the same turn has stored the same input.
-    this.#stored += appended + duplicates === 0 ? this.#fresh.length : appended;
-    this.#fresh = [];
+    this.#stored += appended + duplicates === 0 ? this.#newInput.length : appended;
+    this.#newInput = [];
   }
 
   async #storeStopped(partial: () => unknown): Promise<void> {
     const said = this.#messagesOf(await partial());
-    const messages = [...this.#fresh, ...said];
+    const messages = [...this.#newInput, ...said];
     if (messages.length > 0) {
       await this.#append(messages, { ...this.#place(said), done: false });
     }
@@ -195,7 +198,7 @@ export class ChainTurn {
 }
 
 /** The turn's name: `configurable.turnId`, else the id of the message that ends the input, where the user said it. */
-function turnIdOf(configurable: Record<string, unknown>, brought: readonly BaseMessage[]): string | undefined {
+function turnIdOf(configurable: Record<string, unknown>, input: readonly BaseMessage[]): string | undefined {
   const { turnId } = configurable;
   if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
     throw new ConfigurationError(
@@ -203,7 +206,7 @@ function turnIdOf(configurable: Record<string, unknown>, brought: readonly BaseM
       "withRedisMemory: configurable.turnId must be a non-empty string; without one, leave it out.",
     );
   }
-  const question = brought.at(-1);
+  const question = input.at(-1);
   const id = question !== undefined && roleOf(question) === "human" ? question.id : undefined;
   return turnId ?? (id === "" ? undefined : id);
 }

@@ -9,8 +9,8 @@ import { validateConversation } from "../structure/validate.js";
 
 /** The conversation for a model: what came before the turn, and the turn so far. */
 export interface ModelInputRequest {
-  readonly before: readonly BaseMessage[];
-  readonly shown: readonly BaseMessage[];
+  readonly history: readonly BaseMessage[];
+  readonly turn: readonly BaseMessage[];
   readonly profile: BuiltInProfile | StructureProfile;
   readonly sessionId: string;
   readonly onEvent: MemoryEventHandler | undefined;
@@ -26,11 +26,12 @@ export interface ModelInput {
  * The conversation as a model of the profile accepts it: system messages at the front, and what it would refuse
  * repaired and reported. What the caller brings in this turn is left as it is; so are the stored messages.
  */
-export function modelInput({ before, shown, profile, sessionId, onEvent }: ModelInputRequest): ModelInput {
+export function modelInput(request: ModelInputRequest): ModelInput {
+  const { profile, sessionId, onEvent } = request;
   const isSystem = (message: BaseMessage) => roleOf(message) === "system";
-  const turn = shown.filter((message) => !isSystem(message));
-  const all = [...before, ...shown];
-  const history = [...all.filter(isSystem), ...before.filter((message) => !isSystem(message))];
+  const turn = request.turn.filter((message) => !isSystem(message));
+  const systems = [...request.history, ...request.turn].filter(isSystem);
+  const history = [...systems, ...request.history.filter((message) => !isSystem(message))];
   // The repair sees both parts, because a tool result of the turn answers a call at the end of the history.
   const { messages, repairs } = repairConversation([...history, ...turn], { profile });
   if (repairs.length === 0) {

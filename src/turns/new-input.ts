@@ -16,7 +16,7 @@ export interface InputRequest {
 
 /** The part of an input that is not stored; `first` is where it is stored already, if this is a retry. */
 export interface NewInput {
-  readonly fresh: readonly BaseMessage[];
+  readonly newMessages: readonly BaseMessage[];
   readonly first: number | undefined;
 }
 
@@ -37,7 +37,10 @@ export async function newInput({ session, view, positions, input }: InputRequest
     const first = firstPosition(block.map(positionOf));
     const rest = input.slice(lastKnown + 1);
     return {
-      fresh: withoutKnownSystems(isRetry ? rest : withoutStored(rest, view, positionOf(input[lastKnown]!)!), view),
+      newMessages: withoutKnownSystems(
+        isRetry ? rest : withoutStored(rest, view, positionOf(input[lastKnown]!)!),
+        view,
+      ),
       first: isRetry ? (first ?? positionOf(input[lastKnown]!)) : undefined,
     };
   }
@@ -50,8 +53,8 @@ export async function newInput({ session, view, positions, input }: InputRequest
   });
   const isKnown = found !== undefined;
   const systems = input.slice(0, isKnown ? block : 0).filter((message) => roleOf(message) === "system");
-  const fresh = withoutKnownSystems([...systems, ...input.slice(isKnown ? block : 0)], view);
-  return { fresh, first: found?.first };
+  const newMessages = withoutKnownSystems([...systems, ...input.slice(isKnown ? block : 0)], view);
+  return { newMessages, first: found?.first };
 }
 
 /** Where the messages begin that are stored in a row up to the last of a block, by the positions of all of it. */

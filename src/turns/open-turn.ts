@@ -26,13 +26,13 @@ export interface OpenTurn {
   readonly state: TurnState;
   readonly view: DecodedView;
   /** What the model saw before the turn: the view without the turn's own messages. */
-  readonly before: readonly BaseMessage[];
+  readonly history: readonly BaseMessage[];
   /** The turn's messages that are stored, oldest first. */
-  readonly own: readonly StoredEntry[];
+  readonly stored: readonly StoredEntry[];
   /** The input that is not stored yet. */
-  readonly fresh: readonly BaseMessage[];
-  /** The turn as the model sees it behind `before`: what is stored of it and can stay, then what is new. */
-  readonly shown: readonly BaseMessage[];
+  readonly newMessages: readonly BaseMessage[];
+  /** The turn as the model sees it behind `history`: what is stored of it and can stay, then what is new. */
+  readonly turn: readonly BaseMessage[];
 }
 
 /** Reads a session's view and sorts out what is new of a turn. One round trip; one more for a turn outside the view. */
@@ -41,13 +41,13 @@ export async function openTurn({ session, turnId, input }: TurnRequest): Promise
   const view = await session.readForTurn({ turnId, ids });
   const positions = positionsOf(view, ids);
   const found = await newInput({ session, view, positions, input });
-  const own = await ownEntries({ session, view, turnId, first: found.first });
-  const state = stateOf(own, turnId === undefined ? undefined : view.stored.turn);
-  const fresh = own.length === 0 ? found.fresh : unstored(found.fresh, own);
-  const kept = state === "open" ? own : own.slice(0, answerStart(own));
-  const messages = kept.map(({ message }) => message);
-  const before = own.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own });
-  return { state, view, before, own, fresh, shown: [...messages, ...fresh] };
+  const stored = await ownEntries({ session, view, turnId, first: found.first });
+  const state = stateOf(stored, turnId === undefined ? undefined : view.stored.turn);
+  const newMessages = stored.length === 0 ? found.newMessages : unstored(found.newMessages, stored);
+  const kept = state === "open" ? stored : stored.slice(0, answerStart(stored));
+  const turn = [...kept.map(({ message }) => message), ...newMessages];
+  const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
+  return { state, view, history, stored, newMessages, turn };
 }
 
 /** Index of the first message of a turn that is not its input; its length where there is none. */
@@ -115,9 +115,9 @@ function stateOf(own: readonly StoredEntry[], mark: TurnMark | undefined): TurnS
 }
 
 /** The input that a turn lacks: its input is stored as a whole or not at all, whatever ids and texts a retry brings. */
-function unstored(fresh: readonly BaseMessage[], own: readonly StoredEntry[]): BaseMessage[] {
+function unstored(input: readonly BaseMessage[], own: readonly StoredEntry[]): BaseMessage[] {
   const hasQuestion = own.some(({ message }) => roleOf(message) === "human");
-  return hasQuestion ? fresh.filter((message) => roleOf(message) === "tool") : [...fresh];
+  return hasQuestion ? input.filter((message) => roleOf(message) === "tool") : [...input];
 }
 
 /** What the model saw before the turn; where the turn has left the view, the transcript before it. */

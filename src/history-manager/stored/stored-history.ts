@@ -30,16 +30,16 @@ export interface StoredHistory {
  * the end that begins with `originalUserMessage`. Linear.
  */
 export function readStoredHistory(
-  { state, before, own }: Pick<OpenTurn, "state" | "before" | "own">,
+  { state, history, stored }: Pick<OpenTurn, "state" | "history" | "stored">,
   originalUserMessage: string | undefined,
 ): StoredHistory {
-  const start = answerStart(own);
-  const asked = own.slice(0, start).map(({ message }) => message);
-  const stored = [...before, ...asked];
+  const start = answerStart(stored);
+  const asked = stored.slice(0, start).map(({ message }) => message);
+  const all = [...history, ...asked];
   const place = asked.findLastIndex((message) => roleOf(message) === "human");
-  const last = stored.at(-1);
+  const last = all.at(-1);
   const current = place >= 0 ? asked[place] : isQuestion(last, originalUserMessage) ? last : undefined;
-  const earlier = stored.filter((message) => message !== current);
+  const earlier = all.filter((message) => message !== current);
   const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
   // System messages must come first. By type, because a provider sees a summary as whatever its type says.
   const pinned = earlier.filter(isPinned).sort((a, b) => placeOf(a) - placeOf(b));
@@ -52,7 +52,7 @@ export function readStoredHistory(
     pinned,
     rounds: splitRounds(messages).map((round) => round.messages),
     current,
-    steps: state === "open" ? storedSteps(own.slice(start)) : [],
+    steps: state === "open" ? storedSteps(stored.slice(start)) : [],
     repairs,
   };
 }

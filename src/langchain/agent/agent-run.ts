@@ -57,21 +57,21 @@ export class AgentRun {
     this.#profile = profile ?? this.#session.context.profile;
     this.#parts = parts;
     this.#opened = opened;
-    const shown = new Set(idsOf(opened.shown));
-    const fresh = new Set(idsOf(opened.fresh));
-    const own = new Set(idsOf(opened.own.map(({ message }) => message)));
-    const known = idsOf(parts.input).filter((id) => !fresh.has(id));
-    this.#settled = new Set([...idsOf(parts.before), ...known, ...own]);
-    this.#hidden = new Set([...idsOf(parts.before), ...known.filter((id) => !shown.has(id))]);
+    const ofTurn = new Set(idsOf(opened.turn));
+    const ofInput = new Set(idsOf(opened.newMessages));
+    const stored = new Set(idsOf(opened.stored.map(({ message }) => message)));
+    const inStore = idsOf(parts.input).filter((id) => !ofInput.has(id));
+    this.#settled = new Set([...idsOf(parts.before), ...inStore, ...stored]);
+    this.#hidden = new Set([...idsOf(parts.before), ...inStore.filter((id) => !ofTurn.has(id))]);
     // New messages behind a turn that is done: the caller goes on with it, and its name is taken.
-    const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !own.has(id));
+    const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !stored.has(id));
     this.#turnId = goesOn ? undefined : turnIdOf(place, parts);
     const mark = opened.view.stored.turn;
     this.#stored = goesOn ? 0 : (mark?.count ?? 0);
     this.#cut = opened.state === "interrupted" ? replacedTail(opened, mark && this.#turnId) : undefined;
     const after = new Set(idsOf(parts.after));
-    const before = opened.before.filter(({ id }) => id === undefined || !after.has(id));
-    this.#loop = new LoopView(this.#session, before);
+    const view = opened.history.filter(({ id }) => id === undefined || !after.has(id));
+    this.#loop = new LoopView(this.#session, view);
   }
 
   /** Reads the session and sorts out what is new in the state. One round trip. */
@@ -86,15 +86,15 @@ export class AgentRun {
 
   /** What the state lacks of a turn that is stored, or of one that failed on the way; `isDone` if it has its answer. */
   begin(): { readonly isDone: boolean; readonly missing: BaseMessage[] } {
-    const { state, own } = this.#opened;
+    const { state, stored } = this.#opened;
     const isDone = state === "stored" && this.#turnId !== undefined;
     if (isDone) {
       const { sessionId, context } = this.#session;
       this.#isClosed = true;
       report(context.onEvent, { type: "turn_repeated", sessionId, turnId: this.#turnId });
     }
-    const stored = own.slice(answerStart(own)).map(({ message }) => message);
-    return { isDone, missing: isDone || state === "open" ? missingIn(this.#parts, stored) : [] };
+    const answer = stored.slice(answerStart(stored)).map(({ message }) => message);
+    return { isDone, missing: isDone || state === "open" ? missingIn(this.#parts, answer) : [] };
   }
 
   /** The messages of a request: the reduced view and the turn, as a model of the profile accepts them. */
@@ -111,8 +111,8 @@ export class AgentRun {
     const split = first < 0 ? all.length : first;
     const { sessionId } = this.#session;
     const { history, turn } = modelInput({
-      before: all.slice(0, split),
-      shown: [...all.slice(split), ...extra],
+      history: all.slice(0, split),
+      turn: [...all.slice(split), ...extra],
       profile: this.#profile,
       sessionId,
       onEvent: this.#onceEach,
@@ -215,13 +215,13 @@ export class AgentRun {
 
   /** The turn's messages, as they stand in the state where it holds them. */
   #turnIn(state: readonly BaseMessage[]): BaseMessage[] {
-    const { shown } = this.#opened;
-    const ids = new Set(idsOf(shown));
+    const { turn } = this.#opened;
+    const ids = new Set(idsOf(turn));
     const current = new Map(state.map((message) => [message.id, message]));
     const later = withoutSummaries(state).filter(
       ({ id }) => id === undefined || (!this.#hidden.has(id) && !ids.has(id)),
     );
-    return [...shown.map((message) => current.get(message.id) ?? message), ...later];
+    return [...turn.map((message) => current.get(message.id) ?? message), ...later];
   }
 
   /** Reports a repair once in a run, not again before each model call. */

@@ -61,7 +61,7 @@ function isUndisturbed(
   { opened, loop, hasCut }: Pick<LoopEnd, "opened" | "loop" | "hasCut">,
 ): boolean {
   const read = opened.view.stored;
-  if (opened.own[0] !== undefined && (opened.own[0].position ?? 0) < read.start) {
+  if (opened.stored[0] !== undefined && (opened.stored[0].position ?? 0) < read.start) {
     return false;
   }
   const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
