@@ -465,7 +465,7 @@ describe("an agent that is stopped", () => {
         }
       })();
       await reading.catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 300));
       await memory.drain();
       expect(await transcript(memory)).toEqual(left);
       const stored = await memory.history("ann").getTranscript();

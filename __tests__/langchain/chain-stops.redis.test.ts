@@ -22,6 +22,8 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 /** Says its words one by one, and waits for the signal before the word "…". */
 class SlowModel extends SimpleChatModel {
   readonly sent: BaseMessage[][] = [];
+  /** Is called when the model waits: not before the run has read its session, however slow the machine is. */
+  onWait: () => void = () => undefined;
   constructor(private readonly answers: string[]) {
     super({});
   }
@@ -31,6 +33,7 @@ class SlowModel extends SimpleChatModel {
   }
 
   override async _call(_: BaseMessage[], { signal }: this["ParsedCallOptions"]): Promise<string> {
+    this.onWait();
     await delay(10_000, undefined, { ...(signal && { signal }), ref: false });
     return "too late";
   }
@@ -43,6 +46,7 @@ class SlowModel extends SimpleChatModel {
     this.sent.push(messages);
     for (const word of this.answers.shift()!.split(/(?<= )/)) {
       if (word === "…") {
+        this.onWait();
         await delay(10_000, undefined, { ...(options.signal && { signal: options.signal }), ref: false });
       }
       await delay(2);
@@ -222,8 +226,10 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
   });
 
   it("keeps the question of an invoke whose model does not stream inside", async () => {
-    const { chain } = chainOf(["whole answer"], "keep");
-    await expect(chain.invoke("q", { ...turn, signal: AbortSignal.timeout(30) })).rejects.toThrow();
+    const { chain, model } = chainOf(["whole answer"], "keep");
+    const controller = new AbortController();
+    model.onWait = () => setImmediate(() => controller.abort());
+    await expect(chain.invoke("q", { ...turn, signal: controller.signal })).rejects.toThrow();
     await memory.drain();
     expect(texts(await stored())).toEqual(["q"]);
     await drainStream(chain);
@@ -238,7 +244,9 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
       const chain = withRedisMemory(steps as typeof model, { memory, onAbort: "keep" });
       const streaming = BaseCallbackHandler.fromMethods({ handleLLMNewToken: () => undefined });
       const config = { ...turn, callbacks: [Object.assign(streaming, { lc_prefer_streaming: true })] };
-      await expect(chain.invoke("q", { ...config, signal: AbortSignal.timeout(60) })).rejects.toThrow();
+      const controller = new AbortController();
+      model.onWait = () => setImmediate(() => controller.abort());
+      await expect(chain.invoke("q", { ...config, signal: controller.signal })).rejects.toThrow();
       await memory.drain();
       const after = await stored();
       expect([texts(after), isInterrupted(after[1])]).toEqual([["q", "one two three "], true]);
@@ -246,9 +254,13 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
   );
 
   it("does not wait for long where a runnable ignores the signal", async () => {
-    const deaf = RunnableLambda.from(async () => delay(5_000, "too late", { ref: false }));
+    const controller = new AbortController();
+    const deaf = RunnableLambda.from(async () => {
+      setImmediate(() => controller.abort());
+      return delay(5_000, "too late", { ref: false });
+    });
     const chain = withRedisMemory(deaf, { memory, onAbort: "keep" });
-    await expect(chain.invoke("q", { ...turn, signal: AbortSignal.timeout(30) })).rejects.toThrow();
+    await expect(chain.invoke("q", { ...turn, signal: controller.signal })).rejects.toThrow();
     await memory.drain();
     expect(texts(await stored())).toEqual(["q"]);
   });
