@@ -2,7 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { callsOf } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import { answerStart, type OpenTurn } from "../turns/open-turn.js";
+import { answerStart } from "../memory/turn-messages.js";
+import type { OpenTurn } from "../turns/open-turn.js";
 import { isQuestion } from "./turn/rendered-question.js";
 
 /** What is known of the current turn. */

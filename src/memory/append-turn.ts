@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { decodeRecord } from "../codec/decode-record.js";
 import { identifyRecord, isInterrupted } from "../codec/message-ids.js";
-import { metaOf, turnNameOf } from "../codec/record-meta.js";
+import { turnNameOf } from "../codec/record-meta.js";
 import { ConflictError } from "../errors.js";
 import { report } from "../events.js";
 import { roleOf } from "../messages/roles.js";
@@ -11,6 +10,7 @@ import type { StoredTurn } from "../store/turns.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import { encodeRecords } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
+import { answerStart, messagesOfTurn } from "./turn-messages.js";
 
 const attempts = 5;
 
@@ -117,16 +117,16 @@ async function restOf(
   { messages, turn, turnId }: { messages: readonly BaseMessage[]; turn: StoredTurn; turnId: string },
 ): Promise<Rest> {
   const name = turnNameOf(turnId);
-  const own = turn.records.filter((record) => metaOf(record).turn === name);
-  const stored = own.map((record) => decodeRecord(record).message);
+  const own = messagesOfTurn(turn, turnId);
+  const stored = own.map(({ message }) => message);
   const last = stored.at(-1);
-  const answer = stored.findIndex((message) => roleOf(message) !== "human" && roleOf(message) !== "system");
+  const answer = answerStart(own);
   if (last === undefined || !isInterrupted(last) || own.length < turn.count) {
     const skipped = sharedLength(messages, stored);
     return { messages: messages.slice(skipped), stored: turn.count, offset: turn.count, cut: undefined };
   }
   const { epoch, rev, next } = await context.store.readView(sessionId);
-  const forget = own.slice(answer).flatMap((record) => identifyRecord(record)?.id ?? []);
+  const forget = own.slice(answer).flatMap(({ record }) => identifyRecord(record)?.id ?? []);
   const turns = [{ name, count: answer, first: turn.first }];
   // A `next` of zero fits no session: where others have written since, nothing is replaced.
   const isEnd = next === turn.first + turn.count;

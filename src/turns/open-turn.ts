@@ -5,6 +5,7 @@ import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
 import type { DecodedView, StoredEntry } from "../memory/view.js";
 import type { TurnMark } from "../store/turns.js";
+import { answerStart } from "../memory/turn-messages.js";
 import { newInput } from "./new-input.js";
 
 /** A turn that begins: its session, its name where it has one, and what the caller brings. */
@@ -50,12 +51,6 @@ export async function openTurn({ session, turnId, input }: TurnRequest): Promise
   return { state, view, history, stored, newMessages, turn };
 }
 
-/** Index of the first message of a turn that is not its input; its length where there is none. */
-export function answerStart(own: readonly StoredEntry[]): number {
-  const index = own.findIndex(({ message }) => roleOf(message) !== "human" && roleOf(message) !== "system");
-  return index < 0 ? own.length : index;
-}
-
 function viewMessages({ entries }: DecodedView): BaseMessage[] {
   return entries.map(({ message }) => message);
 }
@@ -91,9 +86,9 @@ async function ownEntries({ session, view, turnId, first }: OwnRequest): Promise
     return [];
   }
   const entries = await entriesFrom(session, view, first);
-  const answered = entries.findIndex(({ message }) => roleOf(message) !== "human" && roleOf(message) !== "system");
+  const answered = answerStart(entries);
   const next = entries.findIndex(({ message }, index) => index > answered && roleOf(message) === "human");
-  return answered < 0 || next < 0 ? entries : entries.slice(0, next);
+  return next < 0 ? entries : entries.slice(0, next);
 }
 
 async function entriesFrom(session: ConversationSession, view: DecodedView, first: number): Promise<StoredEntry[]> {

@@ -1,7 +1,8 @@
 import { identifyRecord } from "../codec/message-ids.js";
 import { turnNameOf } from "../codec/record-meta.js";
 import type { RewindRequest } from "../store/session-store.js";
-import { answerStart, type OpenTurn } from "./open-turn.js";
+import { answerStart } from "../memory/turn-messages.js";
+import type { OpenTurn } from "./open-turn.js";
 
 /**
  * The interrupted answer of a turn, whose place the answer of a retry takes; `next` fits no session where others have

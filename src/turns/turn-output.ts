@@ -1,15 +1,10 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { decodeRecord } from "../codec/decode-record.js";
-import { metaOf, turnNameOf, type TurnOutput } from "../codec/record-meta.js";
+import { metaOf, type TurnOutput } from "../codec/record-meta.js";
 import { textOf } from "../messages/content.js";
 import { changeMessage } from "../messages/change-message.js";
 import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
-import type { StoredEntry } from "../memory/view.js";
-import type { StoredTurn } from "../store/turns.js";
-
-/** A stored message of a turn. */
-type StoredMessage = Pick<StoredEntry, "message" | "record">;
+import type { StoredMessage } from "../memory/turn-messages.js";
 
 /**
  * The output of a stored turn, as its runnable gave it; undefined where it cannot be given again. `sent` is what an
@@ -28,13 +23,6 @@ export function storedOutput(
   const answer = messages.findLast((message) => roleOf(message) === "ai") ?? messages.at(-1)!;
   const value = { message: answer, messages, text: textOf(answer), conversation: [...sent, ...messages] }[output.as];
   return { value: output.key === undefined ? value : { [output.key]: value } };
-}
-
-/** The messages of a turn that came back from an append because it was stored before. */
-export function messagesOfTurn({ records }: StoredTurn, turnId: string): StoredMessage[] {
-  const name = turnNameOf(turnId);
-  const own = records.filter((record) => metaOf(record).turn === name);
-  return own.map((record) => ({ record, message: decodeRecord(record).message }));
 }
 
 /** What to store about an output, so that it can be given again; undefined for one that cannot. */

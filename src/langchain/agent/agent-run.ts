@@ -1,18 +1,17 @@
 import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { decodeRecord } from "../../codec/decode-record.js";
-import { metaOf, turnNameOf } from "../../codec/record-meta.js";
 import { report, type MemoryEventHandler } from "../../events.js";
 import type { AppendOutcome } from "../../memory/append-options.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
 import type { RedisChatMemory } from "../../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
 import { sessionOf } from "../../memory/session-of.js";
+import { answerStart, messagesOfTurn } from "../../memory/turn-messages.js";
 import { roleOf } from "../../messages/roles.js";
 import type { RewindRequest } from "../../store/session-store.js";
 import type { StructureProfile } from "../../structure/profiles/profile.js";
 import { modelInput } from "../../turns/model-input.js";
-import { answerStart, openTurn, type OpenTurn } from "../../turns/open-turn.js";
+import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import { interruptedMessage } from "../../turns/turn-output.js";
 import { replacedTail } from "../../turns/replaced-tail.js";
 import { idsOf, missingIn, splitState, turnIdOf, withoutSummaries, type StateParts } from "./agent-state.js";
@@ -201,11 +200,9 @@ export class AgentRun {
 
   #note(outcome: AppendOutcome, messages: readonly BaseMessage[]): void {
     if (outcome.repeated) {
-      const name = turnNameOf(this.#turnId!);
-      const records = outcome.storedTurn?.records.filter((record) => metaOf(record).turn === name) ?? [];
-      const stored = records.map((record) => decodeRecord(record).message);
-      const start = stored.findIndex((message) => roleOf(message) !== "human" && roleOf(message) !== "system");
-      this.#answer = start < 0 ? undefined : stored.slice(start);
+      const stored = outcome.storedTurn === undefined ? [] : messagesOfTurn(outcome.storedTurn, this.#turnId!);
+      const answer = stored.slice(answerStart(stored)).map(({ message }) => message);
+      this.#answer = answer.length === 0 ? undefined : answer;
     }
     this.#isClosed = outcome.repeated || outcome.refused !== undefined;
     this.#stored = outcome.turnCount ?? this.#stored + outcome.appended;
