@@ -1,5 +1,6 @@
 import { digestLength } from "../id-hash.js";
 import * as lua from "./fragments.js";
+import { refuse } from "./refuse-fragment.js";
 import { script } from "./script.js";
 import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
 
@@ -23,7 +24,7 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
 export const appendScript = script(
   [
     ...[lua.loadSession, lua.view, lua.inChunks, lua.beginsRound, lua.now, lua.changeSide, lua.sortOut, lua.explainIds],
-    ...[lua.forget, lua.truncate, lua.exceeds, lua.expireAll, storedTurn, markTurn, checkTurnAndCut],
+    ...[lua.forget, lua.truncate, lua.exceeds, lua.expireAll, storedTurn, markTurn, checkTurnAndCut, refuse],
   ],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
@@ -34,10 +35,8 @@ if reply then return reply end
 local known, duplicates, conflicts = sortOut(s, count)
 local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
 local repeats = count > 0 and fresh == 0 and not refused
-local expected = request.expectedEpoch
-if expected and expected ~= s.epoch and not (repeats and expected == '') then return { 'EPOCH' } end
-if request.fence and request.fence < s.fence then return { 'FENCED' } end
-if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
+local refusal = refuse(request, s, repeats)
+if refusal then return refusal end
 if refused then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
 if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
