@@ -82,6 +82,14 @@ export {
 } from "./reducers/truncation-reducer.js";
 export { pipeReducers } from "./reducers/pipe-reducers.js";
 
+export { simulateReducers } from "./simulation/simulate-reducers.js";
+export type {
+  NamedReducer,
+  PromptPrices,
+  ReducerSimulation,
+  SimulationOptions,
+} from "./simulation/simulate-reducers.js";
+
 export {
   ChatMemoryModule,
   type ChatMemoryModuleOptions,
