@@ -66,9 +66,9 @@ const optionsSchema = lazy(() =>
  * model would no longer have seen. Calls no model, unless a reducer does, and writes nothing.
  *
  * A request is one AI message; its prompt is all messages before it. The view is reduced before a request and stays
- * reduced, as in a history. A summary counts as a call whose prompt is the messages that it replaces, and as many tokens
- * as it has; none of them is cached. Providers cache only prompts of a minimum length and for a limited time: `cached`
- * is what they can cache at most.
+ * reduced, as in a history. A summary counts as a call whose prompt is the messages that it replaces, and as many
+ * tokens as it has; none of them is cached. Providers cache only prompts of a minimum length and for a limited time:
+ * `cached` is what they can cache at most.
  *
  * Work is linear in the conversations, and in the view for each reduction.
  *
