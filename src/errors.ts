@@ -65,7 +65,6 @@ export type StoreErrorCode =
   | "wrong_type"
   | "damaged"
   | "too_large"
-  | "fenced"
   | "closed"
   | "script_failed";
 
@@ -98,13 +97,13 @@ export class StoreError extends MemoryError {
  *
  * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
  * says. `epoch`: the session was cleared, expired or recreated. `stale`: another writer changed the view first.
- * `busy`: another run of the session did not end in time.
+ * `busy`: other turns of the session did not end in time. `fenced`: another turn has begun since.
  * `unknown_message`: no message of this id is stored.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
   override readonly [brand]: readonly string[] = ["MemoryError", "ConflictError"];
-  declare readonly code: "content" | "position" | "epoch" | "stale" | "busy" | "unknown_message";
+  declare readonly code: "content" | "position" | "epoch" | "stale" | "busy" | "fenced" | "unknown_message";
   readonly sessionId: string;
   readonly messageId: string | undefined;
 

@@ -32,7 +32,7 @@ export interface AppendDecision {
 /**
  * Decides what an append adds to a session, which is undefined if it does not exist yet. Changes nothing.
  *
- * @throws ConflictError `epoch`, `position` or `content`; StoreError `fenced`.
+ * @throws ConflictError `epoch`, `fenced`, `position` or `content`.
  */
 export function decideAppend(append: PlannedAppend, target: AppendTarget | undefined): AppendDecision {
   const { plan } = append;

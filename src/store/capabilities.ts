@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors.js";
-import type { SessionStore, SessionStoreCore } from "./session-store.js";
+import type { CompleteSessionStore, SessionStore, SessionStoreCore } from "./session-store.js";
 
 /** Every method of the core. The compiler refuses a missing and a surplus name. */
 const coreMethods = {
@@ -10,7 +10,7 @@ const coreMethods = {
   clear: true,
 } as const satisfies Record<keyof SessionStoreCore, true>;
 
-/** What a store may be able to do beyond the core, and the methods for it. */
+/** What a store may be able to do beyond the core, and the members for it: methods, or objects of their own. */
 export interface CapabilityMethods {
   readonly rounds: "readRounds";
   readonly rewind: "rewind";
@@ -25,12 +25,19 @@ export interface CapabilityMethods {
 /** The name of something that a store may be able to do beyond the core. */
 export type StoreCapability = keyof CapabilityMethods;
 
-/** A store that has the methods of a capability. */
+/** A store that has the members of a capability. */
 export type StoreWith<C extends StoreCapability> = SessionStore & Required<Pick<SessionStore, CapabilityMethods[C]>>;
 
-type OptionalMethod = Exclude<keyof SessionStore, keyof SessionStoreCore>;
+type OptionalMember = Exclude<keyof SessionStore, keyof SessionStoreCore>;
 
-/** Every method beyond the core. The compiler refuses a missing and a surplus name. */
+type ObjectMember = {
+  [Name in OptionalMember]: CompleteSessionStore[Name] extends (...args: never[]) => unknown ? never : Name;
+}[OptionalMember];
+
+/** Every member that is an object with methods, and no method itself. */
+const objectMembers = {} as const satisfies Record<ObjectMember, true>;
+
+/** Every member beyond the core. The compiler refuses a missing and a surplus name. */
 const capabilityOf = {
   readRounds: "rounds",
   rewind: "rewind",
@@ -42,22 +49,22 @@ const capabilityOf = {
   acquireLease: "leases",
   releaseLease: "leases",
   close: "close",
-} as const satisfies Record<OptionalMethod, StoreCapability>;
+} as const satisfies Record<OptionalMember, StoreCapability>;
 
-const optionalMethods = Object.keys(capabilityOf) as OptionalMethod[];
+const optionalMembers = Object.keys(capabilityOf) as OptionalMember[];
 
 /** Every capability. */
 export const allCapabilities: ReadonlySet<StoreCapability> = new Set(Object.values(capabilityOf));
 
 /** The capabilities of a store, or of all stores of a class by its prototype. */
 export function capabilitiesOf(store: object): ReadonlySet<StoreCapability> {
-  const methods = optionalMethods.filter((method) => isMethod(store, method));
-  return new Set(methods.map((method) => capabilityOf[method]));
+  const members = optionalMembers.filter((member) => isPresent(store, member));
+  return new Set(members.map((member) => capabilityOf[member]));
 }
 
-/** True for a store that has the methods of the capability. */
+/** True for a store that has the members of the capability. */
 export function hasCapability<C extends StoreCapability>(store: SessionStore, capability: C): store is StoreWith<C> {
-  return methodsOf(capability).every((method) => isMethod(store, method));
+  return membersOf(capability).every((member) => isPresent(store, member));
 }
 
 /**
@@ -73,11 +80,11 @@ export function requireCapability<C extends StoreCapability>(
   if (hasCapability(store, capability)) {
     return store;
   }
-  const methods = methodsOf(capability);
+  const members = membersOf(capability);
+  const kind = isObject(members[0]!) ? "property" : members.length > 1 ? "methods" : "method";
   throw new ConfigurationError(
     "store",
-    `${user} needs a store with the ${methods.length > 1 ? "methods" : "method"} ${quoted(methods)}; ` +
-      "the store in use has no such capability.",
+    `${user} needs a store with the ${kind} ${quoted(members)}; ` + "the store in use has no such capability.",
   );
 }
 
@@ -92,28 +99,39 @@ export function checkSessionStore(owner: string, store: unknown): asserts store 
     throw refuse(`option "store" must be a SessionStore; got ${store === null ? "null" : `a ${typeof store}`}.`);
   }
   const names = Object.keys(coreMethods);
-  const missing = names.find((method) => !isMethod(store, method));
+  const missing = names.find((method) => !isPresent(store, method));
   if (missing !== undefined) {
     throw refuse(`the store has no method "${missing}"; a SessionStore needs ${quoted(names)}.`);
   }
-  for (const method of optionalMethods) {
-    const value = (store as SessionStore)[method];
-    if (value === undefined && capabilitiesOf(store).has(capabilityOf[method])) {
-      const others = methodsOf(capabilityOf[method]).filter((other) => other !== method);
-      throw refuse(`the store has the method ${quoted(others)} but not "${method}"; implement both or neither.`);
+  for (const member of optionalMembers) {
+    const value = (store as SessionStore)[member];
+    if (value === undefined && capabilitiesOf(store).has(capabilityOf[member])) {
+      const others = membersOf(capabilityOf[member]).filter((other) => other !== member);
+      throw refuse(`the store has the method ${quoted(others)} but not "${member}"; implement both or neither.`);
     }
-    if (value !== undefined && typeof value !== "function") {
-      throw refuse(`the store's "${method}" must be a method; got a value of type ${typeof value}.`);
+    if (value !== undefined && !isPresent(store, member)) {
+      const kind = isObject(member) ? "an object" : "a method";
+      throw refuse(`the store's "${member}" must be ${kind}; got ${value === null ? "null" : `a ${typeof value}`}.`);
     }
   }
 }
 
-function methodsOf(capability: StoreCapability): OptionalMethod[] {
-  return optionalMethods.filter((method) => capabilityOf[method] === capability);
+function membersOf(capability: StoreCapability): OptionalMember[] {
+  return optionalMembers.filter((member) => capabilityOf[member] === capability);
 }
 
-function isMethod(store: object, method: string): boolean {
-  return typeof (store as Readonly<Record<string, unknown>>)[method] === "function";
+function isObject(member: string): boolean {
+  return Object.hasOwn(objectMembers, member);
+}
+
+function isPresent(store: object, member: string): boolean {
+  try {
+    const value = (store as Readonly<Record<string, unknown>>)[member];
+    return isObject(member) ? typeof value === "object" && value !== null : typeof value === "function";
+  } catch {
+    // The prototype of a class with a getter for it, which only works on a store.
+    return true;
+  }
 }
 
 function quoted(names: readonly string[]): string {

@@ -43,14 +43,11 @@ export function rebuildConflict(sessionId: string): ConflictError {
 }
 
 /** The error for a writer whose fencing token is lower than one used before. */
-export function fenced(sessionId: string): StoreError {
-  return new StoreError(
-    `A writer with a higher fencing token has written to ${sessionLabel(sessionId)}; nothing was written.`,
-    {
-      code: "fenced",
-      operation: "append",
-      sessionId,
-    },
+export function fenced(sessionId: string): ConflictError {
+  return new ConflictError(
+    `Another turn of ${sessionLabel(sessionId)} has begun since this one (its fence is higher); nothing was written. ` +
+      "Read the session and run the turn again.",
+    { code: "fenced", sessionId },
   );
 }
 

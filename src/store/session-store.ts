@@ -26,7 +26,7 @@ export interface SessionStoreCore {
    * added again.
    *
    * @throws ConflictError `content` (an id is stored with another digest, and `onConflict` is `error`), `position` or
-   *   `epoch` (not as expected); StoreError `damaged`, `fenced`, `too_large` and what Redis answers.
+   *   `epoch` (not as expected), `fenced`; StoreError `damaged`, `too_large` and what Redis answers.
    */
   append(sessionId: string, request: AppendRequest): Promise<AppendResult>;
   /** The head and the log from the start on. An unknown session is an empty view with epoch `""`. */

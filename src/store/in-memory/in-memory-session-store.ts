@@ -1,22 +1,12 @@
 import { z } from "zod";
 import { InMemoryLeases } from "./in-memory-leases.js";
-import { report, type MemoryEventHandler } from "../../events.js";
+import type { MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
 import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
 import { appendTo, replaceTailOf } from "./in-memory-append.js";
-import {
-  commitTo,
-  lookUp,
-  newSession,
-  pageOf,
-  reidentify,
-  rewindTo,
-  roundsOf,
-  viewOf,
-  type InMemorySession,
-} from "./in-memory-session.js";
-import { checkSessionId } from "../session-id-rules.js";
-import { closed } from "../refusals.js";
+import { commitTo, lookUp, newSession, pageOf, reidentify, rewindTo, roundsOf, viewOf } from "./in-memory-session.js";
+import type { InMemorySession } from "./in-memory-session.js";
+import { InMemorySessions } from "./in-memory-sessions.js";
 import { defaultMaxAppendBytes, defaultMaxMessageBytes, planAppend, planReplaceTail } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
 import type { LeaseOptions } from "../leases.js";
@@ -63,30 +53,30 @@ const optionsSchema = lazy(() =>
  */
 export class InMemorySessionStore implements CompleteSessionStore {
   readonly #options: SchemaOutput<typeof optionsSchema>;
-  readonly #sessions = new Map<string, InMemorySession>();
+  readonly #sessions: InMemorySessions;
   readonly #leases = new InMemoryLeases();
-  #sweepAt = 1_000;
-  #closed = false;
 
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", optionsSchema(), options);
+    const { now, onEvent } = this.#options;
+    this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => this.#leases.clear(now()) });
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
-    return this.#call("append", sessionId, () => {
-      const { session, result } = appendTo({ sessionId, request, plan, session: this.#find(sessionId) });
-      this.#keep(sessionId, session, result.turn === undefined ? request.ttlMs : undefined);
+    return this.#sessions.call("append", sessionId, () => {
+      const { session, result } = appendTo({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
+      this.#sessions.keep(sessionId, session, result.turn === undefined ? request.ttlMs : undefined);
       return result;
     });
   }
 
   async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
     const plan = planReplaceTail(sessionId, request, this.#options);
-    return this.#call("replaceTail", sessionId, () => {
-      const { session, result } = replaceTailOf({ sessionId, request, plan, session: this.#find(sessionId) });
+    return this.#sessions.call("replaceTail", sessionId, () => {
+      const { session, result } = replaceTailOf({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
       const writes = result !== "stale" && result.turn === undefined;
-      this.#keep(sessionId, session, writes ? request.ttlMs : undefined);
+      this.#sessions.keep(sessionId, session, writes ? request.ttlMs : undefined);
       return result;
     });
   }
@@ -94,7 +84,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async readView(sessionId: string, options: ReadViewOptions = {}): Promise<SessionView> {
     const found = (session: InMemorySession) => ({ ...viewOf(session), ...lookUp(session, options) });
     const missing = () => ({ ...emptyView(), ...lookUp(newSession(), options) });
-    return this.#read("readView", sessionId, { found, missing });
+    return this.#sessions.read("readView", sessionId, { found, missing });
   }
 
   async readTurn(sessionId: string, name: string): Promise<StoredTurn | undefined> {
@@ -102,12 +92,12 @@ export class InMemorySessionStore implements CompleteSessionStore {
       const turn = storedTurn(session, { name, stored: -1 })!;
       return turn.count === 0 && !turn.done ? undefined : turn;
     };
-    return this.#read("readTurn", sessionId, { found, missing: () => undefined });
+    return this.#sessions.read("readTurn", sessionId, { found, missing: () => undefined });
   }
 
   async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
     checkInteger("count", count, 1);
-    return this.#read("readRounds", sessionId, {
+    return this.#sessions.read("readRounds", sessionId, {
       found: (session) => roundsOf(session, count),
       missing: emptyRounds,
     });
@@ -118,7 +108,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     { from, limit }: { readonly from?: number; readonly limit?: number } = {},
   ): Promise<LogPage> {
     checkPage({ from, limit });
-    return this.#read("readLog", sessionId, {
+    return this.#sessions.read("readLog", sessionId, {
       found: (session) => pageOf(session, { from, limit }),
       missing: emptyPage,
     });
@@ -126,15 +116,15 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(sessionId, request);
-    return this.#call("commitReduction", sessionId, () =>
-      commitTo(this.#find(sessionId), request) ? "committed" : "stale",
+    return this.#sessions.call("commitReduction", sessionId, () =>
+      commitTo(this.#sessions.find(sessionId), request) ? "committed" : "stale",
     );
   }
 
   async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
-    return this.#call("rewind", sessionId, () => {
-      const outcome = rewindTo(this.#find(sessionId), request);
+    return this.#sessions.call("rewind", sessionId, () => {
+      const outcome = rewindTo(this.#sessions.find(sessionId), request);
       if (outcome === "ended") {
         this.#sessions.delete(sessionId);
       }
@@ -143,18 +133,18 @@ export class InMemorySessionStore implements CompleteSessionStore {
   }
 
   async clear(sessionId: string): Promise<void> {
-    return this.#call("clear", sessionId, () => void this.#sessions.delete(sessionId));
+    return this.#sessions.call("clear", sessionId, () => void this.#sessions.delete(sessionId));
   }
 
   async rebuild(sessionId: string, identify: IdentifyRecord): Promise<void> {
-    return this.#read("rebuild", sessionId, {
+    return this.#sessions.read("rebuild", sessionId, {
       found: (session) => reidentify(session, identify),
       missing: () => undefined,
     });
   }
 
   async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
-    return this.#read("readSide", sessionId, {
+    return this.#sessions.read("readSide", sessionId, {
       found: ({ side }) => sideWithPrefix(side, prefix),
       missing: () => ({}),
     });
@@ -162,8 +152,8 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
     checkSideWrite(sessionId, changes);
-    return this.#call("writeSide", sessionId, () => {
-      const stored = this.#find(sessionId);
+    return this.#sessions.call("writeSide", sessionId, () => {
+      const stored = this.#sessions.find(sessionId);
       if (!Object.entries(changes.expected ?? {}).every(([name, value]) => stored?.side.get(name) === value)) {
         return false;
       }
@@ -172,7 +162,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
       if (session !== undefined) {
         applySide(session.side, changes);
       }
-      this.#keep(sessionId, session, changes.ttlMs);
+      this.#sessions.keep(sessionId, session, changes.ttlMs);
       return true;
     });
   }
@@ -180,71 +170,15 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async acquireLease(sessionId: string, ttlMs: number, options: LeaseOptions = {}): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
     const request = { ...options, now: this.#options.now(), ttlMs };
-    return this.#call("acquireLease", sessionId, () => this.#leases.acquire(sessionId, request));
+    return this.#sessions.call("acquireLease", sessionId, () => this.#leases.acquire(sessionId, request));
   }
 
   async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
-    return this.#call("releaseLease", sessionId, () => this.#leases.release(sessionId, token, options));
+    return this.#sessions.call("releaseLease", sessionId, () => this.#leases.release(sessionId, token, options));
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#sessions.clear();
+    this.#sessions.close();
     this.#leases.clear();
-  }
-
-  #read<T>(
-    operation: string,
-    sessionId: string,
-    { found, missing }: { found: (session: InMemorySession) => T; missing: () => T },
-  ): T {
-    return this.#call(operation, sessionId, () => {
-      const session = this.#find(sessionId);
-      return session === undefined ? missing() : found(session);
-    });
-  }
-
-  #call<T>(operation: string, sessionId: string, work: () => T): T {
-    checkSessionId(sessionId);
-    if (this.#closed) {
-      throw closed(operation, sessionId);
-    }
-    const began = performance.now();
-    try {
-      return work();
-    } finally {
-      report(this.#options.onEvent, { type: "command", sessionId, operation, milliseconds: performance.now() - began });
-    }
-  }
-
-  #find(sessionId: string): InMemorySession | undefined {
-    const session = this.#sessions.get(sessionId);
-    return session !== undefined && this.#expired(session) ? undefined : session;
-  }
-
-  #keep(sessionId: string, session: InMemorySession | undefined, ttlMs: number | undefined): void {
-    if (session === undefined) {
-      return;
-    }
-    session.expiresAt = ttlMs === undefined ? session.expiresAt : this.#options.now() + ttlMs;
-    this.#sessions.set(sessionId, session);
-    if (this.#sessions.size > this.#sweepAt) {
-      this.#sweep();
-    }
-  }
-
-  // Expired sessions that are never read again must not fill the memory. Doubling the mark keeps the cost constant.
-  #sweep(): void {
-    for (const [sessionId, session] of this.#sessions) {
-      if (this.#expired(session)) {
-        this.#sessions.delete(sessionId);
-      }
-    }
-    this.#leases.clear(this.#options.now());
-    this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
-  }
-
-  #expired({ expiresAt }: InMemorySession): boolean {
-    return expiresAt !== undefined && this.#options.now() > expiresAt;
   }
 }
