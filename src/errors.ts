@@ -96,9 +96,9 @@ export class StoreError extends MemoryError {
  * The session is not in the state that the caller expected; nothing was written.
  *
  * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
- * says. `epoch`: the session was cleared, expired or recreated. `stale`: another writer changed the view first.
- * `busy`: other turns of the session did not end in time. `fenced`: another turn has begun since.
- * `unknown_message`: no message of this id is stored.
+ * says; `next` is where it does. `epoch`: the session was cleared, expired or recreated. `stale`: another writer
+ * changed the view first. `busy`: other turns of the session did not end in time. `fenced`: another turn has begun
+ * since. `unknown_message`: no message of this id is stored.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
@@ -106,12 +106,18 @@ export class ConflictError extends MemoryError {
   declare readonly code: "content" | "position" | "epoch" | "stale" | "busy" | "fenced" | "unknown_message";
   readonly sessionId: string;
   readonly messageId: string | undefined;
+  /** With `position`: the position that the session's next message gets. */
+  readonly next: number | undefined;
 
-  constructor(message: string, details: { code: ConflictError["code"]; sessionId: string; messageId?: string }) {
+  constructor(
+    message: string,
+    details: { code: ConflictError["code"]; sessionId: string; messageId?: string; next?: number },
+  ) {
     super(message, { code: details.code, retryable: details.code === "stale" || details.code === "busy" });
     this.name = "ConflictError";
     this.sessionId = details.sessionId;
     this.messageId = details.messageId;
+    this.next = details.next;
   }
 }
 

@@ -47,7 +47,8 @@ export type {
   RedisStoreSettings,
 } from "./store/redis/redis-store-options.js";
 export type { StoreOptions, StoreSource } from "./store/redis/open-store.js";
-export type { SessionStore, SideChanges } from "./store/session-store.js";
+export type { SessionStore } from "./store/session-store.js";
+export type { SideChanges } from "./store/side-fields.js";
 
 export { approximateCounter, type ApproximateCounterOptions } from "./tokens/counters/approximate-counter.js";
 export { modelCounter, type CountingModel } from "./tokens/counters/model-counter.js";

@@ -29,8 +29,8 @@ export interface EncodeOptions extends RecordMeta {
 export const recordVersion = 1;
 
 /**
- * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"tokens"?:{…},"turn"?:…}}`, which LangChain's own
- * `mapStoredMessagesToChatMessages` reads too.
+ * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"at"?:…,"tokens"?:{…},"turn"?:…}}`, which LangChain's
+ * own `mapStoredMessagesToChatMessages` reads too.
  *
  * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are
  * left out. A chunk becomes the message that it is a chunk of, without `tool_call_chunks`; content blocks become
@@ -51,12 +51,9 @@ export function encodeMessage(message: BaseMessage, options: EncodeOptions): Enc
   };
 }
 
-function metaJson({ tokens, turn, output }: EncodeOptions): string {
-  const isPlain = tokens === undefined && turn === undefined && output === undefined;
-  return isPlain ? plainMeta : JSON.stringify({ v: recordVersion, tokens, turn, output });
+function metaJson({ at, tokens, turn, output }: EncodeOptions): string {
+  return JSON.stringify({ v: recordVersion, at, tokens, turn, output });
 }
-
-const plainMeta = `{"v":${recordVersion}}`;
 
 /**
  * A digest of what a message says (8 characters of base64url): equal for messages that are equal but for their id and

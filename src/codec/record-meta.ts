@@ -14,6 +14,8 @@ export interface TurnOutput {
 
 /** What a record says besides its message and token counts, outside the digest. */
 export interface RecordMeta {
+  /** When the message was stored, in milliseconds since 1970; older records have none. */
+  readonly at?: number;
   /** The name of the turn that the message was stored for, see {@link turnNameOf}. */
   readonly turn?: string;
   /** On the last record of a turn: what the turn's answer was. */
@@ -33,8 +35,8 @@ export function metaOf(record: string): RecordMeta {
   }
   try {
     const { meta } = JSON.parse(`{${record.slice(start + 1)}`) as { meta: Record<string, unknown> };
-    const [turn, output] = [turnIn(meta["turn"]), outputIn(meta["output"])];
-    return { ...(turn !== undefined && { turn }), ...(output && { output }) };
+    const [at, turn, output] = [timeIn(meta["at"]), turnIn(meta["turn"]), outputIn(meta["output"])];
+    return { ...(at !== undefined && { at }), ...(turn !== undefined && { turn }), ...(output && { output }) };
   } catch {
     return noMeta;
   }
@@ -42,6 +44,10 @@ export function metaOf(record: string): RecordMeta {
 
 const plainEnd = ',"meta":{"v":1}}';
 const noMeta: RecordMeta = Object.freeze({});
+
+function timeIn(at: unknown): number | undefined {
+  return Number.isSafeInteger(at) && (at as number) >= 0 ? (at as number) : undefined;
+}
 
 function turnIn(turn: unknown): string | undefined {
   return typeof turn === "string" && /^[\w-]{14}$/.test(turn) ? turn : undefined;

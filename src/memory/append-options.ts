@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { TurnOutput } from "../codec/record-meta.js";
-import { lazy, nonEmptyText, objectWith } from "../options.js";
+import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../options.js";
 import type { SessionView } from "../store/session-reads.js";
-import type { RewindRequest, SideChanges } from "../store/session-store.js";
+import type { RewindRequest } from "../store/session-store.js";
+import type { SideChanges } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
 
 /** What an append takes besides the messages. */
@@ -12,6 +13,12 @@ export interface AppendOptions {
    * texts, for as long as the session lives. Messages without an id get `<turnId>-<index>`.
    */
   readonly turnId?: string;
+  /**
+   * Refuses the write unless the session's next message gets this position (the `next` of an earlier append): a
+   * ConflictError `position`, whose `next` is where the log ends now. Messages that are all stored already are a
+   * repetition and not refused. @default the write is not refused
+   */
+  readonly expectedNext?: number;
   /** Side data that is written in the same step. */
   readonly side?: SideChanges;
   /** How a chain or an agent writes its turn. A subclass that overrides `append` passes it on as it is. */
@@ -63,6 +70,7 @@ export interface AppendOutcome {
 export const appendSchema = lazy(() =>
   z.strictObject({
     turnId: nonEmptyText().optional(),
+    expectedNext: nonNegativeInteger.optional(),
     side: objectWith<SideChanges>([], "an object with set, remove or bound").optional(),
     turn: objectWith<TurnWrite>([], "an object").optional(),
   }),

@@ -10,6 +10,7 @@ import type { StoredTurn } from "../store/turns.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import { encodeRecords } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
+import { noteServerTime, serverTime } from "./server-clock.js";
 import { answerStart, messagesOfTurn } from "./turn-messages.js";
 
 const attempts = 5;
@@ -77,24 +78,32 @@ export async function appendTurn(
 async function tryAppend(
   { sessionId, context, write }: TurnTarget,
   rest: Rest,
-  { turnId, side, turn }: AppendOptions,
+  { turnId, expectedNext, side, turn }: AppendOptions,
 ): Promise<Written | "stale"> {
   const { store, tokenCounter, reducer, autoReduce, ttlMs } = context;
   const name = turnId !== undefined && hasCapability(store, "turns") ? turnNameOf(turnId) : undefined;
-  const meta = { ...(name !== undefined && { turn: name }), ...(turn?.output && { output: turn.output }) };
+  const meta = {
+    at: serverTime(store),
+    ...(name !== undefined && { turn: name }),
+    ...(turn?.output && { output: turn.output }),
+  };
   const records = await encodeRecords(rest.messages, { counter: tokenCounter, turnId, offset: rest.offset, meta });
   const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;
   const request: AppendRequest = {
     records,
     onConflict: turn?.keepStored ? "keep" : context.onConflict,
     ...(ttlMs !== undefined && { ttlMs }),
+    ...(expectedNext !== undefined && { expectedNext }),
     ...(side && { side }),
     ...(tokenCounter && { counter: tokenCounter.id }),
     ...(turn?.returnView ? { viewLimit: { messages: 0 } } : limit && { viewLimit: limit }),
     ...(name !== undefined && { turn: { name, stored: rest.stored, done: turn?.done ?? true } }),
   };
+  const sent = Date.now();
   if (rest.cut === undefined) {
-    return { result: await write(request), records };
+    const result = await write(request);
+    noteServerTime(store, result.time, sent);
+    return { result, records };
   }
   if (records.length === 0 || !hasCapability(store, "replaceTail")) {
     return "stale";

@@ -12,7 +12,7 @@ export interface RecordContext {
   readonly turnId: string | undefined;
   /** Index in the turn of the first message. */
   readonly offset: number;
-  /** The turn's name for all of the records, and the output for the last of them. */
+  /** The time and the turn's name for all of the records, and the output for the last of them. */
   readonly meta: RecordMeta;
 }
 
@@ -21,7 +21,7 @@ export async function encodeRecords(
   messages: readonly BaseMessage[],
   { counter, turnId, offset, meta }: RecordContext,
 ): Promise<NewRecord[]> {
-  const { turn, output } = meta;
+  const { at, turn, output } = meta;
   const records: NewRecord[] = [];
   for (const [index, message] of messages.entries()) {
     const id = messageIdOf(message, { index: offset + index, turnId });
@@ -29,7 +29,7 @@ export async function encodeRecords(
     const { digest, record } = encodeMessage(message, {
       id,
       tokens: tokens === undefined ? undefined : { [counter!.id]: tokens },
-      turn,
+      ...{ at, turn },
       output: index === messages.length - 1 ? output : undefined,
     });
     records.push(tokens === undefined ? { id, digest, record } : { id, digest, record, tokens });

@@ -29,11 +29,9 @@ export type {
   RewindRequest,
   SessionStore,
   SessionStoreCore,
-  SideChanges,
-  SideWrite,
   ViewLimit,
 } from "./session-store.js";
-export { applySide, sideWithPrefix } from "./side-fields.js";
+export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "./side-fields.js";
 export {
   marksIn,
   type StoredTurn,

@@ -21,7 +21,7 @@ export function positionConflict(sessionId: string, expected: number, next: numb
   return new ConflictError(
     `The next position of ${sessionLabel(sessionId)} is ${next}, but ${expected} was expected; nothing was written. ` +
       "Read the session again.",
-    { code: "position", sessionId },
+    { code: "position", sessionId, next },
   );
 }
 

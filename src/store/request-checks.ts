@@ -1,7 +1,8 @@
 import { ConfigurationError } from "../errors.js";
 import { checkSessionId } from "./session-id-rules.js";
 import { outOfRange } from "./refusals.js";
-import type { CommitRequest, RewindRequest, SideChanges, SideWrite } from "./session-store.js";
+import type { CommitRequest, RewindRequest } from "./session-store.js";
+import type { SideChanges, SideWrite } from "./side-fields.js";
 
 /** Rejects a commit with invalid numbers. */
 export function checkCommit(sessionId: string, request: CommitRequest): void {

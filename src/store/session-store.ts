@@ -1,5 +1,6 @@
 import type { LeaseOptions } from "./leases.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 
 /**
@@ -139,30 +140,6 @@ export interface ViewLimit {
   readonly tokens?: number;
 }
 
-/**
- * Side fields to set and to remove. Their names have a namespace of their own, apart from what the store keeps about
- * the session.
- */
-export interface SideChanges {
-  readonly set?: Readonly<Record<string, string>>;
-  readonly remove?: readonly string[];
-  /**
-   * After the change, of the fields whose names begin with `prefix` only the `keep` last in byte order of their names
-   * stay.
-   */
-  readonly bound?: { readonly prefix: string; readonly keep: number };
-}
-
-/**
- * A change of side fields on its own: nothing is written unless each field of `expected` holds that value (undefined:
- * is absent).
- */
-export interface SideWrite extends SideChanges {
-  readonly expected?: Readonly<Record<string, string | undefined>>;
-  /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
-  readonly ttlMs?: number;
-}
-
 /** One turn to append. */
 export interface AppendRequest {
   readonly records: readonly NewRecord[];
@@ -209,6 +186,8 @@ export interface AppendResult {
   readonly view?: SessionView;
   /** Set if the request's `turn` did not fit what is stored of it: nothing was written. */
   readonly turn?: StoredTurn;
+  /** The store's time of the write, in milliseconds since 1970; left out by a store that does not know it. */
+  readonly time?: number;
 }
 
 /** A reduction to commit: `epoch`, `rev` and `next` as they were read. */

@@ -1,4 +1,26 @@
-import type { SideChanges } from "./session-store.js";
+/**
+ * Side fields to set and to remove. Their names have a namespace of their own, apart from what the store keeps about
+ * the session.
+ */
+export interface SideChanges {
+  readonly set?: Readonly<Record<string, string>>;
+  readonly remove?: readonly string[];
+  /**
+   * After the change, of the fields whose names begin with `prefix` only the `keep` last in byte order of their names
+   * stay.
+   */
+  readonly bound?: { readonly prefix: string; readonly keep: number };
+}
+
+/**
+ * A change of side fields on its own: nothing is written unless each field of `expected` holds that value (undefined:
+ * is absent).
+ */
+export interface SideWrite extends SideChanges {
+  readonly expected?: Readonly<Record<string, string | undefined>>;
+  /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
+  readonly ttlMs?: number;
+}
 
 /** Applies changes to side fields: removals, then settings, then the bound. */
 export function applySide(fields: Map<string, string>, changes: SideChanges | undefined): void {

@@ -1,7 +1,7 @@
 import { ConflictError } from "../../errors.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
 import { requireCapability, type StoreWith } from "../../store/capabilities.js";
-import type { SideChanges } from "../../store/session-store.js";
+import type { SideChanges } from "../../store/side-fields.js";
 import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import type { SourceReference } from "./reference-manager.js";
 import { readUpload, writeUpload, type Upload } from "./uploads.js";

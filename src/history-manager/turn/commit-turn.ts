@@ -1,7 +1,7 @@
 import type { AppendOutcome, TurnWrite } from "../../memory/append-options.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
 import { isInterrupted } from "../../codec/message-ids.js";
-import type { SideChanges } from "../../store/session-store.js";
+import type { SideChanges } from "../../store/side-fields.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 import { replacedTail } from "../../turns/replaced-tail.js";
 import type { TurnRecord } from "./turn-record.js";

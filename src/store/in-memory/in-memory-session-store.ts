@@ -19,11 +19,10 @@ import type {
   IdentifyRecord,
   ReplaceTailRequest,
   RewindRequest,
-  SideWrite,
 } from "../session-store.js";
 import type { StoredTurn } from "../turns.js";
 import { storedTurn } from "./in-memory-turns.js";
-import { applySide, sideWithPrefix } from "../side-fields.js";
+import { applySide, sideWithPrefix, type SideWrite } from "../side-fields.js";
 
 /** Options of {@link InMemorySessionStore}. */
 export interface InMemorySessionStoreOptions {
@@ -67,7 +66,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     return this.#sessions.call("append", sessionId, () => {
       const { session, result } = appendTo({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
       this.#sessions.keep(sessionId, session, result.turn === undefined ? request.ttlMs : undefined);
-      return result;
+      return this.#timed(session, result);
     });
   }
 
@@ -77,7 +76,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
       const { session, result } = replaceTailOf({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
       const writes = result !== "stale" && result.turn === undefined;
       this.#sessions.keep(sessionId, session, writes ? request.ttlMs : undefined);
-      return result;
+      return result === "stale" ? result : this.#timed(session, result);
     });
   }
 
@@ -180,5 +179,9 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async close(): Promise<void> {
     this.#sessions.close();
     this.#leases.clear();
+  }
+
+  #timed(session: InMemorySession | undefined, result: AppendResult): AppendResult {
+    return session === undefined || result.turn !== undefined ? result : { ...result, time: this.#sessions.now() };
   }
 }

@@ -5,7 +5,8 @@ import { beginsRound } from "../round-starts.js";
 import { randomToken } from "../random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
 import type { AppendPlan } from "../append-plan.js";
-import type { AppendRequest, AppendResult, ReplaceTailRequest, SideChanges } from "../session-store.js";
+import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../session-store.js";
+import type { SideChanges } from "../side-fields.js";
 import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
 
 /** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
@@ -74,13 +75,14 @@ export function appendResult(
   if (word !== "OK") {
     throw refusal(sessionId, { word, detail: Number(rest[0]), request, plan });
   }
-  const [appended, duplicates, found, next, epoch, view] = rest as [
-    unknown,
-    unknown,
-    unknown[],
-    unknown,
-    string,
-    unknown,
+  const [appended, duplicates, found, next, epoch, view, time] = rest as [
+    appended: unknown,
+    duplicates: unknown,
+    found: unknown[],
+    next: unknown,
+    epoch: string,
+    view: unknown,
+    time: unknown,
   ];
   const conflicts = [...plan.conflicts, ...found.map((index) => plan.indexes[Number(index)]!)].sort((a, b) => a - b);
   const result = {
@@ -89,8 +91,9 @@ export function appendResult(
     conflicts,
     next: Number(next),
     epoch,
+    ...(time !== undefined && { time: Number(time) }),
   };
-  const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
+  const complete = Array.isArray(view) ? viewFrom(viewReply(view)) : undefined;
   return complete === undefined ? result : { ...result, view: complete };
 }
 

@@ -35,10 +35,9 @@ import type {
   IdentifyRecord,
   ReplaceTailRequest,
   RewindRequest,
-  SideWrite,
 } from "../session-store.js";
 import type { StoredTurn } from "../turns.js";
-import { sideWithPrefix } from "../side-fields.js";
+import { sideWithPrefix, type SideWrite } from "../side-fields.js";
 
 const optionsSchema = lazy(() => z.strictObject(redisStoreFields()));
 

@@ -1,13 +1,8 @@
 import { createHash } from "node:crypto";
 import type { StoreCapability } from "../../store/capabilities.js";
 import type { SessionView } from "../../store/session-reads.js";
-import type {
-  AppendRequest,
-  CompleteSessionStore,
-  NewRecord,
-  SessionStore,
-  SideChanges,
-} from "../../store/session-store.js";
+import type { AppendRequest, CompleteSessionStore, NewRecord, SessionStore } from "../../store/session-store.js";
+import type { SideChanges } from "../../store/side-fields.js";
 
 /** How to create the store under test. */
 export interface StoreSetup {

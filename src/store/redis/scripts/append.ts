@@ -13,7 +13,7 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
  * cut?: { epoch, rev, next, newRev, to, hashes, marks } }; `count` pairs of an id's hash and the digest with the
  * position that the record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count`
  * records, of which `rounds` begin one.
- * Replies: OK appended duplicates conflicts next epoch [view] | DAMAGED | EPOCH | FENCED | POSITION next |
+ * Replies: OK appended duplicates conflicts next epoch [view or ""] [time] | DAMAGED | EPOCH | FENCED | POSITION next |
  * CONFLICT index | TURN done count first next epoch records [view] (the claim does not fit the turn's mark) |
  * STALE | RANGE (of the cut).
  *
@@ -80,6 +80,6 @@ if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
 local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
 if left >= 0 then expireAll(time + left) end
 local tooLarge = exceeds(request, s, nextPosition, total, counter)
-return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or nil }
+return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or '', time }
 `,
 );
