@@ -37,7 +37,8 @@ export type { RepairAction, StructureRepair } from "./structure/repair/repair-se
 
 export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "./codec/read-legacy-messages.js";
 
-export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./store/in-memory/in-memory-session-store.js";
+export { InMemorySessionStore } from "./store/in-memory/in-memory-session-store.js";
+export type { InMemorySessionStoreOptions } from "./store/in-memory/in-memory-store-options.js";
 export type { CommandBatch, RedisClient } from "./store/redis/redis-client.js";
 export { RedisSessionStore } from "./store/redis/redis-session-store.js";
 export type {

@@ -17,6 +17,14 @@ export interface EncodedRecord {
   readonly record: string;
 }
 
+/** What a message says, as text, before it has an id. Later changes of the message do not change it. */
+export interface EncodedContent {
+  readonly type: string;
+  readonly digest: string;
+  /** The inside of the object `data`, without the id. */
+  readonly data: string;
+}
+
 /** What goes into a record besides the message. */
 export interface EncodeOptions extends RecordMeta {
   /** The id under which the message is stored, also if the message has none of its own. */
@@ -41,14 +49,20 @@ export const recordVersion = 1;
  *   error names the value's path.
  */
 export function encodeMessage(message: BaseMessage, options: EncodeOptions): EncodedRecord {
-  const { id } = options;
+  return recordOf(encodeContent(message), options);
+}
+
+/** The first part of {@link encodeMessage}: all that depends on the message. */
+export function encodeContent(message: BaseMessage): EncodedContent {
   const { type, json, canonical } = messageJson(message);
-  const extras = extrasOf(message);
-  return {
-    id,
-    digest: digestOf(type, canonical),
-    record: `{"type":"${type}","data":{${json}${extras},"id":${JSON.stringify(id)}},"meta":${metaJson(options)}}`,
-  };
+  return { type, digest: digestOf(type, canonical), data: json + extrasOf(message) };
+}
+
+/** The second part of {@link encodeMessage}: the record of a content. */
+export function recordOf({ type, digest, data }: EncodedContent, options: EncodeOptions): EncodedRecord {
+  const { id } = options;
+  const record = `{"type":"${type}","data":{${data},"id":${JSON.stringify(id)}},"meta":${metaJson(options)}}`;
+  return { id, digest, record };
 }
 
 function metaJson({ at, tokens, turn, output }: EncodeOptions): string {

@@ -16,6 +16,11 @@ export interface TurnPlace {
   readonly index: number;
 }
 
+/** The id that a message has by itself; undefined if it has none. */
+export function ownIdOf({ id }: BaseMessage): string | undefined {
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
+
 /**
  * Gives ids to messages that have none; the messages are not changed.
  *
@@ -34,8 +39,9 @@ export class MessageIds {
    * The message's own id; else `<turnId>-<index>` if there is a turn id; else a unique id, the same at every call.
    */
   idOf(message: BaseMessage, place?: TurnPlace): string {
-    if (typeof message.id === "string" && message.id !== "") {
-      return message.id;
+    const own = ownIdOf(message);
+    if (own !== undefined) {
+      return own;
     }
     if (place?.turnId !== undefined) {
       return `${place.turnId}-${place.index}`;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { TurnOutput } from "../codec/record-meta.js";
 import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../options.js";
+import { checkSide } from "../store/request-checks.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { RewindRequest } from "../store/session-store.js";
 import type { SideChanges } from "../store/side-fields.js";
@@ -75,3 +76,18 @@ export const appendSchema = lazy(() =>
     turn: objectWith<TurnWrite>([], "an object").optional(),
   }),
 );
+
+/**
+ * A copy of side changes, because the caller may change them while the append waits.
+ *
+ * @throws ConfigurationError naming the part that is wrong.
+ */
+export function copySide(side: SideChanges): SideChanges {
+  checkSide(side);
+  const { set, remove, bound } = side;
+  return {
+    ...(set && { set: { ...set } }),
+    ...(remove && { remove: [...remove] }),
+    ...(bound && { bound: { ...bound } }),
+  };
+}

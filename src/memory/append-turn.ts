@@ -8,7 +8,8 @@ import { hasCapability } from "../store/capabilities.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-store.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
-import { encodeRecords } from "./encode-records.js";
+import { prepareMessages } from "./count-copies.js";
+import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
 import { noteServerTime, serverTime } from "./server-clock.js";
 import { answerStart, messagesOfTurn } from "./turn-messages.js";
@@ -31,7 +32,7 @@ interface Written {
 
 /** What is still to be stored of a turn, and where. */
 interface Rest {
-  readonly messages: readonly BaseMessage[];
+  readonly messages: readonly CopiedMessage[];
   readonly stored: number;
   /** Index in the turn of the first message, for ids. */
   readonly offset: number;
@@ -44,10 +45,11 @@ interface Rest {
  */
 export async function appendTurn(
   target: TurnTarget,
-  messages: readonly BaseMessage[],
+  given: readonly BaseMessage[],
   options: AppendOptions,
 ): Promise<AppendOutcome & { readonly written?: Written }> {
   const { stored = 0, cut } = options.turn ?? {};
+  const messages = await prepareMessages(target, given, options);
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const written = await tryAppend(target, rest, options);
@@ -87,7 +89,7 @@ async function tryAppend(
     ...(name !== undefined && { turn: name }),
     ...(turn?.output && { output: turn.output }),
   };
-  const records = await encodeRecords(rest.messages, { counter: tokenCounter, turnId, offset: rest.offset, meta });
+  const records = recordsOf(rest.messages, { counterId: tokenCounter?.id, turnId, offset: rest.offset, meta });
   const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;
   const request: AppendRequest = {
     records,
@@ -123,7 +125,7 @@ function isOwnWrite({ records }: StoredTurn, own: readonly NewRecord[]): boolean
 /** What a retry that begins anew has to add to a turn of which a part is stored. */
 async function restOf(
   { sessionId, context }: TurnTarget,
-  { messages, turn, turnId }: { messages: readonly BaseMessage[]; turn: StoredTurn; turnId: string },
+  { messages, turn, turnId }: { messages: readonly CopiedMessage[]; turn: StoredTurn; turnId: string },
 ): Promise<Rest> {
   const name = turnNameOf(turnId);
   const own = messagesOfTurn(turn, turnId);
@@ -145,10 +147,10 @@ async function restOf(
 }
 
 /** How many of the messages that begin a turn are stored: by their roles, since a retry has other ids and texts. */
-function sharedLength(messages: readonly BaseMessage[], stored: readonly BaseMessage[]): number {
+function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseMessage[]): number {
   let [index, found] = [0, 0];
   while (index < messages.length && found < stored.length) {
-    const [role, storedRole] = [roleOf(messages[index]!), roleOf(stored[found]!)];
+    const [role, storedRole] = [roleOf(messageOf(messages[index]!)), roleOf(stored[found]!)];
     const isInput = role === "human" || role === "system";
     // A question that is not among the turn's records was stored before, under its own id.
     if (role !== storedRole && !(isInput && storedRole === "ai")) {

@@ -12,7 +12,7 @@ import { hasCapability, requireCapability } from "../store/capabilities.js";
 import { lastRounds } from "../store/round-starts.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult } from "../store/session-store.js";
-import { appendSchema, type AppendOptions, type AppendOutcome } from "./append-options.js";
+import { appendSchema, copySide, type AppendOptions, type AppendOutcome } from "./append-options.js";
 import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
@@ -68,15 +68,17 @@ export class ConversationSession {
   /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
   async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
     const checked = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
-    if (checked.side !== undefined) {
+    const { side } = checked;
+    if (side !== undefined) {
       requireCapability('append() with "side"', this.context.store, "sideData");
     }
+    const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
     const target = {
       sessionId: this.sessionId,
       context: this.context,
       write: (request: AppendRequest) => this.#write(request),
     };
-    const { written, ...outcome } = await appendTurn(target, messages, checked as AppendOptions);
+    const { written, ...outcome } = await appendTurn(target, messages, copied as AppendOptions);
     if (written === undefined) {
       return outcome;
     }

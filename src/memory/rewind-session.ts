@@ -1,6 +1,6 @@
 import { identifyRecord } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
-import { ConflictError } from "../errors.js";
+import { ConfigurationError, ConflictError } from "../errors.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { LogPage } from "../store/session-reads.js";
 import type { TurnRemainder } from "../store/turns.js";
@@ -11,12 +11,16 @@ const attempts = 3;
 /**
  * Removes a message and all after it from a session, and forgets the turns that were removed.
  *
- * @throws ConflictError `unknown_message`, or `stale` if others kept changing the session.
+ * @throws ConfigurationError for what is no id; ConflictError `unknown_message`, or `stale` if others kept changing the
+ *   session.
  */
 export async function rewindTo(
   { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
   messageId: string,
 ): Promise<void> {
+  if (typeof messageId !== "string" || messageId === "") {
+    throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
+  }
   const store = requireCapability("rewind()", context.store, "rewind");
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const { epoch, rev, next } = await store.readView(sessionId);

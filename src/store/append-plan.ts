@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors.js";
-import { contentConflict, tooLarge } from "./refusals.js";
+import { contentConflict } from "./refusals.js";
 import {
   checkAmount,
   checkInteger,
@@ -12,25 +12,14 @@ import {
 } from "./request-checks.js";
 import { checkSessionId } from "./session-id-rules.js";
 import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-store.js";
+import {
+  checkNumberOfRecords,
+  checkSizes,
+  defaultMaxAppendBytes,
+  defaultMaxMessageBytes,
+  type SizeLimits,
+} from "./size-limits.js";
 import { turnNameLength, type TurnClaim } from "./turns.js";
-
-/** Size limits in bytes of UTF-8. */
-export interface SizeLimits {
-  readonly maxMessageBytes: number;
-  readonly maxAppendBytes: number;
-}
-
-/** A megabyte is about 250,000 tokens of English text, more than most models read at once. */
-export const defaultMaxMessageBytes = 1_000_000;
-
-/** Ten megabytes block Redis for about 16 ms. */
-export const defaultMaxAppendBytes = 10_000_000;
-
-/**
- * Maximum number of records in one append. Each takes three arguments of a command; beyond a million arguments Redis
- * closes the connection.
- */
-const maxAppendRecords = 300_000;
 
 /** A valid request to append, without repetitions. */
 export interface AppendPlan {
@@ -73,39 +62,24 @@ export function planReplaceTail(sessionId: string, request: ReplaceTailRequest, 
   return planAppend(sessionId, request, limits);
 }
 
-function checkRecords(
-  sessionId: string,
-  { records, side }: AppendRequest,
-  { maxMessageBytes, maxAppendBytes }: SizeLimits,
-): void {
-  if (records.length > maxAppendRecords) {
-    throw tooLarge(
-      sessionId,
-      `This append holds ${records.length} messages; at most ${maxAppendRecords} are allowed. ` +
-        "Split it into several appends",
-    );
+function checkRecords(sessionId: string, { records, side }: AppendRequest, limits: SizeLimits): void {
+  if (!Array.isArray(records)) {
+    throw new ConfigurationError("records", `"records" must be an array; got ${received(records)}.`);
   }
-  let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  checkNumberOfRecords(sessionId, records.length);
+  const texts: string[] = [];
   for (let index = 0; index < records.length; index += 1) {
-    checkRecord(records[index]!, index);
-    const bytes = Buffer.byteLength(records[index]!.record);
-    if (bytes > maxMessageBytes) {
-      throw tooLarge(
-        sessionId,
-        `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`,
-      );
-    }
-    total += bytes;
+    checkRecord(records[index], index);
+    texts.push(records[index]!.record);
   }
-  if (total > maxAppendBytes) {
-    throw tooLarge(
-      sessionId,
-      `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Split it into several appends`,
-    );
-  }
+  checkSizes(sessionId, { texts, side }, limits);
 }
 
-function checkRecord({ id, digest, record, tokens }: NewRecord, index: number): void {
+function checkRecord(given: NewRecord | null | undefined, index: number): void {
+  if (typeof given !== "object" || given === null) {
+    throw new ConfigurationError(`records.${index}`, `Record ${index} must be an object; got ${received(given)}.`);
+  }
+  const { id, digest, record, tokens } = given;
   if (typeof id !== "string" || id === "") {
     throw new ConfigurationError(`records.${index}.id`, `The id of record ${index} must be a non-empty string.`);
   }

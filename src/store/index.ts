@@ -8,10 +8,11 @@ export {
 } from "./capabilities.js";
 export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "./append-decision.js";
 export { emptyPage, emptyRounds, emptyView } from "./empty-results.js";
-export { InMemorySessionStore, type InMemorySessionStoreOptions } from "./in-memory/in-memory-session-store.js";
+export { InMemorySessionStore } from "./in-memory/in-memory-session-store.js";
+export type { InMemorySessionStoreOptions } from "./in-memory/in-memory-store-options.js";
 export { randomToken } from "./random-token.js";
 export { closed, damaged, outOfRange } from "./refusals.js";
-export { planAppend, planReplaceTail, type AppendPlan, type SizeLimits } from "./append-plan.js";
+export { planAppend, planReplaceTail, type AppendPlan } from "./append-plan.js";
 export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "./request-checks.js";
 export { beginsRound, lastRounds } from "./round-starts.js";
 export { checkSessionId } from "./session-id-rules.js";
@@ -32,6 +33,7 @@ export type {
   ViewLimit,
 } from "./session-store.js";
 export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "./side-fields.js";
+export type { SizeLimits } from "./size-limits.js";
 export {
   marksIn,
   type StoredTurn,

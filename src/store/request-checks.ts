@@ -30,8 +30,8 @@ export function checkRewind(sessionId: string, request: RewindRequest): void {
 /** Rejects a side write with invalid parts. */
 export function checkSideWrite(sessionId: string, changes: SideWrite): void {
   checkSessionId(sessionId);
-  checkOptional("ttlMs", changes.ttlMs, positive);
   checkSide(changes);
+  checkOptional("ttlMs", changes.ttlMs, positive);
 }
 
 /** Rejects a page with invalid bounds. */
@@ -64,11 +64,33 @@ export const positive = (option: string, value: unknown) => checkInteger(option,
 
 /** Rejects side changes with invalid parts. */
 export function checkSide(side: SideChanges | undefined): void {
-  checkOptional("side.bound.keep", side?.bound?.keep, notNegative);
-  for (const value of Object.values(side?.set ?? {})) {
-    if (typeof value !== "string") {
-      throw new ConfigurationError("side.set", `The values of "side.set" must be strings; got ${received(value)}.`);
-    }
+  if (side === undefined) {
+    return;
+  }
+  checkObject("side", side);
+  checkOptional("side.set", side.set, checkObject);
+  checkOptional("side.bound", side.bound, checkObject);
+  checkTexts("side.set", Object.values(side.set ?? {}));
+  if (side.remove !== undefined && !Array.isArray(side.remove)) {
+    throw new ConfigurationError("side.remove", `"side.remove" must be an array; got ${received(side.remove)}.`);
+  }
+  checkTexts("side.remove", side.remove ?? []);
+  if (side.bound !== undefined) {
+    checkTexts("side.bound.prefix", [side.bound.prefix]);
+    checkInteger("side.bound.keep", side.bound.keep, 0);
+  }
+}
+
+function checkObject(option: string, value: unknown): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new ConfigurationError(option, `"${option}" must be an object; got ${received(value)}.`);
+  }
+}
+
+function checkTexts(option: string, values: readonly unknown[]): void {
+  const other = values.findIndex((value) => typeof value !== "string");
+  if (other >= 0) {
+    throw new ConfigurationError(option, `The values of "${option}" must be strings; got ${received(values[other])}.`);
   }
 }
 

@@ -27,8 +27,8 @@ export interface RecordRequest {
  * @throws StructureError if a call has no result, because every later model call would fail.
  */
 export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest): TurnRecord {
-  const messages = turn.steps.flatMap(({ message, results }) => [
-    message,
+  const messages = turn.steps.flatMap(({ asAdded, results }) => [
+    asAdded,
     ...results.flatMap((result) => (result === undefined ? [] : [resultMessage(result, storedBody(result, cited))])),
   ]);
   throwOnErrors(

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
+import { copyMessage } from "../../codec/copy-message.js";
 import { callsOf } from "../../messages/calls.js";
 import { textOf } from "../../messages/content.js";
 import { roleOf } from "../../messages/roles.js";
@@ -21,6 +22,11 @@ export interface ToolCallRequest {
 export interface LoopStep {
   readonly message: BaseMessage;
   readonly results: (ToolResult | undefined)[];
+}
+
+/** A step of the turn; `asAdded` is its message as it was then: the application may change its own object. */
+export interface AddedStep extends LoopStep {
+  readonly asAdded: BaseMessage;
 }
 
 /** Schema of a list of {@link ToolCallRequest}. Not strict, because LangChain adds fields to a call. */
@@ -44,7 +50,7 @@ export class Turn {
   /** The name that the application gave the turn. */
   name: string | undefined;
   originalUserMessage: string | undefined;
-  readonly steps: LoopStep[] = [];
+  readonly steps: AddedStep[] = [];
   readonly uploads = new Map<string, Upload>();
   readonly removedUploads = new Set<string>();
   readonly #openCalls = new Map<string, { readonly step: LoopStep; readonly place: number }>();
@@ -89,7 +95,7 @@ export class Turn {
         "HistoryManager: two tool calls that wait for results have the same id; give each call its own id.",
       );
     }
-    const step = { message, results: ids.map(() => undefined) };
+    const step = { message, asAdded: copyMessage(message), results: ids.map(() => undefined) };
     this.steps.push(step);
     ids.forEach((id, place) => this.#openCalls.set(id, { step, place }));
   }

@@ -1,13 +1,11 @@
-import { z } from "zod";
 import { InMemoryLeases } from "./in-memory-leases.js";
-import type { MemoryEventHandler } from "../../events.js";
-import { anyFunction, lazy, parseOptions, positiveInteger, type SchemaOutput } from "../../options.js";
+import { parseOptions, type SchemaOutput } from "../../options.js";
 import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
 import { appendTo, replaceTailOf } from "./in-memory-append.js";
 import { commitTo, lookUp, newSession, pageOf, reidentify, rewindTo, roundsOf, viewOf } from "./in-memory-session.js";
 import type { InMemorySession } from "./in-memory-session.js";
 import { InMemorySessions } from "./in-memory-sessions.js";
-import { defaultMaxAppendBytes, defaultMaxMessageBytes, planAppend, planReplaceTail } from "../append-plan.js";
+import { planAppend, planReplaceTail } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
 import type { LeaseOptions } from "../leases.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
@@ -20,30 +18,11 @@ import type {
   ReplaceTailRequest,
   RewindRequest,
 } from "../session-store.js";
+import { noteLimits } from "../size-limits.js";
+import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memory-store-options.js";
 import type { StoredTurn } from "../turns.js";
 import { storedTurn } from "./in-memory-turns.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../side-fields.js";
-
-/** Options of {@link InMemorySessionStore}. */
-export interface InMemorySessionStoreOptions {
-  /** Largest record in bytes of UTF-8. @default 1_000_000 */
-  readonly maxMessageBytes?: number;
-  /** Largest append in bytes of UTF-8, side fields included. @default 10_000_000 */
-  readonly maxAppendBytes?: number;
-  /** The clock for expiry, in milliseconds since 1970. @default Date.now */
-  readonly now?: () => number;
-  /** Receives a `command` event for every call, as for a round trip to Redis. */
-  readonly onEvent?: MemoryEventHandler;
-}
-
-const optionsSchema = lazy(() =>
-  z.strictObject({
-    maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
-    maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
-    now: anyFunction<() => number>().default(() => Date.now),
-    onEvent: anyFunction<MemoryEventHandler>().optional(),
-  }),
-);
 
 /**
  * Keeps sessions in memory: for tests, demos and programs of one process. Other stores are tested against it.
@@ -51,14 +30,15 @@ const optionsSchema = lazy(() =>
  * Implements all of {@link SessionStore}, including expiry and limits. Sessions are lost when the process ends.
  */
 export class InMemorySessionStore implements CompleteSessionStore {
-  readonly #options: SchemaOutput<typeof optionsSchema>;
+  readonly #options: SchemaOutput<typeof inMemoryStoreSchema>;
   readonly #sessions: InMemorySessions;
   readonly #leases = new InMemoryLeases();
 
   constructor(options: InMemorySessionStoreOptions = {}) {
-    this.#options = parseOptions("InMemorySessionStore", optionsSchema(), options);
+    this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
     const { now, onEvent } = this.#options;
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => this.#leases.clear(now()) });
+    noteLimits(this, this.#options);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {

@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { lazy, parseOptions, type SchemaOutput } from "../../options.js";
+import { parseOptions, type SchemaOutput } from "../../options.js";
 import { appendArguments, appendResult, sideArguments } from "./append-call.js";
 import { openConnection, type Connection } from "./connection.js";
 import { idHash } from "./id-hash.js";
@@ -8,7 +7,7 @@ import { sessionKeys, type SessionKeys } from "./keys.js";
 import { randomToken } from "../random-token.js";
 import { acquireLease, releaseLease, type LeaseCall } from "./redis-leases.js";
 import { rebuildSession } from "./rebuild-session.js";
-import { redisStoreFields, type RedisSessionStoreOptions } from "./redis-store-options.js";
+import { redisStoreSchema, type RedisSessionStoreOptions } from "./redis-store-options.js";
 import { readPage, readTail, type Read } from "./redis-reads.js";
 import { pageFrom, roundsFrom, sideFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { damaged, outOfRange } from "../refusals.js";
@@ -38,8 +37,7 @@ import type {
 } from "../session-store.js";
 import type { StoredTurn } from "../turns.js";
 import { sideWithPrefix, type SideWrite } from "../side-fields.js";
-
-const optionsSchema = lazy(() => z.strictObject(redisStoreFields()));
+import { noteLimits } from "../size-limits.js";
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -48,14 +46,15 @@ const optionsSchema = lazy(() => z.strictObject(redisStoreFields()));
  * that is the whole log, from position 0, with epoch `""`. Writes to it are refused until `rebuild` or `clear`.
  */
 export class RedisSessionStore implements CompleteSessionStore {
-  readonly #options: SchemaOutput<typeof optionsSchema>;
+  readonly #options: SchemaOutput<typeof redisStoreSchema>;
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
-    this.#options = parseOptions(owner, optionsSchema(), options);
+    this.#options = parseOptions(owner, redisStoreSchema(), options);
+    noteLimits(this, this.#options);
     const { client, url, config } = options;
     const { commandTimeout, waitReplicas, onEvent } = this.#options;
     this.#connection = openConnection(owner, { client, url, config }, commandTimeout);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, positiveInteger } from "../../options.js";
-import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../append-plan.js";
+import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../size-limits.js";
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./redis-client.js";
 
@@ -65,3 +65,6 @@ export const redisStoreFields = lazy(() => ({
   waitReplicas: positiveInteger.optional(),
   onEvent: anyFunction<MemoryEventHandler>().optional(),
 }));
+
+/** The options of a store by itself. */
+export const redisStoreSchema = lazy(() => z.strictObject(redisStoreFields()));

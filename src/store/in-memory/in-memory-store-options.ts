@@ -1,0 +1,26 @@
+import { z } from "zod";
+import type { MemoryEventHandler } from "../../events.js";
+import { anyFunction, lazy, positiveInteger } from "../../options.js";
+import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../size-limits.js";
+
+/** Options of `InMemorySessionStore`. */
+export interface InMemorySessionStoreOptions {
+  /** Largest record in bytes of UTF-8. @default 1_000_000 */
+  readonly maxMessageBytes?: number;
+  /** Largest append in bytes of UTF-8, side fields included. @default 10_000_000 */
+  readonly maxAppendBytes?: number;
+  /** The clock for expiry, in milliseconds since 1970. @default Date.now */
+  readonly now?: () => number;
+  /** Receives a `command` event for every call, as for a round trip to Redis. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+/** The form of {@link InMemorySessionStoreOptions}. */
+export const inMemoryStoreSchema = lazy(() =>
+  z.strictObject({
+    maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
+    maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
+    now: anyFunction<() => number>().default(() => Date.now),
+    onEvent: anyFunction<MemoryEventHandler>().optional(),
+  }),
+);

@@ -1,0 +1,67 @@
+import { tooLarge } from "./refusals.js";
+import type { SideChanges } from "./side-fields.js";
+
+/** Size limits in bytes of UTF-8. */
+export interface SizeLimits {
+  readonly maxMessageBytes: number;
+  readonly maxAppendBytes: number;
+}
+
+/** A megabyte is about 250,000 tokens of English text, more than most models read at once. */
+export const defaultMaxMessageBytes = 1_000_000;
+
+/** Ten megabytes block Redis for about 16 ms. */
+export const defaultMaxAppendBytes = 10_000_000;
+
+/**
+ * Maximum number of records in one append. Each takes three arguments of a command; beyond a million arguments Redis
+ * closes the connection.
+ */
+const maxAppendRecords = 300_000;
+
+const limitsByStore = new WeakMap<object, SizeLimits>();
+
+/** Lets writers of a store refuse early what it would refuse in the end. */
+export function noteLimits(store: object, limits: SizeLimits): void {
+  limitsByStore.set(store, limits);
+}
+
+/** The limits of a store; undefined for a store that has not noted any. */
+export function limitsOf(store: object): SizeLimits | undefined {
+  return limitsByStore.get(store);
+}
+
+/** Refuses an append of too many records. @throws StoreError `too_large`. */
+export function checkNumberOfRecords(sessionId: string, count: number): void {
+  if (count > maxAppendRecords) {
+    throw tooLarge(
+      sessionId,
+      `This append holds ${count} messages; at most ${maxAppendRecords} are allowed. Split it into several appends`,
+    );
+  }
+}
+
+/** Refuses records and side fields that are too large, by the texts' bytes. @throws StoreError `too_large`. */
+export function checkSizes(
+  sessionId: string,
+  { texts, side }: { readonly texts: readonly string[]; readonly side: SideChanges | undefined },
+  { maxMessageBytes, maxAppendBytes }: SizeLimits,
+): void {
+  let total = Object.values(side?.set ?? {}).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+  for (let index = 0; index < texts.length; index += 1) {
+    const bytes = Buffer.byteLength(texts[index]!);
+    if (bytes > maxMessageBytes) {
+      throw tooLarge(
+        sessionId,
+        `Message ${index} of this append takes ${bytes} bytes; "maxMessageBytes" allows ${maxMessageBytes}`,
+      );
+    }
+    total += bytes;
+  }
+  if (total > maxAppendBytes) {
+    throw tooLarge(
+      sessionId,
+      `This append takes ${total} bytes; "maxAppendBytes" allows ${maxAppendBytes}. Split it into several appends`,
+    );
+  }
+}
