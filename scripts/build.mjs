@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rollup } from "@rollup/wasm-node";
+import { buildCommand } from "./build-command.mjs";
 import { markPure } from "./mark-pure.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -54,6 +55,7 @@ for (const [format, folder] of [
   });
 }
 await bundle.close();
+await buildCommand(root, join(dist, "cli"));
 // The package is "type": "module"; without this line Node would read the CommonJS build as ESM.
 writeFileSync(join(dist, "cjs", "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
 

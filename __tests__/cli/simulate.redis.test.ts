@@ -1,0 +1,111 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { jsonLines, runCommand } from "../support/built-command.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+jest.setTimeout(60_000);
+
+const folder = mkdtempSync(join(tmpdir(), "lcmem-simulate-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, ...lines: readonly string[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(""));
+  return path;
+}
+
+describe("the command simulate", () => {
+  it("plays the conversations of the package where nothing else is named, in 80 columns without colour", async () => {
+    const { exitCode, output, errors } = await runCommand(["simulate"]);
+    expect(errors).toBe("");
+    expect(exitCode).toBe(0);
+    expect(output).toContain("4 conversations from the package, 63 requests to the model.");
+    expect(output).toMatch(/^none +138,396/m);
+    expect(output).not.toContain("\u001b");
+    const table = output.split("\n").slice(2, 6);
+    expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it("prints one JSON object a reducer with --json, and nothing else", async () => {
+    const reducers = ["none", "tools:3,token:8000/4000", "summarize:20+10"];
+    const { exitCode, output } = await runCommand([
+      ...["simulate", "--json", "--price", "2,1"],
+      ...reducers.flatMap((reducer) => ["--reducer", reducer]),
+    ]);
+    expect(exitCode).toBe(0);
+    const results = jsonLines(output);
+    expect(results.map(({ reducer }) => reducer)).toEqual(reducers);
+    expect(Object.keys(results[0]!)).toEqual(
+      expect.arrayContaining([
+        ...["reducer", "sent", "cached", "billed", "reductions", "prefixBreaks", "questionsSeen", "toolResultsSeen"],
+      ]),
+    );
+    const { sent, cached, billed } = results[0] as Record<string, number>;
+    expect(billed).toBe((sent! - cached!) * 2 + cached!);
+  });
+
+  it("plays a file, and sessions in Redis without writing to them", async () => {
+    const messages = [
+      { role: "user", content: "hello" },
+      { role: "assistant", content: "hi" },
+    ];
+    const path = file("one.jsonl", JSON.stringify({ messages }), "", JSON.stringify(messages));
+    const fromFile = await runCommand(["simulate", "--json", "--file", path, "--reducer", "none"]);
+    expect(jsonLines(fromFile.output)[0]).toMatchObject({ requests: 2 });
+
+    const prefix = `simulate-${process.pid}`;
+    await using memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: prefix });
+    await memory.history("ann").addMessages([human("hello"), ai("hi"), human("bye"), ai("bye")]);
+    const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
+    const fromRedis = await runCommand(["simulate", "ann", ...server, "--json", "--reducer", "truncate:1"]);
+    expect(jsonLines(fromRedis.output)[0]).toMatchObject({ requests: 2, questionsSeen: 2 / 3 });
+    expect(await memory.history("ann").getMessages()).toHaveLength(4);
+    const unknown = await runCommand(["simulate", "bob", ...server]);
+    expect(unknown).toMatchObject({ exitCode: 1, errors: 'simulate: the session "bob" holds no messages.\n' });
+  });
+
+  it("writes a picture with --svg", async () => {
+    const path = join(folder, "picture.svg");
+    expect((await runCommand(["simulate", "--svg", path])).exitCode).toBe(0);
+    expect(existsSync(path)).toBe(true);
+    const svg = readFileSync(path, "utf8");
+    expect(svg).toMatch(/^<svg /);
+    expect(svg).toContain("truncate:20+10");
+  });
+
+  it.each<[string, readonly string[], number, RegExp]>([
+    ["a missing file", ["simulate", "--file", "/missing.jsonl"], 2, /^\/missing\.jsonl: .*\(ENOENT\)\.$/],
+    ["a folder", ["simulate", "--file", folder], 2, /\(EISDIR\)\.$/],
+    ["a line that is no JSON", ["simulate", "--file", file("a.jsonl", "[]x")], 1, /a\.jsonl:1: the line is no JSON\.$/],
+    ["an empty file", ["simulate", "--file", file("b.jsonl")], 1, /holds no conversation\.$/],
+    ["no messages", ["simulate", "--file", file("c.jsonl", "", "[]")], 1, /c\.jsonl:2: .*no messages\.$/],
+    ["a message that is none", ["simulate", "--file", file("d.jsonl", '[{"role":"x"}]')], 1, /d\.jsonl:1: /],
+    ["a reducer that is none", ["simulate", "--reducer", "tokens:5"], 2, /"tokens:5" is no reducer; see --help/],
+    [
+      "a reducer's wrong number",
+      ["simulate", "--reducer", "token:10/20"],
+      2,
+      /^--reducer token:10\/20: .*targetTokens/,
+    ],
+    ["a price that is none", ["simulate", "--price", "free"], 2, /two numbers of 0 or more/],
+    ["an unknown option", ["simulate", "--fiel", "x"], 2, /unknown option '--fiel'[^]*--file/],
+    ["an unknown command", ["simulat"], 2, /unknown command 'simulat'[^]*simulate/],
+    ["a server that is not there", ["simulate", "s", "--url", "redis://u:secret@127.0.0.1:1"], 3, /refused/],
+    ["a cluster that is not there", ["simulate", "s", "--cluster", "--url", "redis://127.0.0.1:1"], 3, /refused/],
+    ["a URL that is none", ["simulate", "s", "--url", "http://localhost"], 2, /"--url" must be a URL that begins/],
+  ])("answers %s with a sentence and the exit code", async (_, args, exitCode, sentence) => {
+    const result = await runCommand(args);
+    expect(result).toMatchObject({ exitCode, output: "" });
+    expect(result.errors.trim()).toMatch(sentence);
+    expect(result.errors).not.toMatch(/secret|\n +at /);
+  });
+
+  it("shows help with the exit codes, also where no command is named", async () => {
+    expect(await runCommand(["--help"])).toMatchObject({ exitCode: 0, output: expect.stringContaining("Exit codes:") });
+    expect(await runCommand([])).toMatchObject({ exitCode: 2, errors: expect.stringContaining("Commands:") });
+    expect(await runCommand(["--version"])).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^\d+\.\d+/) });
+  });
+});

@@ -1,0 +1,29 @@
+// The command line: one program with all that it needs but the packages that users of the library have anyway. What a
+// single command needs is loaded when that command runs.
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** Bundles the command of the project at `root` into `folder`. */
+export async function buildCommand(root, folder) {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const installed = Object.keys({ ...dependencies, ...peerDependencies });
+  await build({
+    entryPoints: [join(root, "src", "cli", "main.ts")],
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    chunkNames: "[name]-[hash]",
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    minify: true,
+    legalComments: "linked",
+    external: installed.flatMap((name) => [name, `${name}/*`]),
+    // Some of the bundled packages are CommonJS and require modules of Node.js.
+    banner: { js: `import { createRequire } from "node:module";const require = createRequire(import.meta.url);` },
+    logLevel: "warning",
+  });
+  const conversations = "recorded-conversations.jsonl";
+  cpSync(join(root, "examples", "data", conversations), join(folder, "data", conversations));
+}

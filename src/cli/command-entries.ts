@@ -1,0 +1,17 @@
+import type { CommandDefinition } from "./command.js";
+
+/** A command as the list of commands shows it. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<CommandDefinition>;
+}
+
+/** Every command, in the order of `--help`. */
+export const commandEntries: readonly CommandEntry[] = [
+  {
+    name: "simulate",
+    summary: "Replay conversations through reducers: tokens sent, cached and billed, and what is still seen.",
+    load: async () => (await import("./commands/simulate.js")).simulateCommand(),
+  },
+];

@@ -1,0 +1,68 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { BaseMessage } from "@langchain/core/messages";
+import { MemoryError } from "../errors.js";
+import { isRecord } from "../messages/values.js";
+import { MessageHistory } from "../openai/message-history.js";
+import type { OpenAIMessage } from "../openai/openai-message.js";
+import { DataError, UsageError } from "./failure.js";
+
+/** Recorded conversations that come with the package, beside the built command. */
+export function shippedConversations(): string {
+  return fileURLToPath(new URL("./data/recorded-conversations.jsonl", import.meta.url));
+}
+
+/**
+ * Reads conversations in OpenAI's chat format, one JSON object with `messages` a line. Empty lines are skipped.
+ *
+ * @throws UsageError for a file that cannot be read; DataError with the line for what is no conversation, or has no
+ *   messages.
+ */
+export async function readConversationFile(path: string): Promise<BaseMessage[][]> {
+  const conversations: BaseMessage[][] = [];
+  let number = 0;
+  try {
+    for await (const line of createInterface({ input: createReadStream(path, "utf8"), crlfDelay: Infinity })) {
+      number += 1;
+      if (line.trim() !== "") {
+        conversations.push(conversationIn(line, `${path}:${number}`));
+      }
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code !== undefined && /^E[A-Z]+$/.test(code)
+      ? new UsageError(`${path}: the file cannot be read (${code}).`)
+      : error;
+  }
+  if (conversations.length === 0) {
+    throw new DataError(`${path}: the file holds no conversation.`);
+  }
+  return conversations;
+}
+
+function conversationIn(line: string, place: string): BaseMessage[] {
+  const messages = messagesIn(line, place);
+  if (messages.length === 0) {
+    throw new DataError(`${place}: the conversation holds no messages.`);
+  }
+  try {
+    return new MessageHistory(messages).toMessages();
+  } catch (error) {
+    throw MemoryError.isInstance(error) ? new DataError(`${place}: ${error.message}`) : error;
+  }
+}
+
+function messagesIn(line: string, place: string): OpenAIMessage[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new DataError(`${place}: the line is no JSON.`);
+  }
+  const messages = Array.isArray(value) ? value : isRecord(value) ? value["messages"] : undefined;
+  if (!Array.isArray(messages)) {
+    throw new DataError(`${place}: the line must be an object with "messages", in OpenAI's chat format.`);
+  }
+  return messages as OpenAIMessage[];
+}

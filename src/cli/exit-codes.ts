@@ -1,0 +1,21 @@
+/** What the command's exit code says; also shown by `--help`. */
+export const exitCodes = {
+  done: 0,
+  /** The command did its work and found something in the data: findings, records that cannot be read. */
+  findings: 1,
+  wrongUse: 2,
+  unreachable: 3,
+  interrupted: 130,
+} as const;
+
+/** One of the codes in {@link exitCodes}. */
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** The codes as `--help` shows them. */
+export const exitCodeHelp = `
+Exit codes:
+  0    done
+  1    findings or failures in the data
+  2    wrong use
+  3    Redis cannot be reached
+  130  interrupted`;

@@ -1,0 +1,39 @@
+import { Presets, SingleBar } from "cli-progress";
+import type { Screen } from "./screen.js";
+
+/** How far a long command is, drawn in place on a terminal and nowhere else. */
+export class ProgressBar {
+  readonly #bar: SingleBar | undefined;
+  #done = 0;
+
+  /** `total` is undefined where it is not known; `unit` names what is counted, in the plural. */
+  constructor(screen: Screen, { total, unit }: { readonly total: number | undefined; readonly unit: string }) {
+    if (!screen.showsProgress) {
+      return;
+    }
+    const known = total !== undefined;
+    this.#bar = new SingleBar(
+      {
+        format: known ? `{bar} {percentage} %  {value} of {total} ${unit}  {eta_formatted} left` : `{value} ${unit}`,
+        stream: screen.errorStream as NodeJS.WriteStream,
+        clearOnComplete: true,
+        hideCursor: true,
+        fps: 5,
+        barsize: 20,
+      },
+      Presets.shades_classic,
+    );
+    this.#bar.start(total ?? 0, 0);
+  }
+
+  /** Counts what was done. */
+  advance(count = 1): void {
+    this.#done += count;
+    this.#bar?.update(this.#done);
+  }
+
+  /** Removes the bar from the screen. */
+  stop(): void {
+    this.#bar?.stop();
+  }
+}
