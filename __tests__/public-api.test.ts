@@ -59,6 +59,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "AppendOutcome",
         "ApproximateCounterOptions",
         "AudioPart",
+        "BeforeStore",
         "BuiltInProfile",
         "CallBlockForm",
         "CallIdForm",

@@ -123,12 +123,12 @@ export class ConflictError extends MemoryError {
 
 /**
  * A message that cannot be stored, or a stored record that cannot be read; `position` is its place in the log, where
- * known.
+ * known. `refused`: the option `beforeStore` threw, and `cause` is what it threw.
  */
 export class RecordError extends MemoryError {
   protected static override readonly brandName = "RecordError";
   override readonly [brand]: readonly string[] = ["MemoryError", "RecordError"];
-  declare readonly code: "corrupt" | "unsupported_version" | "unsupported_message";
+  declare readonly code: "corrupt" | "unsupported_version" | "unsupported_message" | "refused";
   readonly position: number | undefined;
 
   constructor(message: string, details: { code: RecordError["code"]; position?: number; cause?: unknown }) {

@@ -105,6 +105,7 @@ export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./
 export type { AppendOptions, AppendOutcome, TurnWrite } from "./memory/append-options.js";
 export type { TurnOutput } from "./codec/record-meta.js";
 export type { MemorySettings, RedisChatMemoryOptions } from "./memory/memory-context.js";
+export type { BeforeStore } from "./memory/stored-forms.js";
 
 export { MessageHistory, type MessageHistoryOptions } from "./openai/message-history.js";
 export type {

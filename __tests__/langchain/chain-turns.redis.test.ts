@@ -255,16 +255,51 @@ describe("a run that fails", () => {
 });
 
 describe("the cost of a chain's turn", () => {
-  it("is one read and one write, one read where it is repeated, and a write more with persist step", async () => {
+  it("is one read and one write, and one read where it is repeated", async () => {
     const memory = newMemory();
     const chain = withRedisMemory(countingModel(), { memory });
-    const stepping = withRedisMemory(countingModel(), { memory, persist: "step" });
     await chain.invoke("warm", session);
     expect(await roundTrips(() => chain.invoke("q", session))).toBe(2);
     expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(2);
     expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(1);
-    expect(await roundTrips(() => stepping.invoke("q", turn("t2")))).toBe(3);
-    expect(await roundTrips(() => stepping.invoke("q", session))).toBe(3);
+  });
+
+  it("is two writes with persist step, the first of which is the read too, and one where it is repeated", async () => {
+    const memory = newMemory();
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory, persist: "step" });
+    await chain.invoke("warm", session);
+    expect(await roundTrips(() => chain.invoke("q1", session))).toBe(2);
+    expect(await roundTrips(() => chain.invoke("q2", turn("t")))).toBe(2);
+    expect(await roundTrips(() => chain.invoke("q2, please", turn("t")))).toBe(1);
+    expect(await roundTrips(() => chain.invoke(human("q3", "id"), session))).toBe(2);
+    expect(await roundTrips(() => chain.invoke(human("q3", "id"), session))).toBe(1);
+    expect(texts(model.sent.at(-1)!)).toEqual(["warm", "a1", "q1", "a2", "q2", "a3", "q3"]);
+    expect(await transcript(memory)).toEqual(["warm", "a1", "q1", "a2", "q2", "a3", "q3", "a4"]);
+  });
+
+  it("is a read more with persist step where the write cannot tell what is new", async () => {
+    const memory = newMemory();
+    const model = countingModel();
+    const chain = withRedisMemory(model, { memory, persist: "step" });
+    await memory.history("ann").addMessages([human("stored before", "known")]);
+    expect(await roundTrips(() => chain.invoke(human("stored before", "known"), session))).toBe(3);
+    expect(texts(model.sent[0]!)).toEqual(["stored before"]);
+    expect(await roundTrips(() => chain.invoke([new SystemMessage("Be kind."), human("q")], session))).toBe(3);
+    const whole = (await memory.history("ann").getTranscript()).map(({ text, type }) => ({
+      role: type,
+      content: text,
+    }));
+    expect(await roundTrips(() => chain.invoke([...whole, { role: "user", content: "new" }], session))).toBe(3);
+    expect(await transcript(memory)).toEqual(["stored before", "a1", "Be kind.", "q", "a2", "new", "a3"]);
+  });
+
+  it("reduces with persist step once, behind the answer", async () => {
+    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
+    const chain = withRedisMemory(countingModel(), { memory, persist: "step" });
+    await chain.invoke("q1", session);
+    expect(await roundTrips(() => chain.invoke("q2", session))).toBe(3);
+    expect(texts(await memory.history("ann").getMessages())).toEqual(["q2", "a2"]);
   });
 });
 

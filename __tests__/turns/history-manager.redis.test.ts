@@ -10,7 +10,7 @@ import { validateConversation } from "../../src/structure/validate.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { characterCounter } from "../history-manager/instances.js";
-import { closeMemories, events, eventTypes, newMemory, texts } from "./memories.js";
+import { closeMemories, events, eventTypes, newMemory, texts } from "../support/memories.js";
 
 afterEach(closeMemories);
 

@@ -6,7 +6,7 @@ import { repairConversation } from "../../src/structure/repair/repair.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { ai, human, system } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { closeMemories, events, eventTypes, newMemory, texts } from "./memories.js";
+import { closeMemories, events, eventTypes, newMemory, texts } from "../support/memories.js";
 
 afterEach(closeMemories);
 

@@ -10,7 +10,7 @@ import { validateConversation } from "../../src/structure/validate.js";
 import { ai, human, system } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-import { closeMemories, newMemory, texts } from "./memories.js";
+import { closeMemories, newMemory, texts } from "../support/memories.js";
 
 afterEach(closeMemories);
 

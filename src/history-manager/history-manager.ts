@@ -128,11 +128,11 @@ export class HistoryManager {
     turn.originalUserMessage = original;
     const snapshot = await this.#reader.read(turn.name);
     await this.#number();
-    const stored = this.#reader.sort(snapshot.turn, original);
+    const stored = await this.#reader.sort(snapshot.turn, original);
     const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
     const window = await this.#window.fit({
       system: this.#prompt.system(renderedSystemMessage),
-      user: this.#prompt.user({ original, rendered }, stored.current),
+      user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
       history: { ...stored, rounds, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
       uploads: turn.uploadsWith(snapshot.uploads),
       steps: [...stored.steps, ...turn.steps],
@@ -190,6 +190,7 @@ export class HistoryManager {
     const said = withCurrentTurn(stored, {
       opened,
       originalUserMessage,
+      questions: await this.#reader.questions(originalUserMessage),
       added: steps.map(({ message }) => message),
     });
     return this.#cleaner.clean(userVisible(said), removeFromText);
@@ -206,7 +207,7 @@ export class HistoryManager {
     const text = turn.assistantText();
     const record = recordTurn(turn, {
       turnId,
-      stored: this.#reader.sort(opened, originalUserMessage).current,
+      stored: (await this.#reader.sort(opened, originalUserMessage)).current,
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
     });
     await commitTurn(this.#options.history, { turnId, record, side: this.#data.changes(record.data), opened });

@@ -11,6 +11,8 @@ export interface CurrentTurn {
   /** What was read of it; undefined where nothing was read so far. */
   readonly opened: OpenTurn | undefined;
   readonly originalUserMessage: string | undefined;
+  /** The question as it was said, and as it is stored. */
+  readonly questions: readonly string[];
   /** What was added since. */
   readonly added: readonly BaseMessage[];
 }
@@ -21,7 +23,7 @@ export interface CurrentTurn {
  */
 export function withCurrentTurn(
   stored: readonly BaseMessage[],
-  { opened, originalUserMessage, added }: CurrentTurn,
+  { opened, originalUserMessage, questions, added }: CurrentTurn,
 ): BaseMessage[] {
   if (opened?.state === "stored") {
     return [...stored];
@@ -31,7 +33,7 @@ export function withCurrentTurn(
   const gone = new Set(replaced.map(({ message }) => message.id));
   const kept = stored.filter(({ id }) => id === undefined || !gone.has(id));
   const hasQuestion =
-    own.some(({ message }) => roleOf(message) === "human") || isQuestion(kept.at(-1), originalUserMessage);
+    own.some(({ message }) => roleOf(message) === "human") || questions.some((text) => isQuestion(kept.at(-1), text));
   const asked = originalUserMessage === undefined || hasQuestion ? [] : [new HumanMessage(originalUserMessage)];
   return [...kept, ...asked, ...added];
 }

@@ -5,12 +5,13 @@ import { report } from "../events.js";
 import type { AppendOutcome, TurnWrite } from "../memory/append-options.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { replacedTail } from "../memory/replaced-tail.js";
 import { sessionOf } from "../memory/session-of.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/interrupted-answer.js";
 import { modelInput } from "../turns/model-input.js";
+import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
 import { openTurn, type OpenTurn } from "../turns/open-turn.js";
-import { replacedTail } from "../turns/replaced-tail.js";
 import { takeTurn, type TurnLease } from "../turns/turn-lease.js";
 import { messagesOfTurn } from "../memory/turn-messages.js";
 import { describeOutput, storedOutput } from "../turns/turn-output.js";
@@ -76,7 +77,9 @@ export class ChainTurn {
     const turnId = turnIdOf(configurable, messages);
     const lease = options.oneTurnAtATime ? await takeTurn(session, signal) : undefined;
     try {
-      const opened = await openTurn({ session, turnId, input: messages });
+      const isWritten = options.persist === "step" && canOpenByWriting(messages);
+      const request = { session, turnId, input: messages };
+      const opened = await (isWritten ? openByWriting({ ...request, history }) : openTurn(request));
       const { profile = session.context.profile } = options;
       const { onEvent } = session.context;
       const { sessionId } = history;
@@ -189,7 +192,10 @@ export class ChainTurn {
   #place(answered: readonly BaseMessage[]): TurnWrite {
     const { opened, turnId } = this.#parts;
     const isReplacing = opened.state === "interrupted" && answered.length > 0;
-    return { stored: this.#stored, ...(isReplacing && { cut: replacedTail(opened, turnId) }) };
+    return {
+      stored: this.#stored,
+      ...(isReplacing && { cut: replacedTail({ own: opened.stored, read: opened.view.stored, turnId }) }),
+    };
   }
 
   #append(messages: readonly BaseMessage[], turn: TurnWrite): Promise<AppendOutcome> {

@@ -38,6 +38,11 @@ export interface TurnWrite {
   readonly cut?: RewindRequest;
   /** True to return the view with the write, and not to reduce it. */
   readonly returnView?: boolean;
+  /**
+   * True for the write with which a turn begins. Nothing is written of a turn that is stored, even in part: the outcome
+   * has `storedTurn` then. A message whose id is stored is kept as it is, without an event.
+   */
+  readonly opens?: boolean;
   /** False to leave the view as it is, because the writer reduces it later. @default true */
   readonly reduce?: boolean;
   /** True to keep the stored message if its id comes again with other content, regardless of `onConflict`. */

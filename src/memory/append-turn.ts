@@ -11,6 +11,7 @@ import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import { prepareMessages } from "./count-copies.js";
 import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
+import { replacedTail } from "./replaced-tail.js";
 import { noteServerTime, serverTime } from "./server-clock.js";
 import { answerStart, messagesOfTurn } from "./turn-messages.js";
 
@@ -57,6 +58,9 @@ export async function appendTurn(
       return refused(target, options, "overtaken");
     }
     const { result, records } = written;
+    if (result.turn !== undefined && options.turn?.opens) {
+      return { ...outcomeOf(result), storedTurn: result.turn, ...(result.view && { view: result.view }) };
+    }
     if (result.turn === undefined) {
       return { ...outcomeOf(result), ...countOfTurn(options, rest, result), written };
     }
@@ -93,7 +97,7 @@ async function tryAppend(
   const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;
   const request: AppendRequest = {
     records,
-    onConflict: turn?.keepStored ? "keep" : context.onConflict,
+    onConflict: turn?.keepStored || turn?.opens ? "keep" : context.onConflict,
     ...(ttlMs !== undefined && { ttlMs }),
     ...(expectedNext !== undefined && { expectedNext }),
     ...(side && { side }),
@@ -127,21 +131,15 @@ async function restOf(
   { sessionId, context }: TurnTarget,
   { messages, turn, turnId }: { messages: readonly CopiedMessage[]; turn: StoredTurn; turnId: string },
 ): Promise<Rest> {
-  const name = turnNameOf(turnId);
   const own = messagesOfTurn(turn, turnId);
   const stored = own.map(({ message }) => message);
   const last = stored.at(-1);
-  const answer = answerStart(own);
   if (last === undefined || !isInterrupted(last) || own.length < turn.count) {
     const skipped = sharedLength(messages, stored);
     return { messages: messages.slice(skipped), stored: turn.count, offset: turn.count, cut: undefined };
   }
-  const { epoch, rev, next } = await context.store.readView(sessionId);
-  const forget = own.slice(answer).flatMap(({ record }) => identifyRecord(record)?.id ?? []);
-  const turns = [{ name, count: answer, first: turn.first }];
-  // A `next` of zero fits no session: where others have written since, nothing is replaced.
-  const isEnd = next === turn.first + turn.count;
-  const cut = { epoch, rev, next: isEnd ? next : 0, to: isEnd ? turn.first + answer : 0, forget, turns };
+  const cut = replacedTail({ own, read: await context.store.readView(sessionId), turnId });
+  const answer = answerStart(own);
   const skipped = sharedLength(messages, stored.slice(0, answer));
   return { messages: messages.slice(skipped), stored: turn.count, offset: answer, cut };
 }

@@ -83,7 +83,7 @@ export class ConversationSession {
       return outcome;
     }
     const { result, records } = written;
-    for (const index of result.conflicts) {
+    for (const index of checked.turn?.opens ? [] : result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
     }
     if (checked.turn?.returnView === true) {

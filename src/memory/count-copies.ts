@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { digestMessage } from "../codec/encode-message.js";
+import { digestMessage, encodeContent } from "../codec/encode-message.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { checkSizes, limitsOf, type SizeLimits } from "../store/size-limits.js";
@@ -8,25 +8,32 @@ import { copyMessages, messageOf, type CopiedMessage } from "./encode-records.js
 import type { MemoryContext } from "./memory-context.js";
 
 /**
- * Copies messages to be stored, and counts them where there is a counter. The copy is there before the first pause, and
- * what is too large is refused before anything is counted.
+ * Copies messages to be stored, or what `beforeStore` makes of them, and counts them where there is a counter. The copy
+ * is there before the first pause, and what is too large is refused before anything is counted.
  */
 export async function prepareMessages(
   { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
   messages: readonly BaseMessage[],
   { turnId, side }: Pick<AppendOptions, "turnId" | "side">,
 ): Promise<CopiedMessage[]> {
-  const copies = copyMessages(messages, { sessionId, turnId });
-  const { store, tokenCounter } = context;
+  const given = copyMessages(messages, { sessionId, turnId });
+  const { store, tokenCounter, forms } = context;
+  const stored = forms === undefined ? messages : await forms.of(messages);
+  const copies = forms === undefined ? given : copiesOf(stored, given);
   if (tokenCounter !== undefined) {
     const limits = limitsOf(store);
     const texts = copies.map(({ content }) => content.data);
     if (limits !== undefined && mayExceed(texts, limits)) {
       checkSizes(sessionId, { texts, side }, limits);
     }
-    await countCopies(tokenCounter, copies, messages);
+    await countCopies(tokenCounter, copies, stored);
   }
   return copies;
+}
+
+/** Copies of what is stored in the place of messages, under the ids of these. */
+function copiesOf(forms: readonly BaseMessage[], given: readonly CopiedMessage[]): CopiedMessage[] {
+  return forms.map((form, index) => ({ content: encodeContent(form), id: given[index]!.id }));
 }
 
 /** False if the texts fit however many bytes their characters take; spares short texts the counting of their bytes. */

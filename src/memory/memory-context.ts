@@ -12,6 +12,7 @@ import { requireCapability } from "../store/capabilities.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";
+import { StoredForms, type BeforeStore } from "./stored-forms.js";
 
 /** Options of {@link RedisChatMemory} besides the store. */
 export interface MemorySettings {
@@ -56,6 +57,12 @@ export interface MemorySettings {
    * is stored stays as it is. @default "langchain"
    */
   readonly profile?: BuiltInProfile | StructureProfile;
+  /**
+   * Is called for each message before it is stored, also for a summary; returns the message to store, for products that
+   * must not store card numbers. The caller and the run that is under way keep the message as it is; later turns see
+   * what is stored. If it throws, nothing of the turn is stored (RecordError `refused`). @default none
+   */
+  readonly beforeStore?: BeforeStore;
 }
 
 /**
@@ -82,6 +89,8 @@ export interface MemoryContext {
   readonly recounts: Recounts | undefined;
   /** Reductions under way in the background. */
   readonly pending: Set<Promise<unknown>>;
+  /** What is stored in the place of each message; undefined where messages are stored as they are. */
+  readonly forms: StoredForms | undefined;
 }
 
 const memoryFields = lazy(() => ({
@@ -100,6 +109,7 @@ const memoryFields = lazy(() => ({
   onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
   strict: z.boolean("must be true or false").default(false),
   profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
+  beforeStore: z.custom<BeforeStore>((value) => typeof value === "function", "must be a function").optional(),
 }));
 
 /** What can own a context, and the options of each. */
@@ -136,6 +146,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
     pending: new Set(),
+    forms: checked.beforeStore && new StoredForms(checked.beforeStore),
   };
 }
 

@@ -5,7 +5,7 @@ import { messageIdOf } from "../codec/message-ids.js";
 import { splitsStep } from "../conversation/steps.js";
 import { StructureError } from "../errors.js";
 import { countOf, countTotal } from "../tokens/counted-messages.js";
-import type { TokenCounter } from "../tokens/token-counter.js";
+import type { MemoryContext } from "./memory-context.js";
 import type { DecodedView, StoredEntry } from "./view.js";
 
 /** The stored form of a reduction: the new start and the new head. */
@@ -19,6 +19,9 @@ export interface CommitPlan {
   readonly counter: string | undefined;
 }
 
+/** What a head is made with. */
+export type HeadContext = Pick<MemoryContext, "tokenCounter" | "forms">;
+
 /**
  * How a reducer's result is kept: the longest end that it shares with the log stays in the log, all before it goes into
  * the head as full records. So every reducer's result is read back as it was, also one of a reducer that clips or makes
@@ -29,18 +32,20 @@ export interface CommitPlan {
 export async function planCommit(
   view: DecodedView,
   result: readonly BaseMessage[],
-  counter: TokenCounter | undefined,
+  context: HeadContext,
 ): Promise<CommitPlan | undefined> {
+  const { tokenCounter: counter } = context;
   refuseSplitSteps(view, result);
   const log = view.entries.filter(({ position }) => position !== undefined);
   const shared = sharedEnd(log, result);
   const start = log[log.length - shared]?.position ?? view.stored.next;
   const leading = result.slice(0, result.length - shared);
-  const head = await headOf(leading, view, counter);
+  const { head, forms } = await headOf(leading, view, context);
   if (start === view.stored.start && head === view.stored.head) {
     return undefined;
   }
-  const tokens = counter === undefined ? undefined : await countTotal(counter, result);
+  const tokens =
+    counter === undefined ? undefined : await countTotal(counter, [...forms, ...result.slice(leading.length)]);
   const headIds = new Set(leading.map(({ id }) => id));
   return { start, head, headCount: leading.length, headIds, tokens, counter: counter?.id };
 }
@@ -76,19 +81,23 @@ function isSame(stored: BaseMessage, other: BaseMessage): boolean {
 async function headOf(
   leading: readonly BaseMessage[],
   view: DecodedView,
-  counter: TokenCounter | undefined,
-): Promise<string> {
+  { tokenCounter: counter, forms }: HeadContext,
+): Promise<{ readonly head: string; readonly forms: readonly BaseMessage[] }> {
   const byObject = new Map(view.entries.map((entry) => [entry.message, entry]));
   const byId = new Map(view.entries.map((entry) => [entry.message.id, entry]));
   const records: string[] = [];
+  const stored: BaseMessage[] = [];
   for (const [index, message] of leading.entries()) {
     const known = byObject.get(message) ?? byId.get(message.id);
     if (known !== undefined && isSame(known.message, message)) {
       records.push(known.record);
+      stored.push(message);
       continue;
     }
-    const tokens = counter === undefined ? undefined : { [counter.id]: await countOf(counter, message) };
-    records.push(encodeMessage(message, { id: messageIdOf(message, { index }), ...(tokens && { tokens }) }).record);
+    const [form = message] = forms === undefined ? [] : await forms.of([message]);
+    const tokens = counter === undefined ? undefined : { [counter.id]: await countOf(counter, form) };
+    records.push(encodeMessage(form, { id: messageIdOf(message, { index }), ...(tokens && { tokens }) }).record);
+    stored.push(form);
   }
-  return encodeHead(records);
+  return { head: encodeHead(records), forms: stored };
 }

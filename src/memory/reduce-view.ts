@@ -114,7 +114,7 @@ export async function commitOutcome(
   outcome: Pick<ReductionOutcome, "messages" | "before" | "after" | "overBudgetBy">,
 ): Promise<"committed" | "stale" | undefined> {
   const { sessionId, context } = target;
-  const plan = await planCommit(view, outcome.messages, context.tokenCounter);
+  const plan = await planCommit(view, outcome.messages, context);
   if (plan === undefined) {
     return undefined;
   }

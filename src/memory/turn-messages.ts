@@ -9,10 +9,14 @@ import type { StoredEntry } from "./view.js";
 export type StoredMessage = Pick<StoredEntry, "message" | "record">;
 
 /** The messages of a turn that came back from an append: records of other turns may stand between its own. */
-export function messagesOfTurn({ records }: StoredTurn, turnId: string): StoredMessage[] {
+export function messagesOfTurn({ records, first, count }: StoredTurn, turnId: string): StoredEntry[] {
   const name = turnNameOf(turnId);
-  const own = records.filter((record) => metaOf(record).turn === name);
-  return own.map((record) => ({ record, message: decodeRecord(record).message }));
+  // Those that retention has discarded are missing at the beginning.
+  const from = first + count - records.length;
+  return records.flatMap((record, index) => {
+    const isOwn = metaOf(record).turn === name;
+    return isOwn ? [{ record, message: decodeRecord(record).message, position: from + index }] : [];
+  });
 }
 
 /** Index of the first message of a turn that is not its input; its length where there is none. */

@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
+import { comparableForms } from "../memory/stored-forms.js";
 import type { DecodedView, StoredEntry } from "../memory/view.js";
 import { jsonText } from "../text/json-text.js";
 
@@ -27,7 +28,20 @@ export interface NewInput {
  * same as the end of the transcript. A system message that the view holds already is not new. One round trip more where
  * the comparison needs messages that have left the view, two where many calls stand between them.
  */
-export async function newInput({ session, view, positions, input }: InputRequest): Promise<NewInput> {
+export async function newInput(request: InputRequest): Promise<NewInput> {
+  const { session, input } = request;
+  const { forms } = session.context;
+  if (forms === undefined || (input.length === 1 && roleOf(input[0]!) === "human")) {
+    return sortInput(request);
+  }
+  // Texts are compared as they are stored; what is new stays as the caller gave it.
+  const compared = await comparableForms(input, forms);
+  const given = new Map(compared.map((form, index) => [form, input[index]!]));
+  const found = await sortInput({ ...request, input: compared });
+  return { ...found, newMessages: found.newMessages.map((form) => given.get(form)!) };
+}
+
+async function sortInput({ session, view, positions, input }: InputRequest): Promise<NewInput> {
   const question = input.findLastIndex((message) => roleOf(message) === "human");
   const positionOf = ({ id }: BaseMessage) => (id === undefined ? undefined : positions.get(id));
   const lastKnown = input.findLastIndex((message) => positionOf(message) !== undefined);

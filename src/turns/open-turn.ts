@@ -37,10 +37,14 @@ export interface OpenTurn {
 }
 
 /** Reads a session's view and sorts out what is new of a turn. One round trip; one more for a turn outside the view. */
-export async function openTurn({ session, turnId, input }: TurnRequest): Promise<OpenTurn> {
-  const ids = input.flatMap(({ id }) => (id === undefined ? [] : [id]));
-  const view = await session.readForTurn({ turnId, ids });
-  const positions = positionsOf(view, ids);
+export async function openTurn(request: TurnRequest): Promise<OpenTurn> {
+  const { session, turnId, input } = request;
+  return sortOut(request, await session.readForTurn({ turnId, ids: idsOf(input) }));
+}
+
+/** What is new of a turn, where the view was read with the turn's mark. */
+export async function sortOut({ session, turnId, input }: TurnRequest, view: DecodedView): Promise<OpenTurn> {
+  const positions = positionsOf(view, idsOf(input));
   const found = await newInput({ session, view, positions, input });
   const stored = await ownEntries({ session, view, turnId, first: found.first });
   const state = stateOf(stored, turnId === undefined ? undefined : view.stored.turn);
@@ -49,6 +53,10 @@ export async function openTurn({ session, turnId, input }: TurnRequest): Promise
   const turn = [...kept.map(({ message }) => message), ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
   return { state, view, history, stored, newMessages, turn };
+}
+
+function idsOf(messages: readonly BaseMessage[]): string[] {
+  return messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
 }
 
 function viewMessages({ entries }: DecodedView): BaseMessage[] {

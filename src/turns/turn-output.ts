@@ -1,8 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { metaOf, type TurnOutput } from "../codec/record-meta.js";
 import { textOf } from "../messages/content.js";
-import { changeMessage } from "../messages/change-message.js";
-import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredMessage } from "../memory/turn-messages.js";
 
@@ -41,7 +39,5 @@ export function interruptedMessage(partial: BaseMessage | string | undefined): B
   }
   const { id, name, response_metadata } = message;
   const said = { content: textOf(message), response_metadata: { ...response_metadata, interrupted: true } };
-  return mayCall(message) || typeof partial !== "string"
-    ? new AIMessage({ ...said, ...(id !== undefined && { id }), ...(name !== undefined && { name }) })
-    : changeMessage(message, said);
+  return new AIMessage({ ...said, ...(id !== undefined && { id }), ...(name !== undefined && { name }) });
 }

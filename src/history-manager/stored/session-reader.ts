@@ -1,5 +1,8 @@
+import { HumanMessage } from "@langchain/core/messages";
 import { report } from "../../events.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
+import { comparableForms } from "../../memory/stored-forms.js";
+import { textOf } from "../../messages/content.js";
 import type { StructureRepair } from "../../structure/repair/repair-session.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 import type { ReferenceManager } from "./reference-manager.js";
@@ -20,6 +23,7 @@ export class SessionReader {
   #reading: { readonly turnId: string | undefined; readonly snapshot: Promise<Snapshot> } | undefined;
   #sorted: SortedTurn | undefined;
   #hasReported = false;
+  #asked: HumanMessage | undefined;
 
   constructor(session: ConversationSession, data: SessionData, references: ReferenceManager) {
     this.#session = session;
@@ -57,12 +61,26 @@ export class SessionReader {
    * Sorts what is stored by how a window treats it. Returns the same objects for the same arguments: new message
    * objects would have to be counted again.
    */
-  sort(turn: OpenTurn, originalUserMessage: string | undefined): StoredHistory {
+  async sort(turn: OpenTurn, originalUserMessage: string | undefined): Promise<StoredHistory> {
+    const questions = await this.questions(originalUserMessage);
     if (this.#sorted?.turn !== turn || this.#sorted.originalUserMessage !== originalUserMessage) {
-      const history = readStoredHistory(turn, originalUserMessage);
+      const history = readStoredHistory(turn, questions);
       this.#sorted = { turn, originalUserMessage, history };
     }
     return this.#sorted.history;
+  }
+
+  /** A question as it was said, and as it is stored where that differs. */
+  async questions(original: string | undefined): Promise<readonly string[]> {
+    const { forms } = this.#session.context;
+    if (original === undefined || forms === undefined) {
+      return original === undefined ? [] : [original];
+    }
+    if (this.#asked?.text !== original) {
+      this.#asked = new HumanMessage(original);
+    }
+    const [form] = await comparableForms([this.#asked!], forms);
+    return [...new Set([original, textOf(form!)])];
   }
 
   /** Reports repairs to `onEvent`, once a turn. */

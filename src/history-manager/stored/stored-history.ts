@@ -20,6 +20,8 @@ export interface StoredHistory {
   readonly rounds: readonly (readonly BaseMessage[])[];
   /** The current turn's user message, if it is stored already. */
   readonly current: BaseMessage | undefined;
+  /** The text of the question as it stands in `current`; undefined where that does not begin with it. */
+  readonly question: string | undefined;
   /** The steps of the current turn that are stored already, where an earlier run stored a part of it. */
   readonly steps: readonly LoopStep[];
   /** Repairs of messages that a model would refuse, such as calls without results. The stored messages stay as is. */
@@ -28,18 +30,18 @@ export interface StoredHistory {
 
 /**
  * Sorts what is stored. The current turn's question is the one that was stored under its name, else a user's message at
- * the end that begins with `originalUserMessage`. Linear.
+ * the end that begins with one of `questions`: the original text, as it was said and as it is stored. Linear.
  */
 export function readStoredHistory(
   { state, history, stored }: Pick<OpenTurn, "state" | "history" | "stored">,
-  originalUserMessage: string | undefined,
+  questions: readonly string[],
 ): StoredHistory {
   const start = answerStart(stored);
   const asked = stored.slice(0, start).map(({ message }) => message);
   const all = [...history, ...asked];
   const place = asked.findLastIndex((message) => roleOf(message) === "human");
   const last = all.at(-1);
-  const current = place >= 0 ? asked[place] : isQuestion(last, originalUserMessage) ? last : undefined;
+  const current = place >= 0 ? asked[place] : questions.some((text) => isQuestion(last, text)) ? last : undefined;
   const earlier = all.filter((message) => message !== current);
   const isPinned = (message: BaseMessage) => roleOf(message) === "system" || roleOf(message) === "summary";
   // System messages must come first. By type, because a provider sees a summary as whatever its type says.
@@ -53,6 +55,7 @@ export function readStoredHistory(
     pinned,
     rounds: splitRounds(messages).map((round) => round.messages),
     current,
+    question: questions.find((text) => isQuestion(current, text)),
     steps: state === "open" ? storedSteps(stored.slice(start)) : [],
     repairs,
   };

@@ -1,9 +1,9 @@
 import type { AppendOutcome, TurnWrite } from "../../memory/append-options.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
+import { replacedTail } from "../../memory/replaced-tail.js";
 import { isInterrupted } from "../../codec/message-ids.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
-import { replacedTail } from "../../turns/replaced-tail.js";
 import type { TurnRecord } from "./turn-record.js";
 
 /** A turn to store. */
@@ -29,5 +29,8 @@ function writeOf({ turnId, record, opened }: TurnCommit): TurnWrite {
   if (opened?.state === "open") {
     return { done, stored };
   }
-  return opened?.state === "interrupted" ? { done, stored, cut: replacedTail(opened, turnId) } : { done };
+  if (opened?.state !== "interrupted") {
+    return { done };
+  }
+  return { done, stored, cut: replacedTail({ own: opened.stored, read: opened.view.stored, turnId }) };
 }

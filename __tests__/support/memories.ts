@@ -3,7 +3,7 @@ import type { MemoryEvent } from "../../src/events.js";
 import type { MemorySettings } from "../../src/memory/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 const open: RedisChatMemory[] = [];
 

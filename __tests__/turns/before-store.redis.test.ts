@@ -1,0 +1,211 @@
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { createAgent } from "langchain";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
+import { lookup, lookupCall, sketch, stepsModel, ToolModel } from "../support/agents.js";
+import { closeMemories, events, newMemory, texts } from "../support/memories.js";
+import { ai, human } from "../support/messages.js";
+import { ScriptedModel } from "../support/scripted-model.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+afterEach(closeMemories);
+
+const session = { configurable: { sessionId: "s" } };
+const turn = (turnId: string) => ({ configurable: { sessionId: "s", turnId } });
+const transcript = async (memory: RedisChatMemory) => texts(await memory.history("s").getTranscript());
+
+/** Hides digits of texts and arguments, changes what it is given, forgets ids, and notes its calls. */
+function redactor() {
+  const calls: string[] = [];
+  const beforeStore = async (message: BaseMessage): Promise<BaseMessage> => {
+    calls.push(message.text);
+    await Promise.resolve();
+    const hide = (text: string) => text.replaceAll(/\d/g, "#");
+    if (typeof message.content === "string") {
+      message.content = hide(message.content);
+    }
+    if (AIMessage.isInstance(message)) {
+      message.tool_calls?.forEach((call) => Object.assign(call.args, { query: hide(String(call.args["query"])) }));
+    }
+    message.id = "made up";
+    return message;
+  };
+  return { calls, beforeStore };
+}
+
+describe("beforeStore decides what is stored", () => {
+  it("by every method of a history, and changes no message of the caller", async () => {
+    const { beforeStore } = redactor();
+    const options = { url: sharedRedisUrl(), keyPrefix: uniquePrefix(), sessionId: "s", beforeStore };
+    await using history = new RedisChatMessageHistory(options);
+    const call = lookupCall("card 4111");
+    const given = [human("card 4111", "q"), call, new ToolMessage({ content: "4111", tool_call_id: "c", id: "t" })];
+    const before = JSON.stringify(given);
+    await history.addMessages(given);
+    await history.addUserMessage("pin 1");
+    await history.addAIMessage("pin 2");
+    const stored = await history.getTranscript();
+    expect(texts(stored)).toEqual(["card ####", "", "####", "pin #", "pin #"]);
+    expect((stored[1] as AIMessage).tool_calls![0]!.args).toEqual({ query: "card ####" });
+    expect(stored.slice(0, 3).map(({ id }) => id)).toEqual(["q", call.id, "t"]);
+    expect(JSON.stringify(given)).toBe(before);
+  });
+
+  it("for messages without ids, which a resend adds no second time, and is called once for each", async () => {
+    const { beforeStore, calls } = redactor();
+    const memory = newMemory({ beforeStore });
+    const messages = [human("q 1"), ai("a 1")];
+    const history = memory.history("s");
+    await history.append(messages);
+    expect(await history.append(messages)).toMatchObject({ appended: 0, duplicates: 2 });
+    expect(calls).toEqual(["q 1", "a 1"]);
+    expect(await history.append([human("q 2"), ai("a 2")], { turnId: "t" })).toMatchObject({ appended: 2 });
+    expect(await history.append([human("q 2"), ai("other")], { turnId: "t" })).toMatchObject({ repeated: true });
+    expect((await history.getTranscript()).slice(2).map(({ id }) => id)).toEqual(["t-0", "t-1"]);
+    const again = [human("card 4111", "id"), human("card 4111", "id")];
+    await history.append([again[0]!]);
+    expect(await history.append([again[1]!])).toMatchObject({ duplicates: 1 });
+  });
+
+  it("of what a message says now, where the caller changed its object", async () => {
+    const memory = newMemory({ beforeStore: redactor().beforeStore });
+    const message = human("one", "id");
+    await memory.history("s").append([message]);
+    message.content = "two";
+    await expect(memory.history("s").append([message])).rejects.toMatchObject({ code: "content" });
+  });
+
+  it.each(["turn", "step"] as const)("of a chain's turn, whose first answer the caller gets (%s)", async (persist) => {
+    const { beforeStore, calls } = redactor();
+    const memory = newMemory({ beforeStore });
+    const model = new ScriptedModel(() => "your card is 4111");
+    const chain = withRedisMemory(model, { memory, persist });
+    expect((await chain.invoke("card 4111", turn("t"))).text).toBe("your card is 4111");
+    expect(calls).toEqual(["card 4111", "your card is 4111"]);
+    expect((await chain.invoke("card 4111", turn("t"))).text).toBe("your card is ####");
+    await chain.invoke("next", session);
+    expect(model.sent.map(texts)).toEqual([["card 4111"], ["card ####", "your card is ####", "next"]]);
+    expect(await transcript(memory)).toEqual(["card ####", "your card is ####", "next", "your card is ####"]);
+  });
+
+  it.each(["plain", "with ids"])("of a chain whose client sends its whole history, %s", async (kind) => {
+    const memory = newMemory({ beforeStore: redactor().beforeStore });
+    const chain = withRedisMemory(new ScriptedModel((sent) => `4111 for ${sent.at(-1)!.text}`), { memory });
+    const client: BaseMessage[] = [];
+    for (const name of ["Ann", "Bob", "Cem"]) {
+      client.push(kind === "plain" ? human(`card 7 of ${name}`) : human(`card 7 of ${name}`, name));
+      const { text, id } = await chain.invoke(client.map(clone), session);
+      client.push(kind === "plain" ? ai(text) : ai(text, { id: id! }));
+    }
+    const stored = ["Ann", "Bob", "Cem"].flatMap((name) => [`card # of ${name}`, `#### for card # of ${name}`]);
+    expect(await transcript(memory)).toEqual(stored);
+    expect((await chain.invoke(client.slice(0, -1).map(clone), session)).text).toBe(stored.at(-1));
+  });
+
+  it.each(["turn", "step"] as const)("of an agent's turn, whose first answer the caller gets (%s)", async (persist) => {
+    const { beforeStore, calls } = redactor();
+    const memory = newMemory({ beforeStore });
+    const model = new ToolModel((sent) => (sent.at(-1)!.getType() === "human" ? lookupCall("card 1") : "it is 1"));
+    const agent = createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory, persist })] });
+    const ask = () => agent.invoke({ messages: [human("card 4111", "q")] }, session);
+    expect(sketch((await ask()).messages)).toEqual(["card 4111", "<ai>", "found card 1", "it is 1"]);
+    expect(calls).toEqual(["card 4111", "", "found card 1", "it is 1"]);
+    const stored = ["card ####", "<ai>", "found card #", "it is #"];
+    expect(sketch((await ask()).messages).slice(1)).toEqual(stored.slice(1));
+    expect(sketch(await memory.history("s").getTranscript())).toEqual(stored);
+    expect(model.sent).toHaveLength(2);
+  });
+
+  it("of the summaries of an agent's loop", async () => {
+    const summaries = new ToolModel(() => "they looked for 4111");
+    const reducer = new ChatHistorySummarizationReducer({ model: summaries, targetCount: 4, thresholdCount: 2 });
+    const memory = newMemory({ reducer, beforeStore: redactor().beforeStore });
+    const agent = createAgent({
+      ...{ model: stepsModel(8), tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] },
+    });
+    await agent.invoke({ messages: [human("go 1")] }, { ...session, recursionLimit: 60 });
+    const view = texts(await memory.history("s").getMessages()).join("\n");
+    expect(view).toContain("they looked for ####");
+    expect(view).not.toMatch(/\d\d/);
+    expect(events.filter(({ type }) => type === "reduction_failed")).toEqual([]);
+  });
+
+  it("of a HistoryManager's turn, and its question is known where the application stored it before", async () => {
+    const memory = newMemory({ beforeStore: redactor().beforeStore });
+    await memory.history("s").append([human("card 4111\n\nfile 1")]);
+    const manager = new HistoryManager({ history: memory.history("s"), maxInputTokens: 10_000 });
+    const request = { originalUserMessage: "card 4111", renderedUserMessage: "rendered", renderedSystemMessage: "" };
+    const { messages } = await manager.getHistoryForModelCall(request);
+    expect(texts(messages)).toEqual(["rendered\n\nfile #"]);
+    expect(texts(await manager.getUserVisibleHistory())).toEqual(["card ####\n\nfile #"]);
+    manager.addAssistantMessage(ai("done 1"));
+    await manager.commit();
+    await manager.getHistoryForModelCall({ ...request, originalUserMessage: "card 4112", renderedUserMessage: "r" });
+    await manager.commit();
+    expect(await transcript(memory)).toEqual(["card ####\n\nfile #", "done #", "card ####"]);
+  });
+
+  it("of what RunnableWithMessageHistory writes", async () => {
+    const memory = newMemory({ beforeStore: redactor().beforeStore });
+    const runnable = RunnableLambda.from(() => ai("answer 1")) as never;
+    const { getMessageHistory } = memory;
+    const chain = new RunnableWithMessageHistory({ runnable, getMessageHistory }) as never as RunnableLambda<
+      BaseMessage[],
+      AIMessage
+    >;
+    expect((await chain.invoke([human("card 4111")], session)).text).toBe("answer 1");
+    expect(await transcript(memory)).toEqual(["card ####", "answer #"]);
+  });
+});
+
+describe("beforeStore that refuses a message", () => {
+  const refusing = (message: BaseMessage) => {
+    if (message.text.includes("secret")) {
+      throw new Error("no secrets");
+    }
+    return message;
+  };
+
+  it("refuses the whole turn with a typed error, and a later try is asked again", async () => {
+    let isStrict = true;
+    const memory = newMemory({ beforeStore: (message) => (isStrict ? refusing(message) : message) });
+    const messages = [human("fine", "q"), ai("a secret", { id: "a" })];
+    const refusal = await memory
+      .history("s")
+      .append(messages)
+      .catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ name: "RecordError", code: "refused", cause: new Error("no secrets") });
+    expect((refusal as Error).message).not.toContain("secret");
+    expect(await transcript(memory)).toEqual([]);
+    isStrict = false;
+    expect(await memory.history("s").append(messages)).toMatchObject({ appended: 2 });
+  });
+
+  it("refuses the run of a chain and of an agent", async () => {
+    const memory = newMemory({ beforeStore: refusing });
+    const chain = withRedisMemory(new ScriptedModel(() => "a secret"), { memory });
+    await expect(chain.invoke("q", session)).rejects.toMatchObject({ code: "refused" });
+    const middleware = [redisMemoryMiddleware({ memory })];
+    const agent = createAgent({ model: new ToolModel(() => "fine"), tools: [], middleware });
+    await expect(agent.invoke({ messages: [human("my secret")] }, session)).rejects.toThrow(/beforeStore refused/);
+    expect(await transcript(memory)).toEqual([]);
+  });
+
+  it("and one that returns no message is a ConfigurationError", async () => {
+    const memory = newMemory({ beforeStore: (() => undefined) as never });
+    await expect(memory.history("s").append([human("q")])).rejects.toMatchObject({ option: "beforeStore" });
+    expect(() => newMemory({ beforeStore: "redact" as never })).toThrow(/beforeStore/);
+  });
+});
+
+/** Another object with the same content, as a client's request brings it. */
+function clone(message: BaseMessage): BaseMessage {
+  const { id, content } = message;
+  const fields = { content, ...(id !== undefined && { id }) } as never;
+  return message.getType() === "human" ? new HumanMessage(fields) : new AIMessage(fields);
+}
