@@ -122,7 +122,14 @@ describe("a chain's turn that comes again", () => {
     async (_, q, config) => {
       const keyPrefix = uniquePrefix();
       const memories = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
-      const model = countingModel();
+      let [asked, release] = [0, () => undefined as void];
+      const bothAsked = new Promise<void>((resolve) => (release = resolve));
+      const model = new ScriptedModel(async () => {
+        asked += 1;
+        const answer = `a${asked}`;
+        await (asked === 2 ? release() : bothAsked);
+        return answer;
+      });
       const answers = await Promise.all(memories.map((memory) => withRedisMemory(model, { memory }).invoke(q, config)));
       const stored = await transcript(memories[0]!);
       expect(stored).toHaveLength(2);
