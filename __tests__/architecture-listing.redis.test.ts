@@ -12,7 +12,7 @@ const program = /```ts\n(const history = [\s\S]*?)```/.exec(architecture)![1]!;
 const listing = /```console\n([\s\S]*?)```/.exec(architecture)![1]!;
 
 /** Fields that differ each time. */
-const random = new Set(["epoch", "rev", "updated"]);
+const random = new Set(["epoch", "rev", "updated", "created"]);
 
 const prelude = `
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";

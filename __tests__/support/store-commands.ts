@@ -290,11 +290,16 @@ export async function everything(under: StoreUnderTest): Promise<unknown> {
   const { store } = under;
   const view = await store.readView(session);
   under.views.push(view);
-  const rest = {
-    log: await store.readLog(session),
-    rounds: await store.readRounds(session, 2),
-    side: await store.readSide(session, ""),
-  };
+  const [log, rounds, side, page, around, stats, reductions] = await Promise.all([
+    store.readLog(session),
+    store.readRounds(session, 2),
+    store.readSide(session, ""),
+    store.pages.readPage(session, { limit: 4, before: Math.max(0, view.next - 1) }),
+    store.pages.readPage(session, { limit: 3, around: "m4" }),
+    store.pages.readStats(session),
+    store.pages.readReductions(session),
+  ]);
+  const rest = { log, rounds, side, page, around, stats, reductions };
   return named({ view, ...rest }, under);
 }
 
@@ -314,7 +319,7 @@ function viewAt({ views }: StoreUnderTest, age: number): SessionView | undefined
 
 function named(value: unknown, { tokens }: StoreUnderTest): unknown {
   const rename = (key: string, token: unknown): unknown => {
-    if (key === "time") {
+    if (["time", "at", "createdAt", "updatedAt", "expiresAt"].includes(key)) {
       return typeof token;
     }
     if ((key !== "epoch" && key !== "rev") || token === "" || typeof token !== "string") {

@@ -11,6 +11,15 @@ import {
   type MemoryContext,
   type RedisChatMemoryOptions,
 } from "./memory-context.js";
+import {
+  readHistoryStats,
+  readLastReductions,
+  readMessagePage,
+  type HistoryStats,
+  type MessagePage,
+  type PageOptions,
+} from "./screen-pages.js";
+import type { StoredReduction } from "../store/session-pages.js";
 import { noteSession } from "./session-of.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
@@ -98,6 +107,26 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   /** The last `count` rounds of the transcript, oldest first. Reads only these. */
   getRounds(count: number): Promise<Round[]> {
     return this.#session.rounds(count);
+  }
+
+  /**
+   * A page of the transcript for a screen, oldest first; the newest by default. Positions do not move while others
+   * write. One round trip, whatever the length of the session.
+   *
+   * @throws ConfigurationError; ConflictError `unknown_message` if no message has the id `around`; StoreError.
+   */
+  getPage(options: PageOptions = {}): Promise<MessagePage> {
+    return readMessagePage(this.#session, options);
+  }
+
+  /** Figures of the session: messages, rounds, tokens, times. One round trip that reads no message. */
+  stats(): Promise<HistoryStats> {
+    return readHistoryStats(this.#session);
+  }
+
+  /** The last 100 reductions, oldest first: when the view became smaller, and from where it began then. */
+  getReductions(): Promise<StoredReduction[]> {
+    return readLastReductions(this.#session);
   }
 
   /**

@@ -19,6 +19,7 @@ export interface CapabilityMethods {
   readonly rebuild: "rebuild";
   readonly sideData: "readSide" | "writeSide";
   readonly leases: "acquireLease" | "releaseLease";
+  readonly pages: "pages";
   readonly close: "close";
 }
 
@@ -35,7 +36,7 @@ type ObjectMember = {
 }[OptionalMember];
 
 /** Every member that is an object with methods, and no method itself. */
-const objectMembers = {} as const satisfies Record<ObjectMember, true>;
+const objectMembers = { pages: true } as const satisfies Record<ObjectMember, true>;
 
 /** Every member beyond the core. The compiler refuses a missing and a surplus name. */
 const capabilityOf = {
@@ -48,6 +49,7 @@ const capabilityOf = {
   writeSide: "sideData",
   acquireLease: "leases",
   releaseLease: "leases",
+  pages: "pages",
   close: "close",
 } as const satisfies Record<OptionalMember, StoreCapability>;
 

@@ -16,6 +16,17 @@ export { planAppend, planReplaceTail, type AppendPlan } from "./append-plan.js";
 export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "./request-checks.js";
 export { beginsRound, lastRounds } from "./round-starts.js";
 export { checkSessionId } from "./session-id-rules.js";
+export {
+  checkPageRequest,
+  maxReductions,
+  pageBounds,
+  type ReductionSize,
+  type SessionPages,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "./session-pages.js";
 export type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 export type {
   AppendRequest,

@@ -1,5 +1,6 @@
 import type { LeaseOptions } from "./leases.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+import type { SessionPages } from "./session-pages.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 
@@ -97,6 +98,13 @@ export interface SessionStore extends SessionStoreCore {
   acquireLease?(sessionId: string, ttlMs: number, options?: LeaseOptions): Promise<string | undefined>;
   /** Gives the lease back if `token` still holds it. */
   releaseLease?(sessionId: string, token: string, options?: Pick<LeaseOptions, "purpose">): Promise<void>;
+  /**
+   * Pages of the log for a screen, figures, and the last reductions.
+   *
+   * Missing: `history.getPage()`, `stats()`, `getReductions()` and the option `refreshTTLOnRead` throw a
+   * ConfigurationError.
+   */
+  readonly pages?: SessionPages;
   /**
    * Closes what this store opened. Later calls fail with a {@link StoreError} `closed`.
    *

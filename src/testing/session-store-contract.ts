@@ -5,6 +5,7 @@ import { appendCases } from "./session-store/append-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
 import { inputCases } from "./session-store/input-cases.js";
 import { lifeCases } from "./session-store/life-cases.js";
+import { pageCases } from "./session-store/page-cases.js";
 import { readCases } from "./session-store/read-cases.js";
 import { reductionCases } from "./session-store/reduction-cases.js";
 import { rewindCases } from "./session-store/rewind-cases.js";
@@ -39,6 +40,7 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     lifeCases,
     sideCases,
     turnCases,
+    pageCases,
     inputCases,
   ];
   const capabilities = setup.probe === undefined ? allCapabilities : capabilitiesOf(setup.probe);

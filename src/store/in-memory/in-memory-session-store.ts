@@ -4,6 +4,8 @@ import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
 import { appendTo, replaceTailOf } from "./in-memory-append.js";
 import { commitTo, lookUp, newSession, pageOf, reidentify, rewindTo, roundsOf, viewOf } from "./in-memory-session.js";
 import type { InMemorySession } from "./in-memory-session.js";
+import { InMemoryPages } from "./in-memory-pages.js";
+import type { SessionPages } from "../session-pages.js";
 import { InMemorySessions } from "./in-memory-sessions.js";
 import { planAppend, planReplaceTail } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
@@ -33,20 +35,21 @@ export class InMemorySessionStore implements CompleteSessionStore {
   readonly #options: SchemaOutput<typeof inMemoryStoreSchema>;
   readonly #sessions: InMemorySessions;
   readonly #leases = new InMemoryLeases();
+  readonly #pages: SessionPages;
 
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
     const { now, onEvent } = this.#options;
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => this.#leases.clear(now()) });
     noteLimits(this, this.#options);
+    this.#pages = new InMemoryPages(this.#sessions);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
     return this.#sessions.call("append", sessionId, () => {
       const { session, result } = appendTo({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
-      this.#sessions.keep(sessionId, session, result.turn === undefined ? request.ttlMs : undefined);
-      return this.#timed(session, result);
+      return result.turn === undefined ? this.#kept(sessionId, session, { request, result }) : result;
     });
   }
 
@@ -55,8 +58,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     return this.#sessions.call("replaceTail", sessionId, () => {
       const { session, result } = replaceTailOf({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
       const writes = result !== "stale" && result.turn === undefined;
-      this.#sessions.keep(sessionId, session, writes ? request.ttlMs : undefined);
-      return result === "stale" ? result : this.#timed(session, result);
+      return writes ? this.#kept(sessionId, session, { request, result }) : result;
     });
   }
 
@@ -95,17 +97,25 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(sessionId, request);
-    return this.#sessions.call("commitReduction", sessionId, () =>
-      commitTo(this.#sessions.find(sessionId), request) ? "committed" : "stale",
-    );
+    return this.#sessions.call("commitReduction", sessionId, () => {
+      const session = this.#sessions.find(sessionId);
+      if (!commitTo(session, request, this.#sessions.now())) {
+        return "stale";
+      }
+      this.#sessions.keep(sessionId, session, undefined);
+      return "committed";
+    });
   }
 
   async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
     return this.#sessions.call("rewind", sessionId, () => {
-      const outcome = rewindTo(this.#sessions.find(sessionId), request);
+      const session = this.#sessions.find(sessionId);
+      const outcome = rewindTo(session, request);
       if (outcome === "ended") {
         this.#sessions.delete(sessionId);
+      } else if (outcome === "rewound") {
+        this.#sessions.keep(sessionId, session, undefined);
       }
       return outcome === "stale" ? "stale" : "rewound";
     });
@@ -156,12 +166,21 @@ export class InMemorySessionStore implements CompleteSessionStore {
     return this.#sessions.call("releaseLease", sessionId, () => this.#leases.release(sessionId, token, options));
   }
 
+  get pages(): SessionPages {
+    return this.#pages;
+  }
+
   async close(): Promise<void> {
     this.#sessions.close();
     this.#leases.clear();
   }
 
-  #timed(session: InMemorySession | undefined, result: AppendResult): AppendResult {
-    return session === undefined || result.turn !== undefined ? result : { ...result, time: this.#sessions.now() };
+  #kept(
+    sessionId: string,
+    session: InMemorySession | undefined,
+    { request, result }: { readonly request: AppendRequest; readonly result: AppendResult },
+  ): AppendResult {
+    this.#sessions.keep(sessionId, session, request.ttlMs);
+    return session === undefined ? result : { ...result, time: this.#sessions.now() };
   }
 }

@@ -2,6 +2,7 @@ import { outOfRange } from "../refusals.js";
 import { randomToken } from "../random-token.js";
 import { beginsRound, lastRounds } from "../round-starts.js";
 import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import { maxReductions, type ReductionSize, type StoredReduction } from "../session-pages.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
 import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
 
@@ -11,6 +12,14 @@ import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./i
 export interface InMemorySession {
   readonly epoch: string;
   rev: string;
+  /** A random token, new when records are removed from the end; `""` before. */
+  cut: string;
+  /** Times of the first and the last write; undefined until the session is kept. */
+  created: number | undefined;
+  updated: number | undefined;
+  /** The last reductions, and the number of all. */
+  readonly reductions: StoredReduction[];
+  reduced: number;
   base: number;
   start: number;
   head: string;
@@ -39,7 +48,9 @@ export function newSession(): InMemorySession {
   };
   const epoch = randomToken();
   const turns = { marks: new Map(), discarded: [] };
-  return { epoch, rev: epoch, ...empty, expiresAt: undefined, log: [], ids: new Map(), side: new Map(), turns };
+  const times = { created: undefined, updated: undefined, expiresAt: undefined };
+  const past = { cut: "", reductions: [], reduced: 0 };
+  return { epoch, rev: epoch, ...empty, ...times, ...past, log: [], ids: new Map(), side: new Map(), turns };
 }
 
 /** The position that the next record will get. */
@@ -88,7 +99,11 @@ export function pageOf(
 }
 
 /** Moves the start and replaces the head; false if the session is not as it was read. */
-export function commitTo(session: InMemorySession | undefined, request: CommitRequest): session is InMemorySession {
+export function commitTo(
+  session: InMemorySession | undefined,
+  request: CommitRequest,
+  at: number,
+): session is InMemorySession {
   if (
     session === undefined ||
     request.epoch !== session.epoch ||
@@ -101,11 +116,15 @@ export function commitTo(session: InMemorySession | undefined, request: CommitRe
   if (request.start < base) {
     throw outOfRange("start");
   }
+  const before = viewSize(session);
   session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next: nextPosition(session) }, request);
   session.start = request.start;
   session.head = request.head;
   session.headCount = request.headCount;
   session.rev = randomToken();
+  session.reduced += 1;
+  session.reductions.push({ at, start: request.start, head: request.headCount, before, after: viewSize(session) });
+  session.reductions.splice(0, session.reductions.length - maxReductions);
   if (request.discard !== undefined) {
     session.log = session.log.slice(request.start - base);
     session.base = request.start;
@@ -113,6 +132,12 @@ export function commitTo(session: InMemorySession | undefined, request: CommitRe
     discardTurns(session.turns, request.discard.turns);
   }
   return true;
+}
+
+function viewSize(session: InMemorySession): ReductionSize {
+  const messages = session.headCount + nextPosition(session) - session.start;
+  const tokens = session.total?.tokens;
+  return tokens === undefined ? { messages } : { messages, tokens };
 }
 
 /** Removes the records from a position on; `"ended"` where neither record nor head is left. */
@@ -142,7 +167,8 @@ export function truncate(session: InMemorySession, { to, turns }: RewindRequest)
   if (to < session.start) {
     Object.assign(session, { head: "", headCount: 0, start: session.base });
   }
-  Object.assign(session, { rev: randomToken(), total: unknownTotal });
+  const rev = randomToken();
+  Object.assign(session, { rev, cut: rev, total: unknownTotal });
 }
 
 /**
@@ -157,7 +183,7 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
     }
   });
   restoreTurns(session, identities);
-  session.rev = randomToken();
+  session.rev = session.cut = randomToken();
 }
 
 function forget(session: InMemorySession, ids: readonly string[], gone: (position: number) => boolean): void {

@@ -64,10 +64,19 @@ export class InMemorySessions {
     if (session === undefined) {
       return;
     }
-    session.expiresAt = ttlMs === undefined ? session.expiresAt : this.now() + ttlMs;
+    session.updated = this.now();
+    session.created ??= session.updated;
+    this.refresh(session, ttlMs);
     this.#sessions.set(sessionId, session);
     if (this.#sessions.size > this.#sweepAt) {
       this.#sweep();
+    }
+  }
+
+  /** Lets a session expire this many milliseconds from now; undefined leaves its expiry as it is. */
+  refresh(session: InMemorySession | undefined, ttlMs: number | undefined): void {
+    if (session !== undefined && ttlMs !== undefined) {
+      session.expiresAt = this.now() + ttlMs;
     }
   }
 

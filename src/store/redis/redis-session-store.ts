@@ -1,5 +1,6 @@
 import { parseOptions, type SchemaOutput } from "../../options.js";
 import { appendArguments, appendResult, sideArguments } from "./append-call.js";
+import { commitArguments } from "./commit-call.js";
 import { openConnection, type Connection } from "./connection.js";
 import { idHash } from "./id-hash.js";
 import { checkSessionId } from "../session-id-rules.js";
@@ -8,6 +9,8 @@ import { randomToken } from "../random-token.js";
 import { acquireLease, releaseLease, type LeaseCall } from "./redis-leases.js";
 import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "./redis-store-options.js";
+import { RedisPages } from "./redis-pages.js";
+import type { SessionPages } from "../session-pages.js";
 import { readPage, readTail, type Read } from "./redis-reads.js";
 import { pageFrom, roundsFrom, sideFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { damaged, outOfRange } from "../refusals.js";
@@ -50,6 +53,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
+  readonly #pages: RedisPages;
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
@@ -59,6 +63,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { commandTimeout, waitReplicas, onEvent } = this.#options;
     this.#connection = openConnection(owner, { client, url, config }, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
+    this.#pages = new RedisPages(this.#runner, this.#options.keyPrefix);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
@@ -121,15 +126,8 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(sessionId, request);
-    const { head, discard, ...rest } = request;
-    const scriptRequest = { ...rest, newRev: randomToken(), discard: discard !== undefined };
-    const args = [
-      JSON.stringify(scriptRequest),
-      head,
-      hashesOf(discard?.forget ?? []),
-      (discard?.turns ?? []).join(""),
-    ];
-    const word = await this.#write("commitReduction", sessionId, { script: commitReductionScript, args });
+    const call = { script: commitReductionScript, args: commitArguments(request) };
+    const word = await this.#write("commitReduction", sessionId, call);
     if (word === "RANGE") {
       throw outOfRange("start");
     }
@@ -193,6 +191,10 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
     await releaseLease(this.#lease(sessionId, options), token);
+  }
+
+  get pages(): SessionPages {
+    return this.#pages;
   }
 
   async close(): Promise<void> {

@@ -62,8 +62,8 @@ end
 local time, nextPosition = now(), s.next + fresh
 local fields = fresh > 0 and { 'updated', time, 'next', nextPosition, 'rounds', s.rounds } or { 'updated', time }
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
-if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch) end
-if cut then set('rev', cut.newRev) end
+if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
+if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
 if fresh > 0 and not s.begun then set('base', s.base); set('start', s.start) end
 if request.fence then set('fence', request.fence) end
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end

@@ -1,5 +1,6 @@
 import { forget, inChunks, loadSession, now } from "./fragments.js";
 import { script } from "./script.js";
+import { rememberReduction } from "./reduction-fragment.js";
 import { rememberTurns } from "./turn-fragments.js";
 
 /**
@@ -14,7 +15,7 @@ import { rememberTurns } from "./turn-fragments.js";
  * was.
  */
 export const commitReductionScript = script(
-  [loadSession, inChunks, now, forget, rememberTurns],
+  [loadSession, inChunks, now, forget, rememberTurns, rememberReduction],
   `
 local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
@@ -27,8 +28,10 @@ if total and s.next ~= request.next then
   local known = s.tokens and s.counter == request.counter and request.tokensRead
   total = known and total + (s.tokens - request.tokensRead)
 end
+local time = now()
+rememberReduction(time, s, request, total)
 redis.call('HSET', state, 'base', s.base, 'start', request.start, 'next', s.next, 'rev', request.newRev)
-redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', now())
+redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
 if total then
   redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
 else

@@ -29,7 +29,7 @@ end
 local whole = s.length == s.next - s.base
 local left = redis.call('PTTL', s.length > 0 and log or state)
 if s.epoch == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
-redis.call('HSET', state, 'rev', request.newRev, 'updated', now())
+redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
 if not whole then
   redis.call('HDEL', state, 'tokens', 'counter')
   local base = s.length > 0 and s.base or s.next

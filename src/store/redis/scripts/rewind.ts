@@ -23,7 +23,7 @@ if request.to == s.base and headless then
   return 'REWOUND'
 end
 truncate(s, request.to, ARGV[2], ARGV, 3)
-redis.call('HSET', KEYS[3], 'rev', request.newRev)
+redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
 return 'REWOUND'
 `,
 );

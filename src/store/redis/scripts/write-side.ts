@@ -22,7 +22,7 @@ local exists = redis.call('HEXISTS', state, 'epoch') == 1
 if not exists and request.sets == 0 then return 'OK' end
 local time, firstSet = now(), 2 + 3 * request.expects
 local fields = { 'updated', time }
-if not exists then fields = { 'updated', time, 'epoch', request.epoch, 'rev', request.epoch } end
+if not exists then fields = { 'updated', time, 'created', time, 'epoch', request.epoch, 'rev', request.epoch } end
 for i = firstSet, firstSet + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 inChunks('HSET', state, fields)
 changeSide(state, firstSet + 2 * request.sets, #ARGV, request.bound)

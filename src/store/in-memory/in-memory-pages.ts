@@ -1,0 +1,69 @@
+import {
+  checkPageRequest,
+  pageBounds,
+  type SessionPages,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "../session-pages.js";
+import { nextPosition, newSession, type InMemorySession } from "./in-memory-session.js";
+import type { InMemorySessions } from "./in-memory-sessions.js";
+
+/** Pages and figures of the sessions of a store in memory. */
+export class InMemoryPages implements SessionPages {
+  readonly #sessions: InMemorySessions;
+
+  constructor(sessions: InMemorySessions) {
+    this.#sessions = sessions;
+  }
+
+  async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    checkPageRequest(request);
+    return this.#sessions.call("readPage", sessionId, () => {
+      const session = this.#sessions.find(sessionId);
+      this.#sessions.refresh(session, request.refreshTtlMs);
+      return pageOf(session ?? newSession(), request);
+    });
+  }
+
+  async readStats(sessionId: string): Promise<StoredStats | undefined> {
+    return this.#sessions.read("readStats", sessionId, { found: statsOf, missing: () => undefined });
+  }
+
+  async readReductions(sessionId: string): Promise<readonly StoredReduction[]> {
+    return this.#sessions.read("readReductions", sessionId, {
+      found: ({ reductions }) => [...reductions],
+      missing: () => [],
+    });
+  }
+}
+
+function pageOf(session: InMemorySession, request: StoredPageRequest): StoredPage | undefined {
+  const { base, start, log, head } = session;
+  const next = nextPosition(session);
+  const position = request.around === undefined ? undefined : (session.ids.get(request.around)?.position ?? -1);
+  if (position !== undefined && (position < base || position >= next)) {
+    return undefined;
+  }
+  const { from, to } = pageBounds(request, { base, next, ...(position !== undefined && { around: position }) });
+  const records = log.slice(from - base, to - base);
+  return { records, from, to, base, start, next, head: from < start ? head : "", damaged: false };
+}
+
+function statsOf(session: InMemorySession): StoredStats {
+  const { base, start, log, headCount, rounds, total, expiresAt } = session;
+  return {
+    messages: log.length,
+    rounds,
+    viewMessages: headCount + nextPosition(session) - start,
+    viewTokens: total?.tokens,
+    counter: total?.counter ?? "",
+    isWhole: base === 0 && start === 0 && headCount === 0,
+    reductions: session.reduced,
+    createdAt: session.created,
+    updatedAt: session.updated,
+    expiresAt,
+    damaged: false,
+  };
+}

@@ -1,0 +1,88 @@
+import {
+  checkPageRequest,
+  type SessionPages,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "../session-pages.js";
+import { idHash } from "./id-hash.js";
+import { sessionKeys } from "./keys.js";
+import type { ScriptRunner } from "./script-runner.js";
+import { readStatsScript } from "./scripts/read-stats.js";
+import { readWindowScript } from "./scripts/read-window.js";
+import type { Script } from "./scripts/script.js";
+
+/** Pages and figures of sessions in Redis: one script each, one round trip. */
+export class RedisPages implements SessionPages {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+
+  constructor(runner: ScriptRunner, keyPrefix: string) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+  }
+
+  async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    checkPageRequest(request);
+    const { limit, refreshTtlMs = "" } = request;
+    const args = [...placeOf(request), limit, refreshTtlMs];
+    const reply = (await this.#run("readPage", sessionId, readWindowScript, args)) as unknown[];
+    if (reply[0] !== "PAGE") {
+      return undefined;
+    }
+    const [from, to, base, start, next, damaged] = reply.slice(1, 7).map(Number) as FixedNumbers;
+    const [head, records] = reply.slice(7) as [string, string[]];
+    return { records, from, to, base, start, next, head, damaged: damaged === 1 };
+  }
+
+  async readStats(sessionId: string): Promise<StoredStats | undefined> {
+    const reply = (await this.#run("readStats", sessionId, readStatsScript, [])) as unknown[];
+    const [epoch, length, rounds, viewMessages, tokens, counter, whole, reductions, ...rest] = reply;
+    const [created, updated, expires, damaged] = rest;
+    if (epoch === "" && Number(length) === 0) {
+      return undefined;
+    }
+    return {
+      messages: Number(length),
+      rounds: Number(rounds),
+      viewMessages: Number(viewMessages),
+      viewTokens: numberOr(tokens),
+      counter: String(counter),
+      isWhole: Number(whole) === 1,
+      reductions: Number(reductions),
+      createdAt: numberOr(created),
+      updatedAt: numberOr(updated),
+      expiresAt: numberOr(expires),
+      damaged: Number(damaged) === 1,
+    };
+  }
+
+  async readReductions(sessionId: string): Promise<readonly StoredReduction[]> {
+    const { state } = sessionKeys(this.#keyPrefix, sessionId);
+    const name = { operation: "readReductions", sessionId };
+    const [lines] = await this.#runner.transaction(name, [{ verb: "hget", args: [state, "reductions"] }]);
+    return String(lines ?? "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as StoredReduction);
+  }
+
+  #run(operation: string, sessionId: string, script: Script, args: readonly (string | number)[]): Promise<unknown> {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    return this.#runner.run({ operation, sessionId }, { script, keys: [log, ids, state], args, writes: false });
+  }
+}
+
+type FixedNumbers = [from: number, to: number, base: number, start: number, next: number, damaged: number];
+
+function placeOf({ before, after, around }: StoredPageRequest): [kind: string, place: string | number] {
+  if (around !== undefined) {
+    return ["around", idHash(around)];
+  }
+  return before !== undefined ? ["before", before] : after !== undefined ? ["after", after] : ["newest", ""];
+}
+
+function numberOr(value: unknown): number | undefined {
+  return value === "" ? undefined : Number(value);
+}

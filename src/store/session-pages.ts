@@ -1,0 +1,109 @@
+import { checkInteger, checkOptional, positive } from "./request-checks.js";
+
+/**
+ * Parts of a session for those who show it: pages of the log by position, figures, and the last reductions. A store
+ * with this capability also honours `refreshTtlMs` in all its reads. Reads change nothing else.
+ */
+export interface SessionPages {
+  /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */
+  readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined>;
+  /** The figures of a session; undefined if it does not exist. */
+  readStats(sessionId: string): Promise<StoredStats | undefined>;
+  /** The last reductions, oldest first, at most {@link maxReductions}. */
+  readReductions(sessionId: string): Promise<readonly StoredReduction[]>;
+}
+
+/** Reductions of a session that are remembered; the oldest are forgotten first. */
+export const maxReductions = 100;
+
+/** Which records a page holds: at most one of `before`, `after` and `around`; by default the newest. */
+export interface StoredPageRequest {
+  /** The records that end in front of this position. */
+  readonly before?: number;
+  /** The records that begin behind this position; -1 for the oldest. */
+  readonly after?: number;
+  /** The records around that of this message id. */
+  readonly around?: string;
+  /** At most this many records. */
+  readonly limit: number;
+  /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
+  readonly refreshTtlMs?: number;
+}
+
+/** A page of the log. */
+export interface StoredPage {
+  readonly records: readonly string[];
+  /** Position of the first record. */
+  readonly from: number;
+  /** The position behind the last record of the page, also where records of it are missing. */
+  readonly to: number;
+  readonly base: number;
+  readonly start: number;
+  readonly next: number;
+  /** The session's head if the page begins before the start; else `""`. */
+  readonly head: string;
+  readonly damaged: boolean;
+}
+
+/** Figures of a session; times in milliseconds since 1970. */
+export interface StoredStats {
+  readonly messages: number;
+  readonly rounds: number;
+  readonly viewMessages: number;
+  /** Tokens of the view under `counter`; undefined where not known. */
+  readonly viewTokens: number | undefined;
+  readonly counter: string;
+  /** True if the view is the whole log. */
+  readonly isWhole: boolean;
+  /** Reductions since the session was created. */
+  readonly reductions: number;
+  /** Undefined for a session that was created by an older release. */
+  readonly createdAt: number | undefined;
+  readonly updatedAt: number | undefined;
+  /** Undefined for a session that does not expire. */
+  readonly expiresAt: number | undefined;
+  readonly damaged: boolean;
+}
+
+/** A size of the view. */
+export interface ReductionSize {
+  readonly messages: number;
+  /** Left out where not known. */
+  readonly tokens?: number;
+}
+
+/** One reduction of a session. */
+export interface StoredReduction {
+  /** When it was stored, in milliseconds since 1970. */
+  readonly at: number;
+  /** Position from which the view showed the log as it is from then on. */
+  readonly start: number;
+  /** Messages that the view showed in front of it. */
+  readonly head: number;
+  /** The view's size before and after it. */
+  readonly before: ReductionSize;
+  readonly after: ReductionSize;
+}
+
+/** The positions of a page: its first, and the one behind its last. */
+export function pageBounds(
+  { before, after, limit }: Pick<StoredPageRequest, "before" | "after" | "limit">,
+  { base, next, around }: { readonly base: number; readonly next: number; readonly around?: number },
+): { readonly from: number; readonly to: number } {
+  const within = (position: number) => Math.min(Math.max(position, base), next);
+  if (around !== undefined || after !== undefined) {
+    const centred = Math.min(around! - Math.floor((limit - 1) / 2), next - limit);
+    const from = within(around === undefined ? after! + 1 : centred);
+    return { from, to: Math.min(next, from + limit) };
+  }
+  const to = within(before ?? next);
+  return { from: Math.max(base, to - limit), to };
+}
+
+/** Refuses a page with invalid bounds. */
+export function checkPageRequest({ before, after, limit, refreshTtlMs }: StoredPageRequest): void {
+  checkInteger("limit", limit, 1);
+  checkOptional("before", before, (option, value) => checkInteger(option, value, 0));
+  checkOptional("after", after, (option, value) => checkInteger(option, value, -1));
+  checkOptional("refreshTtlMs", refreshTtlMs, positive);
+}
