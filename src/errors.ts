@@ -177,3 +177,42 @@ export class SummaryError extends MemoryError {
     this.name = "SummaryError";
   }
 }
+
+/**
+ * What a session holds is encrypted, and this process cannot open it; nothing was read or written.
+ *
+ * `unknown_key`: the key is not among those of the option `encryption`, or there is no such option; `retryable` where
+ * the source of keys failed. `wrong_key`: another key has that id here, or the data was changed or moved in Redis.
+ */
+export class EncryptionError extends MemoryError {
+  protected static override readonly brandName = "EncryptionError";
+  override readonly [brand]: readonly string[] = ["MemoryError", "EncryptionError"];
+  declare readonly code: "unknown_key" | "wrong_key";
+  /** Undefined where a record was read by itself. */
+  readonly sessionId: string | undefined;
+  /** The id of the key. */
+  readonly keyId: string;
+  /**
+   * Where a store refused: the names of all keys that the session needs, each the key's id, a dot, and 8 characters
+   * that only a holder of the key can make.
+   */
+  readonly keys: readonly string[];
+
+  constructor(
+    message: string,
+    details: {
+      code: EncryptionError["code"];
+      sessionId: string | undefined;
+      keyId: string;
+      keys?: readonly string[];
+      retryable?: boolean;
+      cause?: unknown;
+    },
+  ) {
+    super(message, details);
+    this.name = "EncryptionError";
+    this.sessionId = details.sessionId;
+    this.keyId = details.keyId;
+    this.keys = details.keys ?? [];
+  }
+}

@@ -2,6 +2,7 @@ export {
   BudgetError,
   ConfigurationError,
   ConflictError,
+  EncryptionError,
   MemoryError,
   RecordError,
   StoreError,
@@ -11,6 +12,12 @@ export {
   type StoreErrorCode,
 } from "./errors.js";
 export type { MemoryEvent, MemoryEventHandler } from "./events.js";
+export type {
+  EncryptionKey,
+  EncryptionKeys,
+  EncryptionKeySource,
+  EncryptionOptions,
+} from "./encryption/encryption-options.js";
 
 export type { Round } from "./conversation/rounds.js";
 export { summaryMarkOf, type Speaker, type SummaryMark } from "./messages/roles.js";
@@ -47,7 +54,7 @@ export type {
   RedisSessionStoreOptions,
   RedisStoreSettings,
 } from "./store/redis/redis-store-options.js";
-export type { StoreOptions, StoreSource } from "./store/redis/open-store.js";
+export type { EncryptionSetting, StoreOptions, StoreSource } from "./store/redis/open-store.js";
 export type { SessionStore } from "./store/session-store.js";
 export type { SideChanges } from "./store/side-fields.js";
 

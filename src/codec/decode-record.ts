@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { unknownKey } from "../encryption/key-refusals.js";
 import { RecordError } from "../errors.js";
 import { recordVersion } from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
@@ -21,7 +22,8 @@ export interface DecodedRecord {
  * Also reads what others write: LangChain's `{ type, data }` from JavaScript and Python, and the older `{ type, role,
  * text }`.
  *
- * @throws RecordError with the position given: `corrupt`, or `unsupported_version` for a record of a later format.
+ * @throws RecordError with the position given: `corrupt`, or `unsupported_version` for a record of a later format;
+ *   EncryptionError `unknown_key` for an encrypted one.
  */
 export function decodeRecord(record: string, position?: number): DecodedRecord {
   const own = readOwnRecord(record, position);
@@ -156,12 +158,24 @@ function versionOf(stored: Record<string, unknown>, position: number | undefined
   if (typeof version !== "number" || !Number.isInteger(version) || version < recordVersion) {
     throw corrupt("its version is not a number that any release wrote", position);
   }
+  const keyId = version === sealedVersion ? sealedWith(stored["sealed"]) : undefined;
+  if (keyId !== undefined) {
+    throw unknownKey(undefined, keyId);
+  }
   const place = position === undefined ? "" : ` at position ${position}`;
   throw new RecordError(
     `The record${place} has format version ${version}; this release reads up to ${recordVersion}. ` +
       "Update langchain-redis-memory.",
     position === undefined ? { code: "unsupported_version" } : { code: "unsupported_version", position },
   );
+}
+
+/** Version of the format of records that are encrypted; a store that has their key opens them. */
+const sealedVersion = 2;
+
+/** The id of the key of a sealed record. */
+function sealedWith(sealed: unknown): string | undefined {
+  return typeof sealed === "string" ? sealed.slice(0, Math.max(0, sealed.lastIndexOf("."))) : undefined;
 }
 
 function ownParts({ type, data }: Record<string, unknown>): { type: string; data: Record<string, unknown> } {

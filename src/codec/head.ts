@@ -1,4 +1,5 @@
 import { RecordError } from "../errors.js";
+import { refuseSealedFields } from "../encryption/sealed-field.js";
 import { isRecord } from "../messages/values.js";
 
 /**
@@ -21,12 +22,14 @@ export function encodeHead(records: readonly string[]): string {
 /**
  * The records of a head, ready for `decodeRecord`.
  *
- * @throws RecordError `corrupt` if the text is not what {@link encodeHead} writes.
+ * @throws RecordError `corrupt` if the text is not what {@link encodeHead} writes;
+ *   EncryptionError for an encrypted one.
  */
 export function decodeHead(head: string): string[] {
   if (head === "") {
     return [];
   }
+  refuseSealedFields(undefined, [head]);
   try {
     const records: unknown = JSON.parse(head);
     if (Array.isArray(records) && records.every(isRecord)) {

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { EncryptionError } from "../errors.js";
 import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { Fields } from "../messages/values.js";
@@ -84,6 +85,8 @@ export function isInterrupted(message: BaseMessage): boolean {
  * The id, digest and turn of a stored record, as `encodeMessage` gave them; undefined if it cannot be read. A record of
  * another maker without an id gets `record:<14 characters of its SHA-256 in base64url>`, so the same text always gets
  * the same id.
+ *
+ * @throws EncryptionError for an encrypted record.
  */
 export function identifyRecord(record: string): StoredIdentity | undefined {
   try {
@@ -91,7 +94,10 @@ export function identifyRecord(record: string): StoredIdentity | undefined {
     const { turn: name } = metaOf(record);
     const identity = { id: id ?? `record:${shortHash(record, 14)}`, digest: digestMessage(message) };
     return name === undefined ? identity : { ...identity, turn: { name, ends: isAnswer(message) } };
-  } catch {
+  } catch (error) {
+    if (EncryptionError.isInstance(error)) {
+      throw error;
+    }
     return undefined;
   }
 }

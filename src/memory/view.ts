@@ -3,7 +3,8 @@ import { decodeHead } from "../codec/head.js";
 import { decodeRecord } from "../codec/decode-record.js";
 import { answeredId } from "../messages/calls.js";
 import { findOrphanResults } from "../conversation/steps.js";
-import { MemoryError } from "../errors.js";
+import { unknownKey } from "../encryption/key-refusals.js";
+import { EncryptionError, MemoryError } from "../errors.js";
 import { report, type MemoryEventHandler } from "../events.js";
 import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
@@ -133,6 +134,9 @@ function reportSkipped(
   error: unknown,
   { strict, onEvent, sessionId, position }: DecodeOptions & { readonly position: number | undefined },
 ): void {
+  if (EncryptionError.isInstance(error)) {
+    throw unknownKey(sessionId, error.keyId);
+  }
   if (strict || !MemoryError.isInstance(error)) {
     throw error;
   }

@@ -53,7 +53,8 @@ const capabilityOf = {
   close: "close",
 } as const satisfies Record<OptionalMember, StoreCapability>;
 
-const optionalMembers = Object.keys(capabilityOf) as OptionalMember[];
+/** The names of all members beyond the core. */
+export const optionalMembers = Object.keys(capabilityOf) as OptionalMember[];
 
 /** Every capability. */
 export const allCapabilities: ReadonlySet<StoreCapability> = new Set(Object.values(capabilityOf));

@@ -11,7 +11,7 @@ export { emptyPage, emptyRounds, emptyView } from "./empty-results.js";
 export { InMemorySessionStore } from "./in-memory/in-memory-session-store.js";
 export type { InMemorySessionStoreOptions } from "./in-memory/in-memory-store-options.js";
 export { randomToken } from "./random-token.js";
-export { closed, damaged, outOfRange } from "./refusals.js";
+export { closed, damaged, outOfRange, refuseUnlessKnown } from "./refusals.js";
 export { planAppend, planReplaceTail, type AppendPlan } from "./append-plan.js";
 export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "./request-checks.js";
 export { beginsRound, lastRounds } from "./round-starts.js";
@@ -45,6 +45,7 @@ export type {
 } from "./session-store.js";
 export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "./side-fields.js";
 export type { SizeLimits } from "./size-limits.js";
+export { withKey, type ComparedResult, type KeyedRecord, type KeyedWrite, type WriterKeys } from "./writer-keys.js";
 export {
   marksIn,
   type StoredTurn,

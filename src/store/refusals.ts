@@ -1,5 +1,7 @@
-import { ConfigurationError, ConflictError, StoreError } from "../errors.js";
+import { unknownKey } from "../encryption/key-refusals.js";
+import { ConfigurationError, ConflictError, StoreError, type EncryptionError } from "../errors.js";
 import { encodeSessionId } from "./session-id-rules.js";
+import { keyNames, type WriterKeys } from "./writer-keys.js";
 
 /** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
 export function sessionLabel(sessionId: string): string {
@@ -58,6 +60,20 @@ export function damaged(operation: string, sessionId: string): StoreError {
       "Call rebuild() to restore it from the log, or clear() to remove the session.",
     { code: "damaged", operation, sessionId },
   );
+}
+
+/** The error for a write to a session that needs keys which the writer does not name; `stored` names them. */
+export function keysNeeded(sessionId: string, stored: string): EncryptionError {
+  const keys = keyNames(stored);
+  const [first = ""] = keys;
+  return unknownKey(sessionId, first.slice(0, first.lastIndexOf(".")), keys);
+}
+
+/** Refuses a writer that does not name all keys that a session needs. */
+export function refuseUnlessKnown(sessionId: string, stored: string, keys: WriterKeys | undefined): void {
+  if (!keyNames(stored).every((name) => keys?.known.includes(name))) {
+    throw keysNeeded(sessionId, stored);
+  }
 }
 
 /** The error for something that exceeds a size limit. */

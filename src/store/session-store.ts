@@ -3,6 +3,7 @@ import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./sess
 import type { SessionPages } from "./session-pages.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
+import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
 
 /**
  * Where conversations are kept: the methods that every store has. This is the contract in prose; `sessionStoreContract`
@@ -120,14 +121,11 @@ export type CompleteSessionStore = Required<SessionStore>;
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
 
 /** What `rebuild` must know of a record; `turn` is left out where it carries none. */
-export interface IdentifiedRecord extends RecordIdentity {
+export interface IdentifiedRecord extends RecordIdentity, KeyedRecord {
   readonly turn?: TurnOfRecord;
 }
 
-/**
- * What a store must know of a record besides its text: the message's id and a digest of its content (8 characters of
- * base64url).
- */
+/** What a store must know of a record besides its text: the message's id and a digest (8 characters of base64url). */
 export interface RecordIdentity {
   readonly id: string;
   readonly digest: string;
@@ -149,7 +147,7 @@ export interface ViewLimit {
 }
 
 /** One turn to append. */
-export interface AppendRequest {
+export interface AppendRequest extends KeyedWrite {
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
   readonly expectedNext?: number;
@@ -185,7 +183,7 @@ export interface ReplaceTailRequest extends AppendRequest {
  * What an append did. `conflicts` are indexes of records that were left out because their id holds other content
  * (`onConflict: "keep"`).
  */
-export interface AppendResult {
+export interface AppendResult extends ComparedResult {
   readonly appended: number;
   readonly duplicates: number;
   readonly conflicts: readonly number[];
@@ -199,7 +197,7 @@ export interface AppendResult {
 }
 
 /** A reduction to commit: `epoch`, `rev` and `next` as they were read. */
-export interface CommitRequest {
+export interface CommitRequest extends KeyedWrite {
   readonly epoch: string;
   readonly rev: string;
   readonly next: number;

@@ -1,3 +1,4 @@
+import { refuseSealedFields } from "../../encryption/sealed-field.js";
 import { ConflictError } from "../../errors.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
 import { requireCapability, type StoreWith } from "../../store/capabilities.js";
@@ -101,8 +102,11 @@ export class SessionData {
     };
   }
 
-  #readSide(fields: string): Promise<Readonly<Record<string, string>>> {
-    return this.#store.readSide(this.#session.sessionId, fields);
+  async #readSide(prefix: string): Promise<Readonly<Record<string, string>>> {
+    const { sessionId } = this.#session;
+    const fields = await this.#store.readSide(sessionId, prefix);
+    refuseSealedFields(sessionId, Object.values(fields));
+    return fields;
   }
 }
 

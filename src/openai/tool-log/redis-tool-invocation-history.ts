@@ -1,5 +1,6 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { z } from "zod";
+import { refuseSealedFields } from "../../encryption/sealed-field.js";
 import { RecordError } from "../../errors.js";
 import { report, type MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.js";
@@ -109,6 +110,8 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   /** Returns all records, oldest first. Skips records that cannot be read and reports them to `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
     const fields = Object.entries(await this.#store.readSide(this.sessionId, prefix));
+    const texts = fields.map(([, text]) => text);
+    refuseSealedFields(this.sessionId, texts);
     return fields.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, text]) => this.#read(name, text) ?? []);
   }
 

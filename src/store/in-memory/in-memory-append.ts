@@ -1,10 +1,11 @@
 import { decideAppend, type AppendTarget, type PlannedAppend } from "../append-decision.js";
-import { outOfRange } from "../refusals.js";
+import { outOfRange, refuseUnlessKnown } from "../refusals.js";
 import { beginsRound } from "../round-starts.js";
 import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-store.js";
 import { applySide } from "../side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../token-total.js";
 import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./in-memory-session.js";
+import { withKey } from "../writer-keys.js";
 import { markTurn, storedTurn } from "./in-memory-turns.js";
 
 interface Append extends PlannedAppend {
@@ -24,11 +25,17 @@ interface Appended<Result> {
  */
 export function appendTo(append: Append): Appended<AppendResult> {
   const { request } = append;
+  refuseKeys(append);
   const repeated = repeatedTurn(append);
   if (repeated !== undefined) {
     return { session: append.session, result: repeated };
   }
   const target = append.session && targetOf(append.session, request.cut?.to);
+  const differing = differingRecords(append, target);
+  if (differing.length > 0) {
+    const counts = { appended: 0, duplicates: 0, conflicts: [] };
+    return { session: append.session, result: { ...counts, next: target!.next, epoch: target!.epoch, differing } };
+  }
   const { fresh, duplicates, conflicts } = decideAppend(append, target);
   const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
   const session = append.session ?? (creates ? newSession() : undefined);
@@ -48,6 +55,7 @@ export function replaceTailOf(
   append: Append & { readonly request: ReplaceTailRequest },
 ): Appended<AppendResult | "stale"> {
   const { session, request } = append;
+  refuseKeys(append);
   const repeated = repeatedTurn(append);
   if (repeated === undefined && (session === undefined || !isAsRead(session, request.cut))) {
     return { session, result: "stale" };
@@ -56,6 +64,24 @@ export function replaceTailOf(
     throw outOfRange("to");
   }
   return appendTo(append);
+}
+
+function refuseKeys({ session, sessionId, request }: Append): void {
+  if (session !== undefined) {
+    refuseUnlessKnown(sessionId, session.key, request.keys);
+  }
+}
+
+/** Records whose id is stored with another digest, where the writer asks for them. */
+function differingRecords({ session, request, plan }: Append, target: AppendTarget | undefined) {
+  if (session === undefined || request.keys?.compare !== true) {
+    return [];
+  }
+  return plan.records.flatMap(({ id, digest }, index) => {
+    const stored = target!.digestOf(id);
+    const record = session.log[(session.ids.get(id)?.position ?? 0) - session.base]!;
+    return stored === undefined || stored === digest ? [] : [{ index: plan.indexes[index]!, record }];
+  });
 }
 
 function repeatedTurn(append: Append): AppendResult | undefined {
@@ -92,6 +118,8 @@ function addRecords(session: InMemorySession, { request, plan }: Append, fresh: 
     markTurn(session.turns, { claim: request.turn, count: fresh.length, first });
   }
   session.fence = request.fencingToken ?? session.fence;
+  const writes = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
+  session.key = withKey(session.key, writes ? request.keys?.current : undefined);
   applySide(session.side, request.side);
 }
 

@@ -25,6 +25,8 @@ import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memo
 import type { StoredTurn } from "../turns.js";
 import { storedTurn } from "./in-memory-turns.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../side-fields.js";
+import { refuseUnlessKnown } from "../refusals.js";
+import { withKey } from "../writer-keys.js";
 
 /**
  * Keeps sessions in memory: for tests, demos and programs of one process. Other stores are tested against it.
@@ -99,6 +101,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     checkCommit(sessionId, request);
     return this.#sessions.call("commitReduction", sessionId, () => {
       const session = this.#sessions.find(sessionId);
+      refuseUnlessKnown(sessionId, session?.key ?? "", request.keys);
       if (!commitTo(session, request, this.#sessions.now())) {
         return "stale";
       }
@@ -143,6 +146,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     checkSideWrite(sessionId, changes);
     return this.#sessions.call("writeSide", sessionId, () => {
       const stored = this.#sessions.find(sessionId);
+      refuseUnlessKnown(sessionId, stored?.key ?? "", changes.keys);
       if (!Object.entries(changes.expected ?? {}).every(([name, value]) => stored?.side.get(name) === value)) {
         return false;
       }
@@ -150,6 +154,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
       const session = stored ?? (creates ? newSession() : undefined);
       if (session !== undefined) {
         applySide(session.side, changes);
+        session.key = withKey(session.key, creates ? changes.keys?.current : undefined);
       }
       this.#sessions.keep(sessionId, session, changes.ttlMs);
       return true;

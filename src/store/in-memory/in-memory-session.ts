@@ -6,6 +6,7 @@ import { maxReductions, type ReductionSize, type StoredReduction } from "../sess
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
 import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
 
+import { keyNames, withKey } from "../writer-keys.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./in-memory-turns.js";
 
 /** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
@@ -28,6 +29,8 @@ export interface InMemorySession {
   total: TokenTotal | undefined;
   rounds: number;
   fence: number;
+  /** Names of the keys that the session needs, see `writer-keys.ts`. */
+  key: string;
   expiresAt: number | undefined;
   log: string[];
   readonly ids: Map<string, { readonly digest: string; readonly position: number }>;
@@ -45,6 +48,7 @@ export function newSession(): InMemorySession {
     total: undefined,
     rounds: 0,
     fence: 0,
+    key: "",
   };
   const epoch = randomToken();
   const turns = { marks: new Map(), discarded: [] };
@@ -117,6 +121,7 @@ export function commitTo(
     throw outOfRange("start");
   }
   const before = viewSize(session);
+  session.key = withKey(session.key, request.keys?.current);
   session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next: nextPosition(session) }, request);
   session.start = request.start;
   session.head = request.head;
@@ -183,6 +188,8 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
     }
   });
   restoreTurns(session, identities);
+  const names = keyNames([session.key, ...identities.flatMap((identity) => identity?.key ?? [])].join(" "));
+  session.key = [...new Set(names)].join(" ");
   session.rev = session.cut = randomToken();
 }
 

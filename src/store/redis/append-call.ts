@@ -1,4 +1,12 @@
-import { contentConflict, damaged, epochConflict, fenced, outOfRange, positionConflict } from "../refusals.js";
+import {
+  contentConflict,
+  damaged,
+  epochConflict,
+  fenced,
+  keysNeeded,
+  outOfRange,
+  positionConflict,
+} from "../refusals.js";
 import { idHash } from "./id-hash.js";
 import { unknownReply } from "./redis-errors.js";
 import { beginsRound } from "../round-starts.js";
@@ -51,6 +59,7 @@ export function appendArguments(
     maxMessages: request.viewLimit?.messages,
     maxTokens: request.viewLimit?.tokens,
     turn: request.turn,
+    keys: request.keys,
     cut: request.cut && cutRequest(request.cut),
   };
   return [JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
@@ -72,8 +81,11 @@ export function appendResult(
   if (word === "STALE") {
     return "stale";
   }
+  if (word === "DIFFERS") {
+    return comparedRecords(rest, plan);
+  }
   if (word !== "OK") {
-    throw refusal(sessionId, { word, detail: Number(rest[0]), request, plan });
+    throw refusal(sessionId, { word, detail: rest[0], request, plan });
   }
   const [appended, duplicates, found, next, epoch, view, time] = rest as [
     appended: unknown,
@@ -106,9 +118,18 @@ function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendP
   return complete === undefined ? result : { ...result, view: complete };
 }
 
+/** The stored records of ids whose digest differs. */
+function comparedRecords([next, epoch, found, records]: readonly unknown[], plan: AppendPlan): AppendResult {
+  const differing = (found as unknown[]).map((index, i) => ({
+    index: plan.indexes[Number(index)]!,
+    record: (records as string[])[i]!,
+  }));
+  return { appended: 0, duplicates: 0, conflicts: [], next: Number(next), epoch: String(epoch), differing };
+}
+
 interface Refusal {
   readonly word: string;
-  readonly detail: number;
+  readonly detail: unknown;
   readonly request: AppendRequest;
   readonly plan: AppendPlan;
 }
@@ -120,11 +141,13 @@ function refusal(sessionId: string, { word, detail, request, plan }: Refusal): E
     case "FENCED":
       return fenced(sessionId);
     case "POSITION":
-      return positionConflict(sessionId, request.expectedNext ?? 0, detail);
+      return positionConflict(sessionId, request.expectedNext ?? 0, Number(detail));
     case "RANGE":
       return outOfRange("to");
     case "CONFLICT":
-      return contentConflict(sessionId, plan.records[detail]?.id ?? "");
+      return contentConflict(sessionId, plan.records[Number(detail)]?.id ?? "");
+    case "KEY":
+      return keysNeeded(sessionId, String(detail));
     case "DAMAGED":
       return damaged("append", sessionId);
     default:

@@ -1,7 +1,10 @@
 import { z } from "zod";
+import { checkEncryption, type EncryptionOptions } from "../../encryption/encryption-options.js";
+import { KeyRing } from "../../encryption/key-ring.js";
 import { ConfigurationError } from "../../errors.js";
 import { lazy } from "../../options.js";
 import { checkSessionStore } from "../capabilities.js";
+import { SealedSessionStore } from "../sealed/sealed-session-store.js";
 import type { SessionStore } from "../session-store.js";
 import { RedisSessionStore } from "./redis-session-store.js";
 import {
@@ -18,11 +21,24 @@ export interface StoreSource extends ConnectionSource {
   readonly store?: SessionStore;
 }
 
-/** Where sessions are kept: exactly one of `client`, `url`, `config` and `store`, and settings of the connection. */
-export type StoreOptions = RedisStoreSettings & ExactlyOne<StoreSource>;
+/** How what is kept is protected. */
+export interface EncryptionSetting {
+  /**
+   * Encrypts messages, summaries and side data with AES-256-GCM before they leave the process. Ids, owners, times,
+   * sizes, roles and model names stay plain. See docs/encryption.md. @default stored as plain text
+   */
+  readonly encryption?: EncryptionOptions;
+}
+
+/** Where sessions are kept: exactly one of `client`, `url`, `config` and `store`, and settings. */
+export type StoreOptions = RedisStoreSettings & EncryptionSetting & ExactlyOne<StoreSource>;
 
 /** The same as fields of a schema. */
-export const storeFields = lazy(() => ({ ...redisStoreFields(), store: z.custom<SessionStore>().optional() }));
+export const storeFields = lazy(() => ({
+  ...redisStoreFields(),
+  store: z.custom<SessionStore>().optional(),
+  encryption: z.custom<EncryptionOptions>().optional(),
+}));
 
 /** A store, and whether it was made here and has to be closed. */
 export interface OpenedStore {
@@ -38,6 +54,16 @@ export interface OpenedStore {
  *   a store, and for a connection that cannot be used.
  */
 export function openStore(owner: string, options: StoreOptions): OpenedStore {
+  const { encryption } = options;
+  if (encryption === undefined) {
+    return openPlainStore(owner, options);
+  }
+  checkEncryption(owner, encryption);
+  const { store, ownsStore } = openPlainStore(owner, options);
+  return { store: new SealedSessionStore(store, KeyRing.of(encryption)), ownsStore };
+}
+
+function openPlainStore(owner: string, options: StoreOptions): OpenedStore {
   const { store, ...rest } = options;
   const connection = Object.fromEntries(
     Object.entries(rest).filter(([name, value]) => Object.hasOwn(redisStoreFields(), name) && value !== undefined),

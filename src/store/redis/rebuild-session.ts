@@ -29,6 +29,8 @@ interface LogReading {
   readonly next: number;
   readonly rounds: number;
   readonly identities: string;
+  /** Names of the keys that records need. */
+  readonly keys: readonly string[];
   /** For each turn its name, the beginning of its mark, and the index of its first record. */
   readonly turns: readonly string[];
 }
@@ -85,6 +87,7 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
         next: Number(next ?? 0),
         rounds,
         identities: identities.join(""),
+        keys: [...new Set(identified.flatMap((identity) => identity?.key ?? []))],
         turns: [...marksIn(identified)].flatMap(([turn, mark]) => [turn, sizesOf(mark), String(mark.first)]),
       };
     }

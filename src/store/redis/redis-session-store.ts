@@ -13,7 +13,7 @@ import { RedisPages } from "./redis-pages.js";
 import type { SessionPages } from "../session-pages.js";
 import { readPage, readTail, type Read } from "./redis-reads.js";
 import { pageFrom, roundsFrom, sideFrom, viewFrom, viewReply } from "./redis-replies.js";
-import { damaged, outOfRange } from "../refusals.js";
+import { outOfRange } from "../refusals.js";
 import { planAppend, planReplaceTail, type AppendPlan } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
 import { ScriptRunner, type ScriptCall } from "./script-runner.js";
@@ -41,6 +41,10 @@ import type {
 import type { StoredTurn } from "../turns.js";
 import { sideWithPrefix, type SideWrite } from "../side-fields.js";
 import { noteLimits } from "../size-limits.js";
+import { checkedReply } from "./write-replies.js";
+
+/** A call of a script, by default with all keys of the session. */
+type Call = Omit<ScriptCall, "keys"> & { readonly keys?: readonly string[] };
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -179,9 +183,10 @@ export class RedisSessionStore implements CompleteSessionStore {
       value ?? "",
     ]);
     const side = sideArguments(changes);
-    const request = { ...side.request, epoch: randomToken(), expects: expected.length / 3, ttl: changes.ttlMs };
+    const counts = { ...side.request, epoch: randomToken(), expects: expected.length / 3 };
+    const request = { ...counts, ttl: changes.ttlMs, keys: changes.keys };
     const args = [JSON.stringify(request), ...expected, ...side.args];
-    return (await this.#script("writeSide", sessionId, { script: writeSideScript, keys, args, writes: true })) === "OK";
+    return (await this.#write("writeSide", sessionId, { script: writeSideScript, keys, args })) === "OK";
   }
 
   async acquireLease(sessionId: string, ttlMs: number, options: LeaseOptions = {}): Promise<string | undefined> {
@@ -225,19 +230,12 @@ export class RedisSessionStore implements CompleteSessionStore {
     return { runner: this.#runner, name: { operation, sessionId }, keys: this.#keys(sessionId), index };
   }
 
-  async #write(operation: string, sessionId: string, call: Pick<ScriptCall, "script" | "args">): Promise<unknown> {
-    const reply = await this.#script(operation, sessionId, { script: call.script, args: call.args, writes: true });
-    if (reply === "DAMAGED") {
-      throw damaged(operation, sessionId);
-    }
-    return reply;
+  async #write(operation: string, sessionId: string, call: Omit<Call, "writes">): Promise<unknown> {
+    const reply = await this.#script(operation, sessionId, { ...call, writes: true });
+    return checkedReply({ operation, sessionId }, reply);
   }
 
-  #script(
-    operation: string,
-    sessionId: string,
-    call: Omit<ScriptCall, "keys"> & { keys?: readonly string[] },
-  ): Promise<unknown> {
+  #script(operation: string, sessionId: string, call: Call): Promise<unknown> {
     const { log, ids, state } = this.#keys(sessionId);
     const { script, args, writes, keys = [log, ids, state] } = call;
     return this.#runner.run({ operation, sessionId }, { script, keys, args, writes });

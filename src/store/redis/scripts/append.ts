@@ -1,5 +1,6 @@
 import { digestLength } from "../id-hash.js";
 import * as lua from "./fragments.js";
+import { compareKeys, noteKey, refuseKey } from "./key-fragments.js";
 import { refuse } from "./refuse-fragment.js";
 import { script } from "./script.js";
 import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
@@ -10,12 +11,12 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
  * KEYS: log, ids, state.
  * ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
  * expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, turn?: { name, stored, done },
- * cut?: { epoch, rev, next, newRev, to, hashes, marks } }; `count` pairs of an id's hash and the digest with the
- * position that the record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count`
- * records, of which `rounds` begin one.
+ * cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?: { current?, known, compare? } }; `count` pairs of an
+ * id's hash and the digest with the position that the record gets if the log ends before `at`; `sets` pairs of field
+ * and value; `removes` fields; `count` records, of which `rounds` begin one.
  * Replies: OK appended duplicates conflicts next epoch [view or ""] [time] | DAMAGED | EPOCH | FENCED | POSITION next |
  * CONFLICT index | TURN done count first next epoch records [view] (the claim does not fit the turn's mark) |
- * STALE | RANGE (of the cut).
+ * STALE | RANGE (of the cut) | KEY names (the session needs them) | DIFFERS next epoch indexes records.
  *
  * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
  * are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
@@ -24,7 +25,8 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
 export const appendScript = script(
   [
     ...[lua.loadSession, lua.view, lua.inChunks, lua.beginsRound, lua.now, lua.changeSide, lua.sortOut, lua.explainIds],
-    ...[lua.forget, lua.truncate, lua.exceeds, lua.expireAll, storedTurn, markTurn, checkTurnAndCut, refuse],
+    ...[lua.forget, lua.truncate, lua.exceeds, lua.expireAll, storedTurn, markTurn, refuseKey],
+    ...[checkTurnAndCut, refuse, noteKey, compareKeys],
   ],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
@@ -33,6 +35,8 @@ local count, firstRecord, cut, turn = request.count, #ARGV - request.count, requ
 local reply, mark = checkTurnAndCut(request, s)
 if reply then return reply end
 local known, duplicates, conflicts = sortOut(s, count)
+local differing = compareKeys(request, s, conflicts)
+if differing then return differing end
 local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
 local repeats = count > 0 and fresh == 0 and not refused
 local refusal = refuse(request, s, repeats)
@@ -66,6 +70,7 @@ if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev',
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
 if fresh > 0 and not s.begun then set('base', s.base); set('start', s.start) end
 if request.fence then set('fence', request.fence) end
+if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
 local firstSide = 2 * (count + 1)
 for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end

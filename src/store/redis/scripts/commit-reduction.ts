@@ -1,5 +1,6 @@
 import { forget, inChunks, loadSession, now } from "./fragments.js";
 import { script } from "./script.js";
+import { noteKey, refuseKey } from "./key-fragments.js";
 import { rememberReduction } from "./reduction-fragment.js";
 import { rememberTurns } from "./turn-fragments.js";
 
@@ -7,15 +8,15 @@ import { rememberTurns } from "./turn-fragments.js";
  * Moves the start and replaces the head if the session is as it was read.
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?,
- * counter?, tokensRead? }; the head; packed hashes of the ids to forget; packed names of the turns
+ * counter?, tokensRead?, keys? }; the head; packed hashes of the ids to forget; packed names of the turns
  * of which nothing is left. Replies: COMMITTED | STALE | DAMAGED | RANGE
- * (the start lies before the base).
+ * (the start lies before the base) | KEY names (the session needs them).
  *
  * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
  * was.
  */
 export const commitReductionScript = script(
-  [loadSession, inChunks, now, forget, rememberTurns, rememberReduction],
+  [loadSession, inChunks, now, forget, rememberTurns, rememberReduction, refuseKey, noteKey],
   `
 local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
@@ -23,6 +24,8 @@ if s.rev == request.newRev then return 'COMMITTED' end
 if s.damaged then return 'DAMAGED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then return 'STALE' end
 if request.start < s.base then return 'RANGE' end
+local refusal = refuseKey(request, s.key)
+if refusal then return refusal end
 local total = request.counter and request.tokens
 if total and s.next ~= request.next then
   local known = s.tokens and s.counter == request.counter and request.tokensRead
@@ -32,6 +35,7 @@ local time = now()
 rememberReduction(time, s, request, total)
 redis.call('HSET', state, 'base', s.base, 'start', request.start, 'next', s.next, 'rev', request.newRev)
 redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
+noteKey(request, s.key, function(name, value) redis.call('HSET', state, name, value) end)
 if total then
   redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
 else

@@ -12,12 +12,12 @@ const quotedViewFields = viewFields.map((field) => `'${field}'`).join(", ");
 export const loadSession = `
 local function loadSession()
   local field = redis.call('HMGET', KEYS[3],
-    'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence')
+    'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence', 'key')
   local s = {
     epoch = field[1] or '', rev = field[2] or '', base = tonumber(field[3] or 0), start = tonumber(field[4] or 0),
     next = tonumber(field[5] or 0), begun = field[5] ~= false, headCount = tonumber(field[6] or 0),
     tokens = tonumber(field[7] or ''), counter = field[8] or '',
-    rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0)
+    rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0), key = field[11] or ''
   }
   s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
   s.damaged = s.length ~= s.next - s.base or s.length > 0 and s.known <= s.length

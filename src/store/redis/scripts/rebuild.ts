@@ -8,9 +8,9 @@ const identityLength = idHashLength + digestLength;
 /**
  * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read.
  *
- * KEYS: log, ids, state. ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds };
- * hash and digest of each record of the log, one after the other; for each
- * turn its name, the beginning of its mark and the index in the log of its first record. Replies: REBUILT | CHANGED.
+ * KEYS: log, ids, state. ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds,
+ * keys }; hash and digest of each record of the log, one after the other; for each turn its name, the beginning of its
+ * mark and the index in the log of its first record. Replies: REBUILT | CHANGED.
  *
  * A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
  */
@@ -30,6 +30,10 @@ local whole = s.length == s.next - s.base
 local left = redis.call('PTTL', s.length > 0 and log or state)
 if s.epoch == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
+for _, name in ipairs(request.keys) do
+  if not (' ' .. s.key .. ' '):find(' ' .. name .. ' ', 1, true) then s.key = s.key .. ' ' .. name end
+end
+if #request.keys > 0 then redis.call('HSET', state, 'key', s.key:match('^%s*(.-)$')) end
 if not whole then
   redis.call('HDEL', state, 'tokens', 'counter')
   local base = s.length > 0 and s.base or s.next

@@ -39,8 +39,9 @@ local function rememberTurns(names)
 end`;
 
 /**
- * Lua, for an append: `checkTurnAndCut(request, s)` returns a reply if damage, the turn's mark or the session's state
- * forbids it; else nothing and the mark, and `s.next` is where the log is to be cut. Needs {@link storedTurn}.
+ * Lua, for an append: `checkTurnAndCut(request, s)` returns a reply if damage, a missing key, the turn's mark or the
+ * session's state forbids it; else nothing and the mark, and `s.next` is where the log is to be cut. Needs {@link
+ * storedTurn} and `refuseKey`.
  *
  * A cut whose reply was lost and that is sent again finds its own `newRev` and is answered as the first was.
  */
@@ -49,6 +50,8 @@ local function checkTurnAndCut(request, s)
   local cut, turn, reply, mark = request.cut, request.turn
   if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
   if s.damaged then return { 'DAMAGED' } end
+  reply = refuseKey(request, s.key)
+  if reply then return reply end
   if turn then reply, mark = storedTurn(s, turn) end
   if reply and exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
   if reply then return reply end

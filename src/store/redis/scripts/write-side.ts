@@ -1,19 +1,23 @@
 import { changeSide, inChunks, now } from "./fragments.js";
+import { noteKey, refuseKey } from "./key-fragments.js";
 import { script } from "./script.js";
 
 /**
  * Changes side fields, if all expected values are the stored ones.
  *
  * KEYS: state; with a time to live also log and ids, since all keys expire together. ARGV: the request as JSON { epoch,
- * expects, sets, ttl?, bound? }; `expects` triples of field, "1" or "0" (absent), value; `sets` pairs of field and
- * value; `removes` fields. Replies: OK | CONFLICT.
+ * expects, sets, ttl?, bound?, keys? }; `expects` triples of field, "1" or "0" (absent), value; `sets` pairs of field
+ * and value; `removes` fields. Replies: OK | CONFLICT | KEY names (the session needs them).
  *
  * A session that begins here has no `next` yet: by that its first append knows that no log is missing.
  */
 export const writeSideScript = script(
-  [inChunks, now, changeSide],
+  [inChunks, now, changeSide, refuseKey, noteKey],
   `
 local state, request = KEYS[1], cjson.decode(ARGV[1])
+local key = redis.call('HGET', state, 'key')
+local refusal = refuseKey(request, key)
+if refusal then return refusal end
 for i = 2, 1 + 3 * request.expects, 3 do
   local stored = redis.call('HGET', state, ARGV[i])
   if (stored and '1' or '0') ~= ARGV[i + 1] or stored and stored ~= ARGV[i + 2] then return 'CONFLICT' end
@@ -24,6 +28,8 @@ local time, firstSet = now(), 2 + 3 * request.expects
 local fields = { 'updated', time }
 if not exists then fields = { 'updated', time, 'created', time, 'epoch', request.epoch, 'rev', request.epoch } end
 for i = firstSet, firstSet + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
+local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
+if request.sets > 0 then noteKey(request, key, set) end
 inChunks('HSET', state, fields)
 changeSide(state, firstSet + 2 * request.sets, #ARGV, request.bound)
 if request.ttl then

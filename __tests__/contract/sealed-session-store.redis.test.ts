@@ -1,0 +1,40 @@
+import { Redis } from "ioredis";
+import { KeyRing } from "../../src/encryption/key-ring.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { SealedSessionStore } from "../../src/store/sealed/sealed-session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+
+const sealed = (store: SessionStore) => new SealedSessionStore(store, KeyRing.of(testKeys("k2", "k1")));
+
+/** Left out: a message that is larger than the limit when it is encrypted, and what takes seconds. */
+const isApt = ({ title }: { readonly title: string }) => !/ megabyte | ten thousand | 1000 /.test(title);
+
+describe("a store in memory that is encrypted keeps the contract of session stores", () => {
+  let now = 0;
+  const cases = sessionStoreContract({
+    create: () => sealed(new InMemorySessionStore({ now: () => now })),
+    wait: (milliseconds) => {
+      now += milliseconds;
+    },
+  });
+  for (const { title, run } of cases.filter(isApt)) {
+    it(title, run);
+  }
+});
+
+describe("a store in Redis that is encrypted keeps the contract of session stores", () => {
+  let client: Redis;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  afterAll(() => client.disconnect());
+  const create = () => sealed(new RedisSessionStore({ client, keyPrefix: uniquePrefix() }));
+  const cases = sessionStoreContract({ create }).filter(isApt);
+  for (const { title, run } of cases) {
+    it(title, run);
+  }
+});

@@ -1,0 +1,266 @@
+import { inspect } from "node:util";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { ConflictError, EncryptionError } from "../../src/errors.js";
+import type { EncryptionOptions } from "../../src/encryption/encryption-options.js";
+import type { MemoryEvent } from "../../src/events.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisToolInvocationHistory } from "../../src/openai/tool-log/redis-tool-invocation-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKey, testKeys } from "../support/test-keys.js";
+
+let client: Redis;
+beforeAll(() => {
+  client = new Redis(sharedRedisUrl());
+});
+afterAll(() => client.disconnect());
+
+const textsOf = (messages: readonly BaseMessage[]) => messages.map(({ content }) => content);
+const turn = (name: string) => [
+  new HumanMessage({ id: `${name}-q`, content: `secret question ${name}` }),
+  new AIMessage({ id: `${name}-a`, content: `secret answer ${name}` }),
+];
+const lost = (code: string) => expect.objectContaining({ name: "EncryptionError", code });
+
+describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kind) => {
+  let store: SessionStore;
+  let prefix: string;
+  beforeEach(() => {
+    prefix = uniquePrefix();
+    store = kind === "Redis" ? new RedisSessionStore({ client, keyPrefix: prefix }) : new InMemorySessionStore();
+  });
+  const memoryWith = (encryption?: EncryptionOptions, rest: object = {}) =>
+    new RedisChatMemory({ store, ...(encryption && { encryption }), ...rest });
+
+  it("reads as it was written, beside plain sessions, and mixed with plain records", async () => {
+    const plain = memoryWith();
+    await plain.history("old").addMessages(turn("1"));
+    await plain.history("other").addMessages(turn("x"));
+    const sealed = memoryWith(testKeys("k1"));
+    await sealed.history("old").addMessages(turn("2"));
+    const expected = [...turn("1"), ...turn("2")];
+    expect(await sealed.history("old").getMessages()).toEqual(expected);
+    expect(await sealed.history("old").getTranscript()).toEqual(expected);
+    expect(await plain.history("other").getMessages()).toEqual(turn("x"));
+    const { records } = await store.readLog("old");
+    expect(records.map((record) => record.includes("secret"))).toEqual([true, true, false, false]);
+    expect(records[2]).toMatch(
+      /^\{"type":"human","data":\{"id":"2-q"\},"sealed":"k1\.[\w-]+","meta":\{"v":2,"at":\d+\}\}$/,
+    );
+  });
+
+  const doors: readonly [string, (memory: RedisChatMemory) => Promise<unknown>][] = [
+    ["getMessages", (memory) => memory.history("s").getMessages()],
+    ["getTranscript", (memory) => memory.history("s").getTranscript()],
+    ["getRounds", (memory) => memory.history("s").getRounds(1)],
+    ["append", (memory) => memory.history("s").addMessages(turn("new"))],
+    ["append of what is stored", (memory) => memory.history("s").addMessages(turn("1"))],
+    ["append of a stored turn", (memory) => memory.history("s").append(turn("1"), { turnId: "t1" })],
+    ["append of side data", (memory) => memory.history("s").append([], { side: { set: { a: "1" } } })],
+    ["rewind", (memory) => memory.history("s").rewind("1-a")],
+    ["rebuild", (memory) => memory.history("s").rebuild()],
+    ["reduceView", (memory) => memory.history("s").reduceView()],
+  ];
+  const locked: readonly [string, string, EncryptionOptions | undefined][] = [
+    ["without keys", "unknown_key", undefined],
+    ["with other keys", "unknown_key", testKeys("k2")],
+    ["with another key of that id", "wrong_key", { current: { ...testKey("k2"), id: "k1" } }],
+  ];
+  const calls = locked.flatMap(([who, code, keys]) => doors.map(([door, call]) => ({ who, code, keys, door, call })));
+
+  it.each(calls)("refuses $door $who with $code, and nothing changes", async ({ code, keys, call }) => {
+    const side = { set: { "tool:1": "{}" } };
+    await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t1", side });
+    const everything = async () => [await store.readView("s"), await store.readSide!("s", "")];
+    const before = await everything();
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
+    const events: MemoryEvent[] = [];
+    const memory = memoryWith(keys, { reducer, onEvent: (event: MemoryEvent) => events.push(event) });
+    await expect(call(memory)).rejects.toEqual(lost(code));
+    expect(await everything()).toEqual(before);
+    expect(events.filter(({ type }) => type === "record_skipped")).toEqual([]);
+  });
+
+  it.each(locked)("refuses the tool log %s with %s", async (_, code, keys) => {
+    const log = (encryption?: EncryptionOptions) =>
+      new RedisToolInvocationHistory({ sessionId: "s", store, ...(encryption && { encryption }) });
+    const run = { name: "t", toolCallId: "c1", inputs: { city: "Oslo" }, outputs: "secret", status: "success" };
+    await log(testKeys("k1")).addInvocation(run);
+    expect(await log(testKeys("k2", "k1")).toList()).toEqual([expect.objectContaining({ outputs: "secret" })]);
+    expect(JSON.stringify(await store.readSide!("s", ""))).not.toMatch(/secret|Oslo/);
+    await expect(log(keys).toList()).rejects.toEqual(lost(code));
+    await expect(log(keys).addInvocation(run)).rejects.toEqual(lost(code));
+  });
+
+  it("keeps heads and summaries encrypted, across reductions under a new key", async () => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
+    const first = memoryWith(testKeys("k1"), { reducer }).history("s");
+    await first.addMessages([new SystemMessage({ id: "sys", content: "secret rules" }), ...turn("1"), ...turn("2")]);
+    const second = memoryWith(testKeys("k2", "k1"), { reducer }).history("s");
+    await second.addMessages(turn("3"));
+    expect(textsOf(await second.getMessages())).toEqual(["secret rules", ...textsOf(turn("3"))]);
+    const { head, records } = await store.readView("s");
+    expect(head).toMatch(/^sealed:k2\.[\w-]+$/);
+    expect([head, ...records].join()).not.toContain("secret");
+    await expect(memoryWith(testKeys("k2")).history("s").addMessages(turn("4"))).rejects.toEqual(lost("unknown_key"));
+  });
+
+  it.each(["error", "keep"] as const)(
+    "takes a resend for one under any key, with onConflict %s",
+    async (onConflict) => {
+      const events: MemoryEvent[] = [];
+      const options = { onConflict, onEvent: (event: MemoryEvent) => events.push(event) };
+      await memoryWith(undefined, options).history("s").addMessages(turn("1"));
+      await memoryWith(testKeys("k1"), options).history("s").addMessages(turn("2"));
+      const history = memoryWith(testKeys("k2", "k1"), options).history("s");
+      const all = [...turn("1"), ...turn("2"), ...turn("3")];
+      expect(await history.append(all)).toMatchObject({ appended: 2, duplicates: 4, next: 6 });
+      expect(await history.append(all)).toMatchObject({ appended: 0, duplicates: 6, next: 6 });
+      expect(await history.append(turn("2"), { expectedNext: 2 })).toMatchObject({ duplicates: 2, next: 6 });
+      expect(events.filter(({ type }) => type === "conflict_kept")).toEqual([]);
+      const changed = [turn("2")[0]!, new AIMessage({ id: "2-a", content: "other" })];
+      if (onConflict === "error") {
+        const conflict = await history.append(changed).catch((error: unknown) => error);
+        expect(ConflictError.isInstance(conflict) && [conflict.code, conflict.messageId]).toEqual(["content", "2-a"]);
+      } else {
+        expect(await history.append(changed)).toMatchObject({ appended: 0, duplicates: 1 });
+        expect(events).toContainEqual(expect.objectContaining({ type: "conflict_kept", messageId: "2-a" }));
+      }
+      expect(await history.getTranscript()).toHaveLength(6);
+    },
+  );
+
+  it("takes a repeated turn for one after a change of keys", async () => {
+    await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t" });
+    const history = memoryWith(testKeys("k2", "k1")).history("s");
+    const retried = [new HumanMessage("again"), new AIMessage("other")];
+    expect(await history.append(retried, { turnId: "t" })).toMatchObject({ appended: 0, repeated: true });
+    expect(await history.getMessages()).toEqual(turn("1"));
+  });
+
+  it("is rebuilt and rewound with its keys, and a resend stays a repetition", async () => {
+    const asked: string[] = [];
+    const source = {
+      currentKeyId: () => "k2",
+      key: async (id: string) => {
+        asked.push(id);
+        return testKey(id).key;
+      },
+    };
+    await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
+    const history = memoryWith(source).history("s");
+    await history.rebuild();
+    expect(await history.append([...turn("1"), ...turn("2")])).toMatchObject({ appended: 2, duplicates: 2 });
+    await history.rewind("2-q");
+    expect(await history.getMessages()).toEqual(turn("1"));
+    expect(await memoryWith(source).history("s").getMessages()).toEqual(turn("1"));
+    expect(asked.sort()).toEqual(["k1", "k2"]);
+    await memoryWith(testKeys("k1")).history("z").addMessages(turn("1"));
+  });
+
+  it("asks again for a key whose source failed, and says that a retry may help", async () => {
+    let failures = 1;
+    const key = async (id: string) => {
+      if (failures-- > 0) {
+        throw new Error("the service is down");
+      }
+      return testKey(id).key;
+    };
+    const history = memoryWith({ currentKeyId: async () => "k1", key }).history("s");
+    const error = await history.addMessages(turn("1")).catch((thrown: unknown) => thrown);
+    expect(EncryptionError.isInstance(error) && [error.code, error.retryable]).toEqual(["unknown_key", true]);
+    await history.addMessages(turn("1"));
+    expect(await history.getMessages()).toEqual(turn("1"));
+  });
+
+  it("can be read by a process that still writes plain text, before encryption is switched on", async () => {
+    const early = memoryWith({ current: null, previous: [testKey("k1")] });
+    await early.history("s").addMessages(turn("1"));
+    expect((await store.readLog("s")).records.join()).toContain("secret");
+    await memoryWith(testKeys("k1")).history("s").addMessages(turn("2"));
+    await early.history("s").addMessages(turn("3"));
+    expect(await early.history("s").append(turn("2"))).toMatchObject({ duplicates: 2 });
+    expect(await early.history("s").getMessages()).toEqual([...turn("1"), ...turn("2"), ...turn("3")]);
+  });
+
+  it("shows no key in what is printed of a memory", async () => {
+    const keys = testKeys("k1", "k2");
+    const memory = memoryWith(keys);
+    const history = memory.history("s");
+    await history.addMessages(turn("1"));
+    const other = memoryWith({ current: { ...testKey("k9"), id: "k1" } });
+    const error = await other
+      .history("s")
+      .getMessages()
+      .catch((thrown: unknown) => thrown);
+    const shown = inspect([memory, history, other, error, { ...(error as object) }], { depth: 12, showHidden: true });
+    for (const { key } of [keys.current!, ...keys.previous!, testKey("k9")]) {
+      for (const form of ["hex", "base64", "base64url"] as const) {
+        expect(shown).not.toContain(Buffer.from(key).toString(form).slice(0, 20));
+      }
+      expect(shown).not.toContain(inspect(Buffer.from(key)).slice(8, 30));
+    }
+  });
+
+  if (kind === "Redis") {
+    it("refuses records that were moved, cut or changed in Redis", async () => {
+      const memory = memoryWith(testKeys("k1"));
+      await memory.history("s").addMessages(turn("1"));
+      await memory.history("s2").addMessages(turn("1"));
+      const [question, answer] = (await store.readLog("s")).records as [string, string];
+      const sealedOf = (record: string) => /"sealed":"([^"]*)"/.exec(record)![1]!;
+      const forged = [
+        (await store.readLog("s2")).records[0]!,
+        question.replace('"1-q"', '"1-x"'),
+        question.replace('"human"', '"system"'),
+        question.replace(sealedOf(question), sealedOf(answer)),
+        question.replace(sealedOf(question), sealedOf(question).slice(0, -16)),
+        question.replace(/.(?=","meta")/, (last) => (last === "A" ? "Q" : "A")).replace(/k1\../, "k1.-"),
+        question.replace(sealedOf(question), "k1.AAAA"),
+      ];
+      for (const record of forged) {
+        await client.lset(sessionKeys(prefix, "s").log, 0, record);
+        await expect(memory.history("s").getMessages()).rejects.toEqual(lost("wrong_key"));
+      }
+      await client.lset(sessionKeys(prefix, "s").log, 0, question);
+      expect(await memory.history("s").getMessages()).toEqual(turn("1"));
+    });
+
+    it("is refused before a rebuild that would forget its ids, also where all but the log is lost", async () => {
+      await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
+      const { log, ids, state } = sessionKeys(prefix, "s");
+      await client.del(ids, state);
+      await expect(memoryWith(undefined).history("s").rebuild()).rejects.toEqual(lost("unknown_key"));
+      await expect(memoryWith(undefined, { onDamage: "rebuild" }).history("s").addMessages(turn("2"))).rejects.toEqual(
+        lost("unknown_key"),
+      );
+      expect(await client.exists(log, ids, state)).toBe(1);
+      await memoryWith(testKeys("k1")).history("s").rebuild();
+      await expect(memoryWith().history("s").addMessages(turn("2"))).rejects.toEqual(lost("unknown_key"));
+      expect(await memoryWith(testKeys("k1")).history("s").append(turn("1"))).toMatchObject({ duplicates: 2 });
+    });
+
+    it("costs the round trips that a plain one does, and one more for a resend after a change of keys", async () => {
+      const events: MemoryEvent[] = [];
+      const own = (encryption: EncryptionOptions) =>
+        new RedisChatMemory({ client, keyPrefix: prefix, encryption, onEvent: (event) => void events.push(event) });
+      const calls = async (work: () => Promise<unknown>) => {
+        events.length = 0;
+        await work();
+        return events.filter(({ type }) => type === "command").length;
+      };
+      const first = own(testKeys("k1")).history("s");
+      await first.addMessages(turn("0"));
+      expect(await calls(() => first.addMessages(turn("1")))).toBe(1);
+      expect(await calls(() => first.getMessages())).toBe(1);
+      const second = own(testKeys("k2", "k1")).history("s");
+      expect(await calls(() => second.addMessages(turn("1")))).toBe(2);
+      expect(await calls(() => second.addMessages(turn("2")))).toBe(1);
+    });
+  }
+});

@@ -1,0 +1,12 @@
+import { createHash } from "node:crypto";
+import type { EncryptionKey, EncryptionKeys } from "../../src/encryption/encryption-options.js";
+
+/** A key for tests: the same for the same id. */
+export function testKey(id: string): EncryptionKey {
+  return { id, key: createHash("sha256").update(`test key ${id}`).digest() };
+}
+
+/** The first id names the current key, the others those before it. */
+export function testKeys(current: string, ...previous: string[]): EncryptionKeys {
+  return { current: testKey(current), previous: previous.map(testKey) };
+}

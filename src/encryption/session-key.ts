@@ -1,0 +1,93 @@
+import * as crypto from "node:crypto";
+
+const algorithm = "aes-256-gcm";
+const nonceBytes = 12;
+const tagBytes = 16;
+const poolNonces = 256;
+
+/** What a sealed text belongs to. Texts are opened only in the place for which they were sealed. */
+export interface SealPlace {
+  /** What is sealed, and the version of its format. */
+  readonly format: "record 2" | "field 1";
+  /** The type of a record's message; empty for a field. */
+  readonly type: string;
+  /** The id of a record's message, or the name of a field. */
+  readonly name: string;
+}
+
+/** A key that is derived for one session: seals and opens its texts, and makes its digests. */
+export class SessionKey {
+  /** The id of the key that this one is derived from. */
+  readonly id: string;
+  /** Names the key in `state`: its id, and 48 bits that only a holder of the same key can derive. */
+  readonly tag: string;
+  readonly #sealing: crypto.KeyObject;
+  readonly #digesting: crypto.KeyObject;
+  readonly #place: string;
+
+  constructor(master: crypto.KeyObject, id: string, sessionId: string) {
+    const info = `langchain-redis-memory 1\u0000${sessionId}`;
+    const bytes = Buffer.from(crypto.hkdfSync("sha256", master, "", info, 70));
+    this.id = id;
+    this.tag = `${id}.${bytes.toString("base64url", 64)}`;
+    this.#sealing = crypto.createSecretKey(bytes.subarray(0, 32));
+    this.#digesting = crypto.createSecretKey(bytes.subarray(32, 64));
+    this.#place = measured(id) + measured(sessionId);
+    bytes.fill(0);
+  }
+
+  /** Encrypts a text for a place: nonce, encrypted text and tag as base64url. */
+  seal(text: string, place: SealPlace): string {
+    const nonce = nextNonce();
+    const cipher = crypto.createCipheriv(algorithm, this.#sealing, nonce, { authTagLength: tagBytes });
+    cipher.setAAD(this.#associated(place));
+    const body = cipher.update(text, "utf8");
+    cipher.final();
+    return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString("base64url");
+  }
+
+  /** Decrypts what `seal` made for the same place; undefined for anything else. */
+  open(sealed: string, place: SealPlace): string | undefined {
+    const bytes = Buffer.from(sealed, "base64url");
+    if (bytes.length < nonceBytes + tagBytes) {
+      return undefined;
+    }
+    // Without a length of the tag, four bytes of it would be enough.
+    const nonce = bytes.subarray(0, nonceBytes);
+    const cipher = crypto.createDecipheriv(algorithm, this.#sealing, nonce, { authTagLength: tagBytes });
+    cipher.setAAD(this.#associated(place));
+    cipher.setAuthTag(bytes.subarray(-tagBytes));
+    try {
+      return cipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, "utf8") + cipher.final("utf8");
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The keyed form of a digest: 8 characters of base64url. */
+  digest(digest: string): string {
+    return crypto.createHmac("sha256", this.#digesting).update(digest).digest("base64url").slice(0, 8);
+  }
+
+  #associated({ format, type, name }: SealPlace): Buffer {
+    // Every string has its own bytes in UTF-16; in UTF-8 all halves of surrogate pairs share theirs.
+    return Buffer.from(measured(format) + this.#place + measured(type) + measured(name), "utf16le");
+  }
+}
+
+/** With its length, so that no two lists of texts read the same. */
+function measured(text: string): string {
+  return `${text.length}:${text}`;
+}
+
+let pool = Buffer.alloc(0);
+
+/** Random bytes cost a call of the system: one for many nonces. */
+function nextNonce(): Buffer {
+  if (pool.length === 0) {
+    pool = crypto.randomBytes(poolNonces * nonceBytes);
+  }
+  const nonce = pool.subarray(0, nonceBytes);
+  pool = pool.subarray(nonceBytes);
+  return nonce;
+}

@@ -1,0 +1,155 @@
+import type { KeyRing } from "../../encryption/key-ring.js";
+import { sealField } from "../../encryption/sealed-field.js";
+import { optionalMembers } from "../capabilities.js";
+import type { LeaseOptions } from "../leases.js";
+import { checkSessionId } from "../session-id-rules.js";
+import type { SessionPages, StoredPage, StoredPageRequest } from "../session-pages.js";
+import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  CompleteSessionStore,
+  IdentifyRecord,
+  ReplaceTailRequest,
+  RewindRequest,
+  SessionStore,
+} from "../session-store.js";
+import type { SideWrite } from "../side-fields.js";
+import { limitsOf, noteLimits } from "../size-limits.js";
+import type { StoredTurn } from "../turns.js";
+import { SealedSide } from "./sealed-side.js";
+import { SealedWrites } from "./sealed-writes.js";
+import { headField } from "./session-opener.js";
+
+/**
+ * A store whose records, heads and side fields lie encrypted in the store underneath. It has the capabilities of that
+ * one, and the same contract; limits of sizes count what is stored, which is about 1.37 times as long.
+ *
+ * Every method throws EncryptionError `unknown_key` and `wrong_key`.
+ */
+export class SealedSessionStore implements CompleteSessionStore {
+  readonly pages: SessionPages;
+  readonly #inner: CompleteSessionStore;
+  readonly #ring: KeyRing;
+  readonly #side: SealedSide;
+
+  constructor(inner: SessionStore, ring: KeyRing) {
+    this.#inner = inner as CompleteSessionStore;
+    this.#ring = ring;
+    this.#side = new SealedSide(this.#inner);
+    this.pages = {
+      readPage: (sessionId, request) => this.#readPage(sessionId, request),
+      readStats: (sessionId) => this.#inner.pages.readStats(sessionId),
+      readReductions: (sessionId) => this.#inner.pages.readReductions(sessionId),
+    };
+    const limits = limitsOf(inner);
+    if (limits !== undefined) {
+      noteLimits(this, limits);
+    }
+    // A capability that the other store lacks must not be recognized by a member of this class.
+    for (const member of optionalMembers.filter((name) => inner[name] === undefined)) {
+      Object.defineProperty(this, member, { value: undefined });
+    }
+  }
+
+  async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
+    return this.#session(sessionId).append(request, (sealed) => this.#inner.append(sessionId, sealed));
+  }
+
+  async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    return this.#session(sessionId).append(request, (sealed) => this.#inner.replaceTail(sessionId, sealed));
+  }
+
+  async readView(sessionId: string, options?: ReadViewOptions): Promise<SessionView> {
+    return this.#session(sessionId).opener.view(await this.#inner.readView(sessionId, options));
+  }
+
+  async readLog(sessionId: string, options?: { readonly from?: number; readonly limit?: number }): Promise<LogPage> {
+    return this.#opened(sessionId, await this.#inner.readLog(sessionId, options));
+  }
+
+  async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
+    return this.#opened(sessionId, await this.#inner.readRounds(sessionId, count));
+  }
+
+  async readTurn(sessionId: string, name: string): Promise<StoredTurn | undefined> {
+    const turn = await this.#inner.readTurn(sessionId, name);
+    return turn && this.#opened(sessionId, turn);
+  }
+
+  async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
+    return this.#session(sessionId).send((keys, key) => {
+      const plain = key === undefined || typeof request.head !== "string" || request.head === "";
+      const head = plain ? request.head : sealField(key, headField, request.head);
+      return this.#inner.commitReduction(sessionId, { ...request, head, keys });
+    });
+  }
+
+  rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
+    return this.#inner.rewind(sessionId, request);
+  }
+
+  clear(sessionId: string): Promise<void> {
+    return this.#inner.clear(sessionId);
+  }
+
+  async rebuild(sessionId: string, identify: IdentifyRecord): Promise<void> {
+    const { opener } = this.#session(sessionId);
+    for (;;) {
+      let missing: string | undefined;
+      const identifySealed: IdentifyRecord = (record, position) => {
+        const plain = opener.recordNow(record);
+        if ("missing" in plain) {
+          missing = plain.missing;
+          throw new Error("A key has to be asked for.");
+        }
+        const identity = identify(plain.plain, position);
+        const { key } = plain;
+        return identity && key ? { ...identity, digest: key.digest(identity.digest), key: key.tag } : identity;
+      };
+      try {
+        return await this.#inner.rebuild(sessionId, identifySealed);
+      } catch (error) {
+        if (missing === undefined) {
+          throw error;
+        }
+        await opener.key(missing);
+      }
+    }
+  }
+
+  async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return this.#side.read(this.#session(sessionId), sessionId, prefix);
+  }
+
+  async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
+    return this.#side.write(this.#session(sessionId), sessionId, changes);
+  }
+
+  acquireLease(sessionId: string, ttlMs: number, options?: LeaseOptions): Promise<string | undefined> {
+    return this.#inner.acquireLease(sessionId, ttlMs, options);
+  }
+
+  releaseLease(sessionId: string, token: string, options?: LeaseOptions): Promise<void> {
+    return this.#inner.releaseLease(sessionId, token, options);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  async #readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    const page = await this.#inner.pages.readPage(sessionId, request);
+    return page && this.#session(sessionId).opener.view(page);
+  }
+
+  async #opened<Read extends { readonly records: readonly string[] }>(sessionId: string, read: Read): Promise<Read> {
+    return { ...read, records: await this.#session(sessionId).opener.records(read.records) };
+  }
+
+  #session(sessionId: string): SealedWrites {
+    checkSessionId(sessionId);
+    return new SealedWrites(this.#ring, sessionId);
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The keys of a writer that encrypts. Each has a name: its id, a dot, and 8 characters that only a holder of the key
+ * can make. A store keeps the names of all keys that a session's records, head and side fields need.
+ */
+export interface WriterKeys {
+  /** The key that the request is sealed with; left out where it holds plain text. */
+  readonly current?: string;
+  /** All keys of the writer. */
+  readonly known: readonly string[];
+  /** True to be given the stored records of ids whose digest differs, in place of a decision on them. */
+  readonly compare?: boolean;
+}
+
+/**
+ * A write to a session that may be encrypted. A session that needs a key that the writer does not name refuses it with
+ * an EncryptionError, also without `keys`; checked after damage and before everything else.
+ */
+export interface KeyedWrite {
+  readonly keys?: WriterKeys;
+}
+
+/** The answer to an append with `keys.compare`. */
+export interface ComparedResult {
+  /**
+   * Records of the request whose id is stored with another digest, by their index, with the stored record. Set only if
+   * there are any: nothing was written. Digests that two keys made differ for the same content.
+   */
+  readonly differing?: readonly { readonly index: number; readonly record: string }[];
+}
+
+/** What `rebuild` must know of a record that is encrypted. */
+export interface KeyedRecord {
+  /** The name of its key. */
+  readonly key?: string;
+}
+
+/** The names of the keys that a session needs; a mark of a pass of re-encryption is none of them. */
+export function keyNames(stored: string): string[] {
+  return stored.split(" ").filter((name) => name !== "" && !name.startsWith("*"));
+}
+
+/** What is kept of keys after a write: the one that it used first. */
+export function withKey(stored: string, current: string | undefined): string {
+  const names = stored === "" ? [] : stored.split(" ");
+  return current === undefined || names[0] === current
+    ? stored
+    : [current, ...keyNames(stored).filter((name) => name !== current)].join(" ");
+}
