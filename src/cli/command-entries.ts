@@ -10,6 +10,11 @@ export interface CommandEntry {
 /** Every command, in the order of `--help`. */
 export const commandEntries: readonly CommandEntry[] = [
   {
+    name: "doctor",
+    summary: "Look at how the server is set up, and say what to change.",
+    load: async () => (await import("./commands/doctor.js")).doctorCommand(),
+  },
+  {
     name: "simulate",
     summary: "Replay conversations through reducers: tokens sent, cached and billed, and what is still seen.",
     load: async () => (await import("./commands/simulate.js")).simulateCommand(),

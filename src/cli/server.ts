@@ -91,7 +91,7 @@ async function connected<Client extends Redis | Cluster>(client: Client, address
   client.on("error", (error: Error & { lastNodeError?: Error }) => (failure ??= error.lastNodeError ?? error));
   try {
     await client.connect();
-    await client.ping();
+    await client.time();
     return client;
   } catch (error) {
     client.disconnect();
@@ -128,7 +128,10 @@ function reasonOf(error: Error): string {
   if (code === "ECONNREFUSED") {
     return "the connection was refused. Check that the server runs, and --url or REDIS_URL.";
   }
-  if (/^(WRONGPASS|NOAUTH|NOPERM)/.test(first)) {
+  if (first.startsWith("NOPERM")) {
+    return "this user may not run TIME, which every write needs. Run it as another user, or add it to the ACL.";
+  }
+  if (/^(WRONGPASS|NOAUTH)/.test(first)) {
     return `it refused the login (${first.split(" ", 1)[0]}). Check REDIS_USERNAME and REDIS_PASSWORD.`;
   }
   return `${code ?? first.replace(/\.$/, "")}. Check --url or REDIS_URL.`;

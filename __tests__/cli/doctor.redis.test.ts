@@ -1,0 +1,118 @@
+import { Redis } from "ioredis";
+import { serverFindings } from "../../src/cli/doctor/server-findings.js";
+import type { ServerFacts } from "../../src/cli/doctor/server-facts.js";
+import { jsonLines, runCommand } from "../support/built-command.js";
+import { startRedis, type PrivateRedis } from "../support/redis-server.js";
+
+jest.setTimeout(60_000);
+
+let server: PrivateRedis;
+let admin: Redis;
+
+beforeAll(async () => {
+  server = await startRedis();
+  admin = new Redis(server.url);
+});
+
+afterAll(async () => {
+  await admin.quit();
+  await server.stop();
+});
+
+async function doctor(env: Record<string, string> = {}) {
+  const { exitCode, output, errors } = await runCommand(["doctor", "--json", "--url", server.url], { env });
+  const found = jsonLines(output) as unknown as { check: string; level: string; found: string; advice: string }[];
+  return { exitCode, errors, levels: Object.fromEntries(found.map(({ check, level }) => [check, level])), found };
+}
+
+describe("the command doctor", () => {
+  it("finds nothing to change in a server that is set up as the guide says", async () => {
+    await admin.config("SET", "maxmemory", "500mb", "maxmemory-policy", "noeviction", "appendonly", "yes");
+    const { exitCode, levels, errors } = await doctor();
+    expect(errors).toBe("");
+    // A single server lacks a replica; all else is as it should be.
+    expect(levels).toEqual({
+      ...{ version: "ok", eviction: "ok", memory: "ok", persistence: "ok", replicas: "warning" },
+      ...{ latency: expect.any(String), "slow log": "ok", permissions: "ok" },
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  it("says what is wrong with a server that removes keys and stores nothing", async () => {
+    await admin.config("SET", "maxmemory", "500mb", "maxmemory-policy", "allkeys-lru", "appendonly", "no");
+    const { exitCode, levels, found } = await doctor();
+    expect(levels).toMatchObject({ eviction: "problem", persistence: "warning" });
+    expect(found.find(({ check }) => check === "eviction")?.advice).toContain("noeviction");
+    expect(exitCode).toBe(1);
+  });
+
+  it("names the commands that a user may not run, and writes nothing to find out", async () => {
+    await admin.acl("SETUSER", "worker", "on", ">pw", "~*", "+@all", "-rpush", "-evalsha");
+    const before = await admin.dbsize();
+    const { found } = await doctor({ REDIS_USERNAME: "worker", REDIS_PASSWORD: "pw" });
+    const permissions = found.find(({ check }) => check === "permissions")!;
+    expect(permissions).toMatchObject({ level: "problem" });
+    expect(permissions.found).toBe("worker may not run: evalsha (NOPERM), rpush (NOPERM)");
+    expect(await admin.dbsize()).toBe(before);
+  });
+
+  it("says which questions a user may not ask", async () => {
+    await admin.acl("SETUSER", "blind", "on", ">pw", "~*", "+@all", "-info", "-slowlog", "-config");
+    const { levels } = await doctor({ REDIS_USERNAME: "blind", REDIS_PASSWORD: "pw" });
+    expect(levels).toMatchObject({ server: "note", permissions: "ok" });
+  });
+
+  it("finds slow scripts of this package", async () => {
+    await admin.config("SET", "slowlog-log-slower-than", "0");
+    await admin.eval("return 1", 1, "lcmem:{ann}:log");
+    await admin.config("SET", "slowlog-log-slower-than", "-1");
+    const { found } = await doctor();
+    expect(found.find(({ check }) => check === "slow log")).toMatchObject({ level: "warning" });
+  });
+
+  it("fits 80 columns of text where the advice is long, and shows no password", async () => {
+    const { output, errors } = await runCommand(["doctor", "--url", server.url.replace("//", "//default:secret@")]);
+    expect(output + errors).not.toContain("secret");
+    expect(output).toMatch(/^ {2}ok +version +(Redis|Valkey) \d/m);
+  });
+});
+
+describe("what the doctor finds", () => {
+  const healthy = {
+    ...{ redis_version: "7.2.4", maxmemory_policy: "noeviction", used_memory: "10", maxmemory: "100", role: "master" },
+    ...{ aof_enabled: "1", connected_slaves: "1", rdb_last_bgsave_status: "ok" },
+  };
+  const facts: ServerFacts = {
+    ...{ address: "h:1", info: healthy, config: { "min-replicas-to-write": "1" }, cluster: undefined },
+    ...{ roundTripMs: 0.2, slowScripts: [] },
+  };
+  const levelOf = (changed: Partial<ServerFacts>, check: string) =>
+    serverFindings({ ...facts, ...changed }, 0)
+      .filter((finding) => finding.check === check)
+      .map(({ level }) => level);
+  const info = (changed: Record<string, string>) => ({ info: { ...healthy, ...changed } });
+
+  it("is nothing where all is well", () => {
+    expect(serverFindings(facts, 0).every(({ level }) => level === "ok")).toBe(true);
+  });
+
+  it.each<[string, Partial<ServerFacts>, string, string[]]>([
+    ["an old server", info({ redis_version: "6.0.16" }), "version", ["problem"]],
+    ["any Valkey", info({ redis_version: "7.2.4", valkey_version: "8.0.1" }), "version", ["ok"]],
+    ["memory that is nearly full", info({ used_memory: "90" }), "memory", ["warning"]],
+    ["no limit of memory", info({ maxmemory: "0" }), "memory", ["warning"]],
+    ["a snapshot that failed", info({ rdb_last_bgsave_status: "err" }), "persistence", ["problem", "ok"]],
+    ["a replica", info({ role: "slave" }), "replicas", ["warning"]],
+    ["a master that needs no replica to write", { config: {} }, "replicas", ["warning"]],
+    [
+      "a cluster without all slots",
+      { cluster: { cluster_state: "fail", cluster_slots_assigned: "9" } },
+      "cluster",
+      ["problem"],
+    ],
+    ["a far server", { roundTripMs: 30 }, "latency", ["warning"]],
+    ["an old slow script", { slowScripts: [{ at: -1e9, milliseconds: 50, key: "k" }] }, "slow log", ["ok"]],
+  ])("judges %s", (_, changed, check, levels) => {
+    expect(levelOf(changed, check)).toEqual(levels);
+  });
+});

@@ -1,0 +1,87 @@
+import { Command } from "commander";
+import type { Cluster, Redis } from "ioredis";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import type { Finding } from "../doctor/finding.js";
+import { permissionFindings } from "../doctor/permissions.js";
+import { serverFindings } from "../doctor/server-findings.js";
+import { factsOf } from "../doctor/server-facts.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { printable } from "../printable.js";
+import type { Screen } from "../screen.js";
+import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+
+/** `doctor`: how the server is set up, and what to change. */
+export function doctorCommand(): CommandDefinition {
+  return {
+    command: withServerOptions(new Command()),
+    run: (context, options) => doctor(context, options as ServerOptions),
+  };
+}
+
+async function doctor({ screen, env, signal }: CommandContext, options: ServerOptions): Promise<ExitCode> {
+  const server = await openServer(options, env);
+  let findings = 0;
+  try {
+    const user = env["REDIS_USERNAME"] || "this user";
+    for (const node of mastersOf(server.client)) {
+      if (signal.aborted) {
+        return exitCodes.interrupted;
+      }
+      const facts = await factsOf(node, { keyPrefix: options.prefix });
+      const found = [...serverFindings(facts, Date.now()), ...(await permissionFindings(node, options.prefix, user))];
+      findings += found.filter(({ level }) => level === "warning" || level === "problem").length;
+      await print(screen, facts.address, found);
+    }
+  } finally {
+    await server.close();
+  }
+  await screen.line(findings === 0 ? "Nothing to change." : `${findings} ${findings === 1 ? "finding" : "findings"}.`);
+  return findings === 0 ? exitCodes.done : exitCodes.findings;
+}
+
+function mastersOf(client: Redis | Cluster): Redis[] {
+  return client.isCluster ? (client as Cluster).nodes("master") : [client as Redis];
+}
+
+const marks: Readonly<Record<Finding["level"], string>> = {
+  ok: "ok",
+  note: "note",
+  warning: "warn",
+  problem: "PROBLEM",
+};
+
+async function print(screen: Screen, address: string, findings: readonly Finding[]): Promise<void> {
+  const { green, yellow, red, dim, bold } = screen.colours;
+  const paint = { ok: green, note: dim, warning: yellow, problem: red };
+  await screen.line(bold(address));
+  for (const { level, check, found, advice } of findings) {
+    await screen.record({ server: address, level, check, found, advice });
+    const lines = [...wrapped(printable(found), screen), ...wrapped(printable(advice), screen).map(dim)];
+    const [first = "", ...rest] = lines;
+    await screen.line(`  ${paint[level](marks[level].padEnd(8))}${check.padEnd(12)}${first}`);
+    for (const line of rest) {
+      await screen.line(`${" ".repeat(indent)}${line}`);
+    }
+  }
+  await screen.line();
+}
+
+const indent = 22;
+
+/** Text in lines that fit beside the check's name; as it is where the output is no terminal. */
+function wrapped(text: string, { width }: Screen): string[] {
+  if (text === "" || width === undefined) {
+    return text === "" ? [] : [text];
+  }
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1)!;
+    const longer = last === "" ? word : `${last} ${word}`;
+    if (longer.length <= Math.max(20, width - indent) || last === "") {
+      lines[lines.length - 1] = longer;
+    } else {
+      lines.push(word);
+    }
+  }
+  return lines;
+}

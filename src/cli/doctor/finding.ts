@@ -1,0 +1,14 @@
+/** Something that was looked at. `ok` needs nothing, `warning` and `problem` count as findings of the command. */
+export interface Finding {
+  readonly level: "ok" | "note" | "warning" | "problem";
+  /** What was looked at, such as `eviction`. */
+  readonly check: string;
+  readonly found: string;
+  /** What to do; empty where there is nothing to do. */
+  readonly advice: string;
+}
+
+/** Creates a finding. */
+export function finding(level: Finding["level"], check: string, found: string, advice = ""): Finding {
+  return { level, check, found, advice };
+}
