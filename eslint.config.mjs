@@ -2,7 +2,7 @@ import jsdoc from "eslint-plugin-jsdoc";
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["dist/", "benchmarks/", "coverage/"] },
+  { ignores: ["dist/", "benchmarks/", "coverage/", ".cache/"] },
   ...tseslint.configs.recommended,
   {
     files: ["**/*.ts"],

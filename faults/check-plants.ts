@@ -1,0 +1,45 @@
+/**
+ * Plants each defect in turn and sees that the checker finds it. A run begins short and is made longer, with another
+ * seed, until the defect is found or its minute is over. Exits 1 where one is not found.
+ */
+import type { RunOptions } from "./options.js";
+import { plantNames, type PlantName } from "./plants/plants.js";
+import { figureNames } from "./checking/finding.js";
+import { runOnce } from "./run.js";
+
+const patienceMs = 60_000;
+
+/** Several at a time: a run waits for its servers and its processes more than it computes. */
+const atOnce = 2;
+
+const names = [...plantNames];
+const missed: PlantName[] = [];
+await Promise.all(Array.from({ length: atOnce }, () => checkNext()));
+process.exit(missed.length === 0 ? 0 : 1);
+
+async function checkNext(): Promise<void> {
+  for (let plant = names.shift(); plant !== undefined; plant = names.shift()) {
+    const begin = performance.now();
+    const found = await catches(plant, begin);
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
+    process.stdout.write(`${plant}: ${found === undefined ? "NOT FOUND" : `found by ${found}`} within ${seconds} s\n`);
+    if (found === undefined) {
+      missed.push(plant);
+    }
+  }
+}
+
+/** The figures by which it was found; undefined where it was not. */
+async function catches(plant: PlantName, begin: number): Promise<string | undefined> {
+  for (let seed = 1, seconds = 6; performance.now() - begin + seconds * 1_000 < patienceMs; seed += 1, seconds += 6) {
+    const options: RunOptions = {
+      ...{ seed, seconds, topology: "single", plant, json: false, only: undefined, shrink: false, thinkMs: 10 },
+    };
+    const { figures } = await runOnce(options);
+    const found = figureNames.filter((name) => figures[name] > 0);
+    if (found.length > 0) {
+      return found.map((name) => `${name} ${figures[name]}`).join(", ");
+    }
+  }
+  return undefined;
+}

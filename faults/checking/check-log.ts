@@ -1,0 +1,89 @@
+import { tokenText } from "../journal/runs.js";
+import { isTouched } from "./failover-windows.js";
+import type { Finding } from "./finding.js";
+import { mayBeRemoved, type SessionCase, type TurnCalls } from "./session-case.js";
+
+/** Compares the final log with what was acknowledged: nothing missing, nothing twice, whole turns, in order. */
+export function checkLog(session: SessionCase): Finding[] {
+  return [...lost(session), ...doubled(session), ...torn(session), ...reordered(session), ...broken(session)];
+}
+
+function lost({ final, turns, positions, removals, windows }: SessionCase): Finding[] {
+  return [...turns.values()].flatMap((turn) => {
+    const acknowledged = turn.calls.filter(
+      ({ ok, asked, told }) => ok && !mayBeRemoved(removals, asked, Infinity, told),
+    );
+    const missing = turn.count - storedPositions(turn, positions).length;
+    if (acknowledged.length === 0 || missing === 0) {
+      return [];
+    }
+    const isFailover = acknowledged.every(({ asked, told }) => isTouched(windows, asked, told));
+    const figure = !isFailover ? "lost" : turn.waits ? "failoverLossWithWait" : "failoverLoss";
+    const { told, door } = acknowledged[0]!;
+    const says = `${missing} of ${turn.count} messages of turn ${turn.turn} (${door}), acknowledged at ${told}`;
+    return [{ figure, session: final.id, amount: missing, says }] as const;
+  });
+}
+
+function doubled({ final }: SessionCase): Finding[] {
+  const counts = new Map<string, number>();
+  for (const token of final.log) {
+    const text = token && tokenText(token);
+    counts.set(text ?? "", (counts.get(text ?? "") ?? 0) + 1);
+  }
+  counts.delete("");
+  return [...counts]
+    .filter(([, count]) => count > 1)
+    .map(([text, count]) => {
+      return {
+        figure: "doubled",
+        session: final.id,
+        amount: count - 1,
+        says: `${text} stands ${count} times`,
+      } as const;
+    });
+}
+
+/** Turns of which a part is there, or which other messages stand in. */
+function torn({ final, turns, positions }: SessionCase): Finding[] {
+  return [...turns.values()].flatMap((turn) => {
+    const stored = storedPositions(turn, positions);
+    const isWhole = stored.length === turn.count && stored.every((position, index) => position === stored[0]! + index);
+    const says = `turn ${turn.turn} of ${turn.count} stands at ${stored.slice(0, 8).join(", ")}`;
+    return stored.length === 0 || isWhole ? [] : [{ figure: "torn", session: final.id, amount: 1, says } as const];
+  });
+}
+
+/** Turns that stand after one that was asked for only when they were acknowledged already. */
+function reordered({ final, turns, positions, removals, windows }: SessionCase): Finding[] {
+  const placed = [...turns.values()]
+    .flatMap((turn) => {
+      const position = positions.get(tokenText({ turn: turn.turn, index: 0 }));
+      const told = turn.calls
+        .filter(
+          ({ ok, asked }) => ok && !mayBeRemoved(removals, asked, Infinity) && !isTouched(windows, asked, Infinity),
+        )
+        .reduce((first, call) => Math.min(first, call.told), Infinity);
+      return position === undefined ? [] : [{ turn, position, told }];
+    })
+    .sort((a, b) => b.position - a.position);
+  let earliest = Infinity;
+  return placed.flatMap(({ turn, told }) => {
+    const isLate = earliest < turn.asked;
+    earliest = Math.min(earliest, told);
+    const says = `turn ${turn.turn} stands before one that was acknowledged before it was asked for`;
+    return isLate ? [{ figure: "reordered", session: final.id, amount: 1, says } as const] : [];
+  });
+}
+
+/** A session that its own keys do not describe. */
+function broken({ final }: SessionCase): Finding[] {
+  const says = "the session is damaged: its keys contradict each other";
+  return final.damaged ? [{ figure: "torn", session: final.id, amount: 1, says }] : [];
+}
+
+function storedPositions({ turn, count }: TurnCalls, positions: ReadonlyMap<string, number>): number[] {
+  return Array.from({ length: count }, (_, index) => positions.get(tokenText({ turn, index }))).filter(
+    (position) => position !== undefined,
+  );
+}

@@ -1,0 +1,70 @@
+import type { Call } from "../journal/read-journals.js";
+import { checkLog } from "./check-log.js";
+import { checkReads } from "./check-reads.js";
+import { checkSummaries } from "./check-summaries.js";
+import { windowsOfSlot, type FailoverWindow } from "./failover-windows.js";
+import type { Finding } from "./finding.js";
+import { sessionCase, type FinalSession } from "./session-case.js";
+
+/** What a run left: the journals, the sessions as they are now, and when Redis promised less. */
+export interface Evidence {
+  readonly calls: readonly Call[];
+  readonly sessions: readonly FinalSession[];
+  readonly windows: readonly FailoverWindow[];
+}
+
+/** What the checker found. */
+export interface Verdict {
+  /** Messages whose turn was acknowledged. */
+  readonly acknowledged: number;
+  /** Of these, those that a replica had acknowledged too. */
+  readonly acknowledgedWithWait: number;
+  readonly findings: readonly Finding[];
+}
+
+/** Compares what clients asked and were told with what is there. */
+export function checkRun({ calls, sessions, windows }: Evidence): Verdict {
+  const sessionOfTurn = new Map(calls.filter((call) => call.do === "append").map((call) => [call.turn, call.session]));
+  const bySession = groupBy(calls, (call) => call.session ?? sessionOfTurn.get(call.turn) ?? "");
+  const acknowledged = new Map<string, { count: number; waits: boolean }>();
+  for (const { do: deed, ok, turn, count, waits } of calls) {
+    if (deed === "append" && ok) {
+      acknowledged.set(turn!, { count: count!, waits: waits === true });
+    }
+  }
+  const sum = (all: { count: number }[]) => all.reduce((total, { count }) => total + count, 0);
+  return {
+    acknowledged: sum([...acknowledged.values()]),
+    acknowledgedWithWait: sum([...acknowledged.values()].filter(({ waits }) => waits)),
+    findings: sessions.flatMap((final) => {
+      const own = bySession.get(final.id) ?? [];
+      const session = sessionCase(final, {
+        calls: own.filter(({ do: deed }) => deed !== "summarize"),
+        windows: lifeWindows(windowsOfSlot(windows, final.slot), own),
+      });
+      const summarized = own.filter(({ do: deed }) => deed === "summarize");
+      return [...checkLog(session), ...checkReads(session), ...checkSummaries(session, summarized)];
+    }),
+  };
+}
+
+/** The windows that lie in the life of a session. */
+function lifeWindows(windows: readonly FailoverWindow[], calls: readonly Call[]): FailoverWindow[] {
+  const from = calls.reduce((first, { asked }) => Math.min(first, asked), Infinity);
+  const to = calls.reduce((last, { asked, told }) => Math.max(last, told === Infinity ? asked : told), 0);
+  return windows.filter((window) => window.to >= from && window.from <= to);
+}
+
+function groupBy(calls: readonly Call[], keyOf: (call: Call) => string): Map<string, Call[]> {
+  const groups = new Map<string, Call[]>();
+  for (const call of calls) {
+    const key = keyOf(call);
+    const group = groups.get(key);
+    if (group === undefined) {
+      groups.set(key, [call]);
+    } else {
+      group.push(call);
+    }
+  }
+  return groups;
+}

@@ -1,0 +1,109 @@
+import type { Call } from "../journal/read-journals.js";
+import type { Coverage } from "../journal/coverage.js";
+import { tokenText, type Token } from "../journal/runs.js";
+import type { FailoverWindow } from "./failover-windows.js";
+
+/** What a session held when all was over. */
+export interface FinalSession {
+  readonly id: string;
+  readonly slot?: number;
+  /** The place of each message in its turn, oldest first; undefined for one that could not be read. */
+  readonly log: readonly (Token | undefined)[];
+  readonly view: FinalView;
+  readonly damaged: boolean;
+}
+
+export interface FinalView {
+  /** The position in the log from which the view shows it. */
+  readonly start: number;
+  /** Messages before it that are not summaries. */
+  readonly head: readonly Token[];
+  readonly covered: readonly Coverage[];
+  readonly tokens: readonly Token[];
+  readonly issues: readonly string[];
+}
+
+/** A turn with all that was asked for it. */
+export interface TurnCalls {
+  readonly turn: string;
+  readonly count: number;
+  readonly waits: boolean;
+  /** When it was asked for first. */
+  readonly asked: number;
+  readonly calls: readonly Call[];
+}
+
+/** A rewind or a clear that may have removed messages at any moment from `asked` to `told`. */
+export interface Removal {
+  readonly asked: number;
+  /** Infinity where the outcome is unknown. */
+  readonly told: number;
+  /** Messages that were stored before this moment stay. */
+  readonly since: number;
+  /** True for a clear that is known to have been made. */
+  readonly ended: boolean;
+}
+
+/** All that is known of one session. */
+export interface SessionCase {
+  readonly final: FinalSession;
+  readonly turns: ReadonlyMap<string, TurnCalls>;
+  readonly reads: readonly Call[];
+  readonly removals: readonly Removal[];
+  readonly windows: readonly FailoverWindow[];
+  /** Position of each token in the final log; of the first where there are several. */
+  readonly positions: ReadonlyMap<string, number>;
+}
+
+/** Brings together what is known of a session; `calls` are those that name it. */
+export function sessionCase(
+  final: FinalSession,
+  { calls, windows }: { readonly calls: readonly Call[]; readonly windows: readonly FailoverWindow[] },
+): SessionCase {
+  const turns = turnsOf(calls.filter((call) => call.do === "append"));
+  const positions = new Map<string, number>();
+  final.log.forEach((token, position) => {
+    if (token !== undefined && !positions.has(tokenText(token))) {
+      positions.set(tokenText(token), position);
+    }
+  });
+  return {
+    ...{ final, turns, windows, positions },
+    reads: calls.filter((call) => call.ok && (call.do === "view" || call.do === "transcript")),
+    removals: calls.flatMap((call) => removalOf(call, turns) ?? []),
+  };
+}
+
+/** True if a removal may have taken effect in a time and concern what was stored by its end. */
+export function mayBeRemoved(removals: readonly Removal[], from: number, to: number, stored = to): boolean {
+  return removals.some(({ asked, told, since }) => told > from && asked < to && stored >= since);
+}
+
+function turnsOf(appends: readonly Call[]): Map<string, TurnCalls> {
+  const byTurn = new Map<string, Call[]>();
+  for (const call of appends) {
+    const known = byTurn.get(call.turn!);
+    if (known === undefined) {
+      byTurn.set(call.turn!, [call]);
+    } else {
+      known.push(call);
+    }
+  }
+  const turns = [...byTurn].map(([turn, calls]) => {
+    const { count = 0, waits = false } = calls[0]!;
+    return [turn, { turn, count, waits, calls, asked: Math.min(...calls.map(({ asked }) => asked)) }] as const;
+  });
+  return new Map(turns);
+}
+
+/** Refusals that say that nothing was done, or that it was done by a try whose reply was lost. */
+const refusals = new Set(["unknown_message", "stale"]);
+
+function removalOf(call: Call, turns: ReadonlyMap<string, TurnCalls>): Removal | undefined {
+  if (call.do !== "rewind" && call.do !== "clear") {
+    return undefined;
+  }
+  const isOver = call.ok || refusals.has(call.answer.error ?? "");
+  const since = call.do === "clear" ? -Infinity : (turns.get(call.turn!)?.asked ?? -Infinity);
+  return { asked: call.asked, told: isOver ? call.told : Infinity, since, ended: call.ok && call.do === "clear" };
+}

@@ -1,0 +1,59 @@
+import { build, type Plugin } from "esbuild";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { plants, type PlantName } from "../plants/plants.js";
+
+const root = join(import.meta.dirname, "../..");
+
+/**
+ * Makes one file of the client process and of `src`, with a defect planted where one is asked for, and returns its
+ * path. It stands inside the repository, because the packages that it imports are found from there.
+ */
+export async function buildClient(plant: PlantName | undefined): Promise<string> {
+  const folder = join(root, ".cache/faults");
+  mkdirSync(folder, { recursive: true });
+  const outfile = join(folder, `client-${process.pid}-${plant ?? "sound"}.mjs`);
+  const planted = new Set<string>();
+  await build({
+    entryPoints: [join(import.meta.dirname, "main.ts")],
+    outfile,
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    logLevel: "error",
+    plugins: plant === undefined ? [] : [planting(plant, planted)],
+  });
+  const missing = plant === undefined ? [] : plants[plant].filter(({ file }) => !planted.has(file));
+  if (missing.length > 0) {
+    throw new Error(`The defect "${plant}" was not planted: ${missing.map(({ file }) => file).join(", ")} not found.`);
+  }
+  return outfile;
+}
+
+/** Replaces the texts of a plant while the sources are read. */
+function planting(plant: PlantName, planted: Set<string>): Plugin {
+  return {
+    name: "planting",
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
+        const changes = plants[plant].filter(({ file }) => path === join(root, file));
+        if (changes.length === 0) {
+          return undefined;
+        }
+        const contents = changes.reduce(
+          (text, { file, search, replacement }) => {
+            if (text.split(search).length !== 2) {
+              throw new Error(`The defect "${plant}" cannot be planted: ${file} does not hold its text exactly once.`);
+            }
+            planted.add(file);
+            return text.replace(search, () => replacement);
+          },
+          readFileSync(path, "utf8"),
+        );
+        return { contents, loader: "ts" };
+      });
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
+import { tool } from "@langchain/core/tools";
+import { createAgent } from "langchain";
+import { z } from "zod";
+import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import type { MemoryEvent } from "../../src/events.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import type { JournalWriter } from "../journal/journal-writer.js";
+import type { SessionPlan } from "../plan/session-plan.js";
+import { reducerOf } from "./reducers.js";
+import { agentModel, answerTo } from "./scripted-models.js";
+import { issuesOf } from "./lane.js";
+
+/** Finds what it is asked for; its result begins with the token that its question names. */
+const lookup = tool(({ query }: { query: string }) => `[${query}] found`, {
+  name: "lookup",
+  schema: z.object({ query: z.string() }),
+});
+
+/** What an agent is called with and answers. */
+export interface AgentLike {
+  invoke(input: { messages: BaseMessage[] }, config: { configurable: Record<string, unknown> }): Promise<unknown>;
+}
+
+/** All ways into the memory of a kind of session. */
+export interface Doors {
+  readonly memory: RedisChatMemory;
+  readonly chain: Runnable<BaseMessage[], BaseMessage>;
+  readonly agent: AgentLike;
+  readonly withHistory: (note: (error: unknown) => void) => Runnable<BaseMessage[], unknown>;
+  /** What the models were sent that a provider would refuse, since the last call. */
+  readonly refused: () => string[];
+}
+
+/** Opens the doors for sessions of a kind; the stores are shared. */
+export function openDoors(
+  { reducer, autoReduce }: Pick<SessionPlan, "reducer" | "autoReduce">,
+  { store, journal }: { readonly store: SessionStore; readonly journal: JournalWriter },
+): Doors {
+  const made = reducerOf(reducer, journal);
+  const onEvent = (_: MemoryEvent) => undefined;
+  const memory = new RedisChatMemory({ store, autoReduce, onEvent, ...(made && { reducer: made }) });
+  let issues: string[] = [];
+  const model = RunnableLambda.from((messages: BaseMessage[]) => {
+    issues.push(...issuesOf(messages));
+    return answerTo(messages, { calls: false });
+  });
+  const middleware = [redisMemoryMiddleware({ memory, persist: "turn" })];
+  return {
+    memory,
+    chain: withRedisMemory(model, { memory }) as unknown as Runnable<BaseMessage[], BaseMessage>,
+    agent: createAgent({ model: agentModel(), tools: [lookup], middleware }) as unknown as AgentLike,
+    withHistory: (note) =>
+      new RunnableWithMessageHistory({
+        runnable: model,
+        // That class swallows errors of writes, so they are noted on their way.
+        getMessageHistory: (sessionId: string) => noting(memory.getMessageHistory(sessionId), note),
+        config: {},
+      }),
+    refused: () => {
+      const found = issues;
+      issues = [];
+      return found;
+    },
+  };
+}
+
+function noting(history: ReturnType<RedisChatMemory["getMessageHistory"]>, note: (error: unknown) => void) {
+  const addMessages = history.addMessages.bind(history);
+  history.addMessages = async (messages) => {
+    try {
+      await addMessages(messages);
+    } catch (error) {
+      note(error);
+      throw error;
+    }
+  };
+  return history;
+}
+
+/** The question of a turn. */
+export function questionOf(turn: string): HumanMessage {
+  return new HumanMessage({ content: `[${turn}-0] question`, id: `${turn}-0` });
+}

@@ -1,0 +1,120 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as pause } from "node:timers/promises";
+import { MemoryError } from "../../src/errors.js";
+import { summaryMarkOf } from "../../src/messages/roles.js";
+import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import type { Ask, Told } from "../journal/entries.js";
+import type { JournalWriter } from "../journal/journal-writer.js";
+import { coverageIn, coverageText } from "../journal/coverage.js";
+import { tokensIn, writeRuns, type Token } from "../journal/runs.js";
+import type { SessionPlan } from "../plan/session-plan.js";
+import type { Doors } from "./doors.js";
+
+/** The door that work belongs to, for what happens inside of it. */
+export const currentDoor = new AsyncLocalStorage<string | undefined>();
+
+/** A turn that this lane wrote, with what is needed to send it again. */
+export interface OwnTurn {
+  readonly turn: string;
+  readonly count: number;
+  readonly isStored: boolean;
+  /** True where its first message has the id `<turn>-0`, so that it can be named. */
+  readonly isNamed: boolean;
+  /** Sends it again as a job that is run again. */
+  readonly again: (() => Promise<void>) | undefined;
+}
+
+/** One client at work on one session. */
+export class Lane {
+  readonly own: OwnTurn[] = [];
+  readonly #journal: JournalWriter;
+  readonly #name: () => string;
+
+  constructor(
+    readonly session: SessionPlan,
+    readonly doors: Doors,
+    { journal, name }: { readonly journal: JournalWriter; readonly name: () => string },
+  ) {
+    this.#journal = journal;
+    this.#name = name;
+  }
+
+  get history(): RedisChatMessageHistory {
+    return this.doors.memory.history(this.session.id);
+  }
+
+  /** A name that no other turn of the run has. */
+  newTurn(): string {
+    return this.#name();
+  }
+
+  /** Asks something, and notes what was asked and what was told. Returns undefined where it failed. */
+  async ask(
+    question: Omit<Ask, "at" | "ask" | "session">,
+    work: () => Promise<Partial<Told> | void>,
+  ): Promise<boolean> {
+    const { id, waits } = this.session;
+    const number = this.#journal.ask({ ...question, session: id, ...(waits && { waits }) });
+    try {
+      const answer = await currentDoor.run(question.door, work);
+      this.#journal.told(number, { ...answer, ok: answer?.ok ?? true });
+      return answer?.ok ?? true;
+    } catch (error) {
+      this.#journal.told(number, { ok: false, error: codeOf(error) });
+      return false;
+    }
+  }
+
+  /** Writes a turn, again and again until it is stored or the patience ends. */
+  async store(
+    turn: { readonly turn: string; readonly count: number; readonly door: string },
+    attempt: (number: number) => Promise<Partial<Told> | void>,
+    { patience = 4 }: { readonly patience?: number } = {},
+  ): Promise<boolean> {
+    for (let number = 1; number <= patience; number += 1) {
+      if (await this.ask({ do: "append", ...turn }, () => attempt(number))) {
+        return true;
+      }
+      await pause(20 * number);
+    }
+    return false;
+  }
+
+  close(): void {
+    this.own.length = 0;
+  }
+}
+
+/** What the journal says of a view. */
+export function described(view: readonly BaseMessage[]): Pick<Told, "runs" | "covered" | "issues"> {
+  const issues = issuesOf(view);
+  const summaries = view.filter((message) => summaryMarkOf(message) !== undefined);
+  return {
+    runs: writeRuns(tokensOf(view)),
+    ...(summaries.length > 0 && { covered: summaries.map(({ text }) => coverageText(coverageIn(text))) }),
+    ...(issues.length > 0 && { issues }),
+  };
+}
+
+/** The rules that a conversation breaks. */
+export function issuesOf(view: readonly BaseMessage[]): string[] {
+  return validateConversation(view, { profile: "langchain" })
+    .filter(({ severity }) => severity === "error")
+    .map(({ rule }) => rule);
+}
+
+/** The places of messages in their turns; summaries have none. */
+export function tokensOf(messages: readonly BaseMessage[]): Token[] {
+  return messages
+    .filter((message) => summaryMarkOf(message) === undefined)
+    .flatMap(({ text }) => tokensIn(text).slice(0, 1));
+}
+
+function codeOf(error: unknown): string {
+  if (MemoryError.isInstance(error)) {
+    return error.code;
+  }
+  return error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 200) : "unknown";
+}

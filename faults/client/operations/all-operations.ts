@@ -1,0 +1,14 @@
+import { appendPlain, appendWithIds, appendWithTurnId } from "./append-turn.js";
+import type { Operation } from "./operation.js";
+import { readTranscript, readView } from "./read-session.js";
+import { reduceByHand } from "./reduce-by-hand.js";
+import { clear, rewind, takeBack } from "./remove-messages.js";
+import { retryTurn } from "./retry-turn.js";
+import { agentTurn, chainTurn, managedTurn, messageHistoryRun } from "./run-turn.js";
+
+/** Everything that clients do. */
+export const operations: readonly Operation[] = [
+  ...[appendWithIds, appendWithTurnId, appendPlain],
+  ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
+  ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
+];

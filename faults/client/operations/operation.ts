@@ -1,0 +1,12 @@
+import type { SessionPlan } from "../../plan/session-plan.js";
+import type { Random } from "../../random.js";
+import type { Lane } from "../lane.js";
+
+/** Something that a client does with a session: one file each, listed in `all-operations.ts`. */
+export interface Operation {
+  readonly name: string;
+  /** How often, beside the others; 0 for sessions that it is not for. */
+  weight(session: SessionPlan): number;
+  /** Does it. `random` holds what the seed says about it. Failures are noted in the journal, not thrown. */
+  run(lane: Lane, random: Random): Promise<void>;
+}

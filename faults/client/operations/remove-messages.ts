@@ -1,0 +1,37 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { sizeOf, turnMessages } from "../conversation.js";
+import type { Operation } from "./operation.js";
+
+/** Rewinds to one of the newest turns of this client. */
+export const rewind: Operation = {
+  name: "rewind",
+  weight: ({ removals }) => (removals === "rewind" ? 0.8 : 0),
+  run: async (lane, random) => {
+    const turns = lane.own.filter(({ isStored, isNamed }) => isStored && isNamed).slice(-4);
+    if (turns.length > 0) {
+      const { turn } = random.pick(turns);
+      await lane.ask({ do: "rewind", turn, index: 0 }, () => lane.history.rewind(`${turn}-0`));
+    }
+  },
+};
+
+/** Sends something long and takes it back at once, while it may be written or reduced. */
+export const takeBack: Operation = {
+  name: "take-back",
+  weight: ({ removals }) => (removals === "rewind" ? 2 : 0),
+  run: async (lane, random) => {
+    const turn = { turn: lane.newTurn(), shape: "import", count: sizeOf("import", random) } as const;
+    const messages = turnMessages(turn, { attempt: 1, ids: "named" });
+    const writing = lane.store({ ...turn, door: "ids" }, () => lane.history.addMessages(messages), { patience: 1 });
+    await pause(random.between(10, 200));
+    await lane.ask({ do: "rewind", turn: turn.turn, index: 0 }, () => lane.history.rewind(`${turn.turn}-0`));
+    await writing;
+  },
+};
+
+/** Ends the session; the next write begins it anew. */
+export const clear: Operation = {
+  name: "clear",
+  weight: ({ removals }) => (removals === "clear" ? 0.5 : 0),
+  run: async (lane) => void (await lane.ask({ do: "clear" }, () => lane.history.clear())),
+};

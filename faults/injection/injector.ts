@@ -1,0 +1,61 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { clock } from "../journal/entries.js";
+import type { FaultKind, PlannedFault } from "../plan/fault-plan.js";
+import type { Topology } from "../servers/topology.js";
+import type { FaultLog } from "./fault-log.js";
+import { heavyFaults } from "./heavy-faults.js";
+import { lightFaults, type ClientProcesses, type Fault } from "./light-faults.js";
+
+const faults: Record<FaultKind, Fault> = { ...lightFaults, ...heavyFaults };
+
+/** Where faults are made, and until when. */
+export interface Injection {
+  readonly topology: Topology;
+  readonly clients: ClientProcesses;
+  readonly log: FaultLog;
+  /** Microseconds of the monotonic clock. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+/**
+ * Makes the planned faults at their times. The light ones do not wait for anything; a heavy one waits until the servers
+ * have come together after the one before.
+ */
+export async function injectFaults(plan: readonly PlannedFault[], injection: Injection): Promise<void> {
+  await Promise.all(
+    [true, false].map((heavy) =>
+      injectOneByOne(
+        plan.filter((fault) => fault.heavy === heavy),
+        injection,
+      ),
+    ),
+  );
+}
+
+async function injectOneByOne(plan: readonly PlannedFault[], injection: Injection): Promise<void> {
+  const { begin, end, log } = injection;
+  for (const planned of plan) {
+    await pause(Math.max(0, begin / 1_000 + planned.at - clock() / 1_000));
+    if (clock() > end) {
+      return;
+    }
+    const from = clock();
+    const failed = await make(planned, injection);
+    log.add({ kind: planned.kind, from, to: clock(), heavy: planned.heavy, ...(failed !== undefined && { failed }) });
+  }
+}
+
+async function make(
+  { kind, draw, heavy }: PlannedFault,
+  { topology, clients }: Injection,
+): Promise<string | undefined> {
+  try {
+    await faults[kind]({ topology, clients, draw });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : "unknown";
+  } finally {
+    await (heavy ? topology.untilWhole() : undefined);
+  }
+}

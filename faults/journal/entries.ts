@@ -1,0 +1,43 @@
+import { hrtime } from "node:process";
+
+/** What a client can ask. */
+export type Deed = "append" | "view" | "transcript" | "rewind" | "clear" | "reduce" | "summarize";
+
+/** A line of a journal: what a client is about to ask. `ask` numbers the questions of a journal. */
+export interface Ask {
+  readonly at: number;
+  readonly ask: number;
+  readonly do: Deed;
+  /** Left out for `summarize`, where only the messages are known. */
+  readonly session?: string;
+  /** By which door a turn is written. */
+  readonly door?: string;
+  /** The turn that is written; for `rewind` the turn that the named message belongs to. */
+  readonly turn?: string;
+  /** Messages of the turn. */
+  readonly count?: number;
+  /** For `rewind`, the index in the turn of the named message. */
+  readonly index?: number;
+  /** True where a replica has to acknowledge. */
+  readonly waits?: boolean;
+}
+
+/** A line of a journal: what the client was told. A question without an answer has an unknown outcome. */
+export interface Told {
+  readonly at: number;
+  readonly told: number;
+  readonly ok: boolean;
+  /** The code of the error. */
+  readonly error?: string;
+  /** What a read showed, see `runs.ts`. */
+  readonly runs?: string;
+  /** What the summaries that a read showed say that they cover. */
+  readonly covered?: readonly string[];
+  /** What the validation of a view found, with what a model was sent: the rules. */
+  readonly issues?: readonly string[];
+}
+
+/** Microseconds of the machine's monotonic clock, the same in all processes. */
+export function clock(): number {
+  return Number(hrtime.bigint() / 1_000n);
+}

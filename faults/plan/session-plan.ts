@@ -1,0 +1,58 @@
+import { randomOf } from "../random.js";
+
+/** What is done with a session besides writing and reading it. */
+export type Removals = "none" | "rewind" | "clear";
+
+/** What makes a session's view smaller. */
+export type ReducerKind = "none" | "truncation" | "tokens" | "summary" | "summaries" | "foreign";
+
+/** What is planned for one session. Several clients in different processes write to it at the same time. */
+export interface SessionPlan {
+  readonly id: string;
+  readonly removals: Removals;
+  readonly reducer: ReducerKind;
+  readonly autoReduce: true | "background";
+  /** True if a replica has to acknowledge each write. */
+  readonly waits: boolean;
+}
+
+const removalWeights = { none: 3, rewind: 2, clear: 1 };
+
+/** How the clients share the work. */
+export interface Workload {
+  readonly seed: number;
+  readonly processes: number;
+  /** Sessions in use at any time. */
+  readonly groups: number;
+  /** Processes that write to each session. */
+  readonly writers: number;
+  /** Milliseconds after which a group goes on to its next session. */
+  readonly sessionMs: number;
+  /** True where there are replicas. */
+  readonly replicas: boolean;
+}
+
+/** The session that a group uses in a round, as the seed says. */
+export function sessionPlan({ seed, replicas }: Workload, group: number, round: number): SessionPlan {
+  const random = randomOf(seed, "session", group, round);
+  return {
+    id: `g${group}r${round}`,
+    removals: random.weighted(["none", "rewind", "clear"] as const, (kind) => removalWeights[kind]),
+    reducer: random.pick(["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const),
+    autoReduce: random.pick([true, "background"] as const),
+    waits: random.chance(0.25) && replicas,
+  };
+}
+
+/** The groups that a process writes for. Neighbours share groups, so that each session has several processes. */
+export function groupsOf({ groups, processes, writers }: Workload, process: number): number[] {
+  return Array.from({ length: groups }, (_, group) => group).filter(
+    (group) => (process - group + groups * processes) % processes < writers,
+  );
+}
+
+/** The plan of a session by its id; undefined for a name that no plan gives. */
+export function sessionPlanOf(workload: Workload, id: string): SessionPlan | undefined {
+  const found = /^g(\d+)r(\d+)$/.exec(id);
+  return found === null ? undefined : sessionPlan(workload, Number(found[1]), Number(found[2]));
+}

@@ -1,0 +1,81 @@
+/** A text of `src` that stands there exactly once, and what a defect makes of it. */
+export interface Plant {
+  readonly file: string;
+  readonly search: string;
+  readonly replacement: string;
+}
+
+const scripts = "src/store/redis/scripts";
+const store = "src/store/redis/redis-session-store.ts";
+const append = "async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {";
+
+/** Defects that the checker has to find. They are put into the built clients only; `src` knows nothing of them. */
+export const plants = {
+  /** An append does not look whether its messages or its turn are stored already. */
+  idempotence: [
+    {
+      file: `${scripts}/fragments.ts`,
+      search: "local function sortOut(s, count)",
+      replacement: "local function sortOut(s, count)\n  do return {}, 0, {} end",
+    },
+    {
+      file: `${scripts}/turn-fragments.ts`,
+      search: "local function storedTurn(s, turn)",
+      replacement:
+        "local function storedTurn(s, turn)\n  do return nil, s.begun and redis.call('HGET', KEYS[2], turn.name) end",
+    },
+  ],
+  /** A reduction is committed whatever happened since its view was read. */
+  "compare-and-set": [
+    {
+      file: `${scripts}/commit-reduction.ts`,
+      search: "s.rev ~= request.rev or s.next < request.next then return 'STALE' end",
+      replacement: "false then return 'STALE' end",
+    },
+  ],
+  /** A reducer's result is stored also where it splits a step. */
+  "step-check": [
+    {
+      file: "src/memory/plan-commit.ts",
+      search: "if (splitsStep({ before, after: result })) {",
+      replacement: "if (splitsStep({ before, after: result }) && before.length < 0) {",
+    },
+  ],
+  /** A turn is written in two halves. */
+  "torn-write": [
+    {
+      file: store,
+      search: append,
+      replacement: `${append}
+    if (request.records.length > 2 && request.turn === undefined) {
+      await this.append(sessionId, { ...request, records: request.records.slice(0, 2) });
+    }`,
+    },
+  ],
+  /** A write is acknowledged before it is made. */
+  "early-ack": [
+    {
+      file: store,
+      search: append,
+      replacement: `async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
+    this.reallyAppend(sessionId, request).catch(() => undefined);
+    const next = (this.#seen.get(sessionId)?.next ?? 0) + request.records.length;
+    return { appended: request.records.length, duplicates: 0, conflicts: [], next, epoch: "" };
+  }
+
+  async reallyAppend(sessionId: string, request: AppendRequest): Promise<AppendResult> {`,
+    },
+  ],
+  /** A lease is given to everybody who asks. */
+  lease: [
+    {
+      file: "src/store/redis/redis-leases.ts",
+      search: 'const args = [key, token, "NX", "PX", ttlMs];',
+      replacement: 'const args = [key, token, "PX", ttlMs];',
+    },
+  ],
+} as const satisfies Record<string, readonly Plant[]>;
+
+export type PlantName = keyof typeof plants;
+
+export const plantNames = Object.keys(plants) as PlantName[];

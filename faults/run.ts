@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { checkRun } from "./checking/check-run.js";
+import { failoverWindows } from "./checking/failover-windows.js";
+import { buildClient } from "./client/build-client.js";
+import { Clients } from "./client-processes.js";
+import { FaultLog } from "./injection/fault-log.js";
+import { injectFaults } from "./injection/injector.js";
+import { watchMasters } from "./injection/watch-masters.js";
+import { clock } from "./journal/entries.js";
+import { readJournals } from "./journal/read-journals.js";
+import type { RunOptions } from "./options.js";
+import { faultPlan } from "./plan/fault-plan.js";
+import type { Workload } from "./plan/session-plan.js";
+import { readSessions } from "./read-sessions.js";
+import { reportOf, type RunReport } from "./report.js";
+import { startCluster } from "./servers/cluster.js";
+import { startSentinel } from "./servers/sentinel.js";
+import { startSingle } from "./servers/single.js";
+import type { Topology } from "./servers/topology.js";
+
+const start = { single: startSingle, sentinel: startSentinel, cluster: startCluster };
+
+/** Makes one run: servers, clients, faults, and the comparison afterwards. The folder holds its journals. */
+export async function runOnce(options: RunOptions): Promise<RunReport> {
+  const { seconds, seed, topology: name } = options;
+  const folder = mkdtempSync(join(tmpdir(), `lcmem-faults-${name}-${seed}-`));
+  const program = await buildClient(options.plant);
+  const servers = join(folder, "servers");
+  mkdirSync(servers);
+  const topology = await start[name](servers);
+  const log = new FaultLog(join(folder, "faults.jsonl"));
+  try {
+    const evidence = await gather(options, { topology, folder, program, log });
+    const verdict = checkRun(evidence);
+    const report = reportOf({ options, verdict, log, seconds, folder, complaints: evidence.complaints });
+    writeFileSync(join(folder, "report.json"), JSON.stringify({ ...report, findings: verdict.findings }, undefined, 2));
+    rmSync(report.failed ? servers : folder, { recursive: true, force: true });
+    return report;
+  } finally {
+    await topology.stop();
+    rmSync(program, { force: true });
+    rmSync(servers, { recursive: true, force: true });
+  }
+}
+
+interface Stage {
+  readonly topology: Topology;
+  readonly folder: string;
+  readonly program: string;
+  readonly log: FaultLog;
+}
+
+async function gather(options: RunOptions, { topology, folder, program, log }: Stage) {
+  const { seconds, seed, only, thinkMs } = options;
+  const workload = workloadOf(options);
+  const clients = new Clients({ workload, thinkMs, address: topology.address }, { program, folder });
+  const unwatch = watchMasters(topology, log);
+  try {
+    // Faults and sessions are counted from the same time.
+    const { begin, end } = await clients.begin(() => ({ begin: clock(), end: clock() + seconds * 1_000_000 }));
+    const plan = faultPlan(seed, options.topology, { seconds, only });
+    await injectFaults(plan, { topology, clients, log, begin, end });
+    await pause(Math.max(0, (end - clock()) / 1_000));
+    await clients.ended(40_000);
+    await topology.untilWhole();
+  } finally {
+    clients.abandon();
+    await unwatch();
+  }
+  const calls = readJournals(folder);
+  const ids = [...new Set(calls.map(({ session }) => session).filter((id) => id !== undefined))];
+  const sessions = await readSessions(topology, ids);
+  const windows = failoverWindows(log.promotions, log.faults);
+  return { calls, sessions, windows, complaints: clients.complaints };
+}
+
+/** How the work is shared: some sessions in each process, each session with two processes. */
+export function workloadOf({ seed, topology }: Pick<RunOptions, "seed" | "topology">): Workload {
+  return { seed, processes: 4, groups: 12, writers: 3, sessionMs: 6_000, replicas: topology !== "single" };
+}

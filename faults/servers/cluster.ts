@@ -1,0 +1,80 @@
+import { until, isInSync, replicationOf, startNode, type ServerNode } from "./node.js";
+import type { Topology } from "./topology.js";
+
+const slots = 16_384;
+const mastersAtFirst = 3;
+
+/** A cluster of three masters with a replica each. */
+export async function startCluster(folder: string): Promise<Topology> {
+  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"];
+  const nodes = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => startNode(folder, { name: `node${index}`, args })));
+  await assemble(nodes);
+  const replicas = async (master: ServerNode) => {
+    for (const node of nodes) {
+      const found = await replicationOf(node).catch(() => undefined);
+      if (found?.["role"] === "slave" && Number(found["master_port"]) === master.port) {
+        return node;
+      }
+    }
+    return undefined;
+  };
+  return {
+    name: "cluster",
+    address: {
+      kind: "cluster",
+      nodes: nodes.map(({ proxy }) => ({ host: "127.0.0.1", port: proxy.port })),
+      map: Object.fromEntries(
+        nodes.map(({ port, proxy }) => [`127.0.0.1:${port}`, { host: "127.0.0.1", port: proxy.port }]),
+      ),
+    },
+    direct: { kind: "cluster", nodes: nodes.map(({ port }) => ({ host: "127.0.0.1", port })), map: {} },
+    nodes,
+    masters: async () => {
+      const roles = await Promise.all(nodes.map((node) => replicationOf(node).catch(() => undefined)));
+      return nodes.filter((_, index) => roles[index]?.["role"] === "master");
+    },
+    replicaOf: replicas,
+    failOver: async (master) => {
+      const replica = await replicas(master);
+      await replica?.use((client) => client.call("CLUSTER", "FAILOVER"));
+    },
+    revive: (node) => node.start(),
+    untilWhole: () => until("the cluster is whole", () => isWhole(nodes), 60_000),
+    stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))),
+  };
+}
+
+async function assemble(nodes: readonly ServerNode[]): Promise<void> {
+  const share = Math.ceil(slots / mastersAtFirst);
+  for (const [index, node] of nodes.entries()) {
+    await node.use(async (client) => {
+      await client.call("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
+      if (index < mastersAtFirst) {
+        await client.call("CLUSTER", "ADDSLOTSRANGE", index * share, Math.min(slots, (index + 1) * share) - 1);
+      }
+      await client.call("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port);
+    });
+  }
+  await until("the nodes know each other", async () => {
+    const infos = await Promise.all(nodes.map((node) => node.use((client) => client.call("CLUSTER", "INFO"))));
+    return infos.every((info) => String(info).includes(`cluster_known_nodes:${nodes.length}`));
+  });
+  for (const [index, node] of nodes.slice(mastersAtFirst).entries()) {
+    const id = String(await nodes[index]!.use((client) => client.call("CLUSTER", "MYID")));
+    await until("a replica knows its master", async () => {
+      await node.use((client) => client.call("CLUSTER", "REPLICATE", id));
+      return true;
+    });
+  }
+  await until("the cluster is whole", () => isWhole(nodes));
+}
+
+async function isWhole(nodes: readonly ServerNode[]): Promise<boolean> {
+  const infos = await Promise.all(nodes.map((node) => node.use((client) => client.call("CLUSTER", "INFO"))));
+  const isOk = infos.every(
+    (info) => String(info).includes("cluster_state:ok") && String(info).includes(`cluster_slots_ok:${slots}`),
+  );
+  const roles = await Promise.all(nodes.map(replicationOf));
+  const isSynced = await Promise.all(nodes.map((node) => isInSync(node, 1)));
+  return isOk && isSynced.every(Boolean) && roles.filter(({ role }) => role === "master").length === mastersAtFirst;
+}

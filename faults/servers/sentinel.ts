@@ -1,0 +1,78 @@
+import { Redis } from "ioredis";
+import { freePort, startSentinelOn, type PrivateRedis } from "../../__tests__/support/redis-server.js";
+import { isInSync, replicationOf, startNode, until, type ServerNode } from "./node.js";
+import type { Topology } from "./topology.js";
+
+const name = "mymaster";
+
+/** A master, a replica and three Sentinels. */
+export async function startSentinel(folder: string): Promise<Topology> {
+  const first = await startNode(folder, { name: "first" });
+  const second = await startNode(folder, { name: "second", args: [] });
+  const nodes = [first, second];
+  await second.use((client) => client.replicaof("127.0.0.1", first.port));
+  await until("the replica has the data", () => isInSync(second, 0));
+  const sentinels = await Promise.all([0, 1, 2].map(() => startOne(first.port)));
+  const watchers = sentinels.map(({ port }) => new Redis({ port, host: "127.0.0.1", commandTimeout: 3_000 }));
+  watchers.forEach((watcher) => watcher.on("error", () => undefined));
+  const masterPort = async (watcher: Redis) =>
+    Number(((await watcher.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)) as string[])[1]);
+  const masters = async () => nodes.filter(({ port }) => ports.includes(port));
+  let ports: number[] = [first.port];
+  const agree = async () => {
+    const found = await Promise.all(watchers.map(masterPort));
+    ports = [found[0]!];
+    return new Set(found).size === 1;
+  };
+  const known = async (watcher: Redis) => {
+    const replicas = (await watcher.call("SENTINEL", "REPLICAS", name)) as unknown[];
+    const others = (await watcher.call("SENTINEL", "SENTINELS", name)) as unknown[];
+    return replicas.length === 1 && others.length === 2;
+  };
+  const map = Object.fromEntries(
+    nodes.map(({ port, proxy }) => [`127.0.0.1:${port}`, { host: "127.0.0.1", port: proxy.port }]),
+  );
+  const addresses = sentinels.map(({ port }) => ({ host: "127.0.0.1", port }));
+  const untilWhole = async () => {
+    await until("the Sentinels agree", agree);
+    await until("one master has one replica", () => isPair(nodes, ports[0]!));
+  };
+  await until("the Sentinels know each other", async () => (await Promise.all(watchers.map(known))).every(Boolean));
+  return {
+    name: "sentinel",
+    address: { kind: "sentinel", sentinels: addresses, name, map },
+    direct: { kind: "sentinel", sentinels: addresses, name, map: {} },
+    nodes,
+    masters: async () => {
+      await agree();
+      return masters();
+    },
+    replicaOf: async (master) => nodes.find((node) => node !== master && node.isRunning),
+    failOver: async () => void (await watchers[0]!.call("SENTINEL", "FAILOVER", name)),
+    revive: async (node) => {
+      await until("the Sentinels agree", agree);
+      // Begun as a replica: as a master it would take writes until the Sentinels see it.
+      await node.start(ports[0] === node.port ? [] : ["--replicaof", "127.0.0.1", String(ports[0])]);
+    },
+    untilWhole,
+    stop: async () => {
+      watchers.forEach((watcher) => watcher.disconnect());
+      await Promise.all([...sentinels, ...nodes].map((process) => process.stop()));
+    },
+  };
+}
+
+async function startOne(masterPort: number): Promise<PrivateRedis> {
+  return startSentinelOn(await freePort(), [
+    `sentinel monitor ${name} 127.0.0.1 ${masterPort} 2`,
+    `sentinel down-after-milliseconds ${name} 1000`,
+    `sentinel failover-timeout ${name} 4000`,
+  ]);
+}
+
+async function isPair(nodes: readonly ServerNode[], masterPort: number): Promise<boolean> {
+  const states = await Promise.all(nodes.map(async (node) => ({ node, found: await replicationOf(node) })));
+  const isSynced = await Promise.all(nodes.map((node) => isInSync(node, 1)));
+  const masters = states.filter(({ found }) => found["role"] === "master");
+  return isSynced.every(Boolean) && masters.length === 1 && masters[0]!.node.port === masterPort;
+}
