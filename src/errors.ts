@@ -56,7 +56,10 @@ export class ConfigurationError extends MemoryError {
   }
 }
 
-/** What went wrong between this process and Redis. */
+/**
+ * What went wrong between this process and Redis. `erased`: the session was erased a short time ago, and a guard keeps
+ * late writers from bringing it back.
+ */
 export type StoreErrorCode =
   | "unavailable"
   | "timeout"
@@ -65,6 +68,7 @@ export type StoreErrorCode =
   | "wrong_type"
   | "damaged"
   | "too_large"
+  | "erased"
   | "closed"
   | "script_failed";
 
@@ -98,12 +102,14 @@ export class StoreError extends MemoryError {
  * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
  * says; `next` is where it does. `epoch`: the session was cleared, expired or recreated. `stale`: another writer
  * changed the view first. `busy`: other turns of the session did not end in time. `fenced`: another turn has begun
- * since. `unknown_message`: no message of this id is stored.
+ * since. `unknown_message`: no message of this id is stored. `other_owner`: the session belongs to another owner, for
+ * reads too.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
   override readonly [brand]: readonly string[] = ["MemoryError", "ConflictError"];
-  declare readonly code: "content" | "position" | "epoch" | "stale" | "busy" | "fenced" | "unknown_message";
+  declare readonly code:
+    "content" | "position" | "epoch" | "stale" | "busy" | "fenced" | "unknown_message" | "other_owner";
   readonly sessionId: string;
   readonly messageId: string | undefined;
   /** With `position`: the position that the session's next message gets. */

@@ -20,6 +20,7 @@ export interface CapabilityMethods {
   readonly sideData: "readSide" | "writeSide";
   readonly leases: "acquireLease" | "releaseLease";
   readonly pages: "pages";
+  readonly index: "index";
   readonly close: "close";
 }
 
@@ -36,7 +37,7 @@ type ObjectMember = {
 }[OptionalMember];
 
 /** Every member that is an object with methods, and no method itself. */
-const objectMembers = { pages: true } as const satisfies Record<ObjectMember, true>;
+const objectMembers = { pages: true, index: true } as const satisfies Record<ObjectMember, true>;
 
 /** Every member beyond the core. The compiler refuses a missing and a surplus name. */
 const capabilityOf = {
@@ -50,6 +51,7 @@ const capabilityOf = {
   acquireLease: "leases",
   releaseLease: "leases",
   pages: "pages",
+  index: "index",
   close: "close",
 } as const satisfies Record<OptionalMember, StoreCapability>;
 

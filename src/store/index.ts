@@ -15,6 +15,17 @@ export { closed, damaged, outOfRange, refuseUnlessKnown } from "./refusals.js";
 export { planAppend, planReplaceTail, type AppendPlan } from "./append-plan.js";
 export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "./request-checks.js";
 export { beginsRound, lastRounds } from "./round-starts.js";
+export type {
+  IndexProgress,
+  ModelUsage,
+  SessionAccess,
+  SessionClaim,
+  SessionDetails,
+  SessionIndex,
+  SessionLabel,
+  SessionsPage,
+  SessionSummary,
+} from "./session-index.js";
 export { checkSessionId } from "./session-id-rules.js";
 export {
   checkPageRequest,
@@ -27,7 +38,7 @@ export {
   type StoredReduction,
   type StoredStats,
 } from "./session-pages.js";
-export type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+export type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 export type {
   AppendRequest,
   AppendResult,

@@ -76,6 +76,24 @@ export function refuseUnlessKnown(sessionId: string, stored: string, keys: Write
   }
 }
 
+/** The error for a session of another owner, whether it is read or written. */
+export function otherOwner(sessionId: string): ConflictError {
+  return new ConflictError(
+    `${capitalized(sessionLabel(sessionId))} belongs to another owner; nothing was read or written. ` +
+      "Name its own owner, or use another session id.",
+    { code: "other_owner", sessionId },
+  );
+}
+
+/** The error for a write to a session that was erased. */
+export function erased(operation: string, sessionId: string): StoreError {
+  return new StoreError(
+    `${capitalized(sessionLabel(sessionId))} was erased a short time ago; nothing was written. ` +
+      "Use another session id, or wait until the guard of the erasure has passed.",
+    { code: "erased", operation, sessionId },
+  );
+}
+
 /** The error for something that exceeds a size limit. */
 export function tooLarge(sessionId: string, sentence: string): StoreError {
   return new StoreError(`${sentence}; nothing was written.`, { code: "too_large", operation: "append", sessionId });

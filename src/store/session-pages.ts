@@ -1,3 +1,4 @@
+import type { SessionAccess } from "./session-index.js";
 import { checkInteger, checkOptional, positive } from "./request-checks.js";
 
 /**
@@ -8,16 +9,16 @@ export interface SessionPages {
   /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */
   readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined>;
   /** The figures of a session; undefined if it does not exist. */
-  readStats(sessionId: string): Promise<StoredStats | undefined>;
+  readStats(sessionId: string, access?: SessionAccess): Promise<StoredStats | undefined>;
   /** The last reductions, oldest first, at most {@link maxReductions}. */
-  readReductions(sessionId: string): Promise<readonly StoredReduction[]>;
+  readReductions(sessionId: string, access?: SessionAccess): Promise<readonly StoredReduction[]>;
 }
 
 /** Reductions of a session that are remembered; the oldest are forgotten first. */
 export const maxReductions = 100;
 
 /** Which records a page holds: at most one of `before`, `after` and `around`; by default the newest. */
-export interface StoredPageRequest {
+export interface StoredPageRequest extends SessionAccess {
   /** The records that end in front of this position. */
   readonly before?: number;
   /** The records that begin behind this position; -1 for the oldest. */

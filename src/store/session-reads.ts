@@ -1,13 +1,22 @@
+import type { SessionAccess } from "./session-index.js";
 import type { TurnMark } from "./turns.js";
 
 /** How to read a view. */
-export interface ReadViewOptions {
+export interface ReadViewOptions extends SessionAccess {
   /** True if this session is never reduced: the store then tries start 0 first. A hint for speed only. */
   readonly neverReduced?: boolean;
   /** Message ids to look up in the same round trip. A store that cannot leaves `positions` out. */
   readonly ids?: readonly string[];
   /** Name of a turn to look up in the same round trip. */
   readonly turn?: string;
+}
+
+/** Which part of the log to read. */
+export interface ReadLogOptions extends SessionAccess {
+  /** Position of the first record. @default the oldest that is kept */
+  readonly from?: number;
+  /** @default all */
+  readonly limit?: number;
 }
 
 /** The state of a session and the log from its start on. */

@@ -1,6 +1,7 @@
 import type { LeaseOptions } from "./leases.js";
-import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
 import type { SessionPages } from "./session-pages.js";
+import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
@@ -22,6 +23,8 @@ import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
  * - A method that fails with a {@link StoreError} `timeout` or `unavailable` may or may not have happened; repeating it
  *   is safe.
  * - A call that is refused changes nothing.
+ * - A call that names an owner, on a session of another one, fails with a ConflictError `other_owner`; see
+ *   {@link SessionIndex}.
  */
 export interface SessionStoreCore {
   /**
@@ -34,12 +37,12 @@ export interface SessionStoreCore {
   append(sessionId: string, request: AppendRequest): Promise<AppendResult>;
   /** The head and the log from the start on. An unknown session is an empty view with epoch `""`. */
   readView(sessionId: string, options?: ReadViewOptions): Promise<SessionView>;
-  /** Records of the log from position `from` (default: the oldest kept) on, at most `limit` (default: all). */
-  readLog(sessionId: string, options?: { readonly from?: number; readonly limit?: number }): Promise<LogPage>;
+  /** Records of the log, oldest first. */
+  readLog(sessionId: string, options?: ReadLogOptions): Promise<LogPage>;
   /** Moves the start and replaces the head if the session is as it was read; else changes nothing (`stale`). */
   commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale">;
   /** Removes the session and its side fields. The next append creates a new one, with another epoch. */
-  clear(sessionId: string): Promise<void>;
+  clear(sessionId: string, access?: SessionAccess): Promise<void>;
 }
 
 /**
@@ -53,7 +56,7 @@ export interface SessionStore extends SessionStoreCore {
    * Missing: a history reads the whole log for `getRounds()`, and after retention `discard` it numbers rounds from the
    * oldest kept record.
    */
-  readRounds?(sessionId: string, count: number): Promise<StoredRounds>;
+  readRounds?(sessionId: string, count: number, access?: SessionAccess): Promise<StoredRounds>;
   /**
    * Removes all records from position `to` on if the session is as it was read. Before the start: the head empties and
    * the start goes to `base`.
@@ -73,7 +76,7 @@ export interface SessionStore extends SessionStoreCore {
    *
    * Missing: a repeated turn is recognized by message ids only.
    */
-  readTurn?(sessionId: string, name: string): Promise<StoredTurn | undefined>;
+  readTurn?(sessionId: string, name: string, access?: SessionAccess): Promise<StoredTurn | undefined>;
   /**
    * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
    * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
@@ -81,14 +84,14 @@ export interface SessionStore extends SessionStoreCore {
    *
    * Missing: `history.rebuild()` and `onDamage: "rebuild"` throw a ConfigurationError.
    */
-  rebuild?(sessionId: string, identify: IdentifyRecord): Promise<void>;
+  rebuild?(sessionId: string, identify: IdentifyRecord, access?: SessionAccess): Promise<void>;
   /**
    * Side fields of the session whose names begin with `prefix`. Together with `writeSide` and `AppendRequest.side` this
    * is the capability `sideData`.
    *
    * Missing: `HistoryManager`, `RedisToolInvocationHistory` and `append()` with `side` throw a ConfigurationError.
    */
-  readSide?(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>>;
+  readSide?(sessionId: string, prefix: string, access?: SessionAccess): Promise<Readonly<Record<string, string>>>;
   /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
   writeSide?(sessionId: string, changes: SideWrite): Promise<boolean>;
   /**
@@ -99,6 +102,8 @@ export interface SessionStore extends SessionStoreCore {
   acquireLease?(sessionId: string, ttlMs: number, options?: LeaseOptions): Promise<string | undefined>;
   /** Gives the lease back if `token` still holds it. */
   releaseLease?(sessionId: string, token: string, options?: Pick<LeaseOptions, "purpose">): Promise<void>;
+  /** Lists of sessions by owner. Missing: see {@link SessionIndex}. */
+  readonly index?: SessionIndex;
   /**
    * Pages of the log for a screen, figures, and the last reductions.
    *
@@ -135,6 +140,8 @@ export interface RecordIdentity {
 export interface NewRecord extends RecordIdentity {
   readonly record: string;
   readonly tokens?: number;
+  /** Added to what is counted for the model, if the record is new. */
+  readonly usage?: ModelUsage;
 }
 
 /**
@@ -147,7 +154,7 @@ export interface ViewLimit {
 }
 
 /** One turn to append. */
-export interface AppendRequest extends KeyedWrite {
+export interface AppendRequest extends KeyedWrite, SessionClaim {
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
   readonly expectedNext?: number;
@@ -197,7 +204,7 @@ export interface AppendResult extends ComparedResult {
 }
 
 /** A reduction to commit: `epoch`, `rev` and `next` as they were read. */
-export interface CommitRequest extends KeyedWrite {
+export interface CommitRequest extends KeyedWrite, SessionAccess {
   readonly epoch: string;
   readonly rev: string;
   readonly next: number;
@@ -224,7 +231,7 @@ export interface CommitRequest extends KeyedWrite {
 }
 
 /** A rewind: `epoch`, `rev` and `next` as they were read, and the ids of all records from `to` on. */
-export interface RewindRequest {
+export interface RewindRequest extends SessionAccess {
   readonly epoch: string;
   readonly rev: string;
   readonly next: number;

@@ -1,4 +1,6 @@
+import type { SessionClaim } from "./session-index.js";
 import type { KeyedWrite } from "./writer-keys.js";
+
 /**
  * Side fields to set and to remove. Their names have a namespace of their own, apart from what the store keeps about
  * the session.
@@ -17,7 +19,7 @@ export interface SideChanges {
  * A change of side fields on its own: nothing is written unless each field of `expected` holds that value (undefined:
  * is absent).
  */
-export interface SideWrite extends SideChanges, KeyedWrite {
+export interface SideWrite extends SideChanges, KeyedWrite, SessionClaim {
   readonly expected?: Readonly<Record<string, string | undefined>>;
   /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
   readonly ttlMs?: number;

@@ -3,8 +3,10 @@ import { allCapabilities, capabilitiesOf, checkSessionStore, type StoreCapabilit
 import type { CompleteSessionStore } from "../store/session-store.js";
 import { appendCases } from "./session-store/append-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
+import { indexCases } from "./session-store/index-cases.js";
 import { inputCases } from "./session-store/input-cases.js";
 import { lifeCases } from "./session-store/life-cases.js";
+import { ownerCases } from "./session-store/owner-cases.js";
 import { pageCases } from "./session-store/page-cases.js";
 import { readCases } from "./session-store/read-cases.js";
 import { reductionCases } from "./session-store/reduction-cases.js";
@@ -40,6 +42,8 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     lifeCases,
     sideCases,
     turnCases,
+    ownerCases,
+    indexCases,
     pageCases,
     inputCases,
   ];

@@ -4,6 +4,7 @@ import { beginsRound } from "../round-starts.js";
 import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-store.js";
 import { applySide } from "../side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../token-total.js";
+import { claimSession, countUsage } from "./in-memory-owners.js";
 import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./in-memory-session.js";
 import { withKey } from "../writer-keys.js";
 import { markTurn, storedTurn } from "./in-memory-turns.js";
@@ -120,6 +121,8 @@ function addRecords(session: InMemorySession, { request, plan }: Append, fresh: 
   session.fence = request.fencingToken ?? session.fence;
   const writes = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
   session.key = withKey(session.key, writes ? request.keys?.current : undefined);
+  claimSession(session, request);
+  countUsage(session, fresh);
   applySide(session.side, request.side);
 }
 

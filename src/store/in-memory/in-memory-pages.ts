@@ -1,3 +1,4 @@
+import type { SessionAccess } from "../session-index.js";
 import {
   checkPageRequest,
   pageBounds,
@@ -21,20 +22,21 @@ export class InMemoryPages implements SessionPages {
   async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
     return this.#sessions.call("readPage", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
+      const session = this.#sessions.find(sessionId, request);
       this.#sessions.refresh(session, request.refreshTtlMs);
       return pageOf(session ?? newSession(), request);
     });
   }
 
-  async readStats(sessionId: string): Promise<StoredStats | undefined> {
-    return this.#sessions.read("readStats", sessionId, { found: statsOf, missing: () => undefined });
+  async readStats(sessionId: string, access: SessionAccess = {}): Promise<StoredStats | undefined> {
+    return this.#sessions.read("readStats", sessionId, { found: statsOf, missing: () => undefined, ...access });
   }
 
-  async readReductions(sessionId: string): Promise<readonly StoredReduction[]> {
+  async readReductions(sessionId: string, access: SessionAccess = {}): Promise<readonly StoredReduction[]> {
     return this.#sessions.read("readReductions", sessionId, {
       found: ({ reductions }) => [...reductions],
       missing: () => [],
+      ...access,
     });
   }
 }

@@ -1,4 +1,6 @@
+import { InMemoryIndex } from "./in-memory-index.js";
 import { InMemoryLeases } from "./in-memory-leases.js";
+import { claimSession } from "./in-memory-owners.js";
 import { parseOptions, type SchemaOutput } from "../../options.js";
 import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
 import { appendTo, replaceTailOf } from "./in-memory-append.js";
@@ -10,7 +12,8 @@ import { InMemorySessions } from "./in-memory-sessions.js";
 import { planAppend, planReplaceTail } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
 import type { LeaseOptions } from "../leases.js";
-import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { SessionAccess, SessionIndex } from "../session-index.js";
+import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
   AppendRequest,
   AppendResult,
@@ -38,6 +41,8 @@ export class InMemorySessionStore implements CompleteSessionStore {
   readonly #sessions: InMemorySessions;
   readonly #leases = new InMemoryLeases();
   readonly #pages: SessionPages;
+  /** Lists of sessions by owner. */
+  readonly index: SessionIndex;
 
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
@@ -45,12 +50,14 @@ export class InMemorySessionStore implements CompleteSessionStore {
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => this.#leases.clear(now()) });
     noteLimits(this, this.#options);
     this.#pages = new InMemoryPages(this.#sessions);
+    this.index = new InMemoryIndex(this.#sessions);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(sessionId, request, this.#options);
     return this.#sessions.call("append", sessionId, () => {
-      const { session, result } = appendTo({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
+      const found = this.#sessions.writable("append", sessionId, request);
+      const { session, result } = appendTo({ sessionId, request, plan, session: found });
       return result.turn === undefined ? this.#kept(sessionId, session, { request, result }) : result;
     });
   }
@@ -58,7 +65,8 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
     const plan = planReplaceTail(sessionId, request, this.#options);
     return this.#sessions.call("replaceTail", sessionId, () => {
-      const { session, result } = replaceTailOf({ sessionId, request, plan, session: this.#sessions.find(sessionId) });
+      const found = this.#sessions.writable("append", sessionId, request);
+      const { session, result } = replaceTailOf({ sessionId, request, plan, session: found });
       const writes = result !== "stale" && result.turn === undefined;
       return writes ? this.#kept(sessionId, session, { request, result }) : result;
     });
@@ -67,40 +75,39 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async readView(sessionId: string, options: ReadViewOptions = {}): Promise<SessionView> {
     const found = (session: InMemorySession) => ({ ...viewOf(session), ...lookUp(session, options) });
     const missing = () => ({ ...emptyView(), ...lookUp(newSession(), options) });
-    return this.#sessions.read("readView", sessionId, { found, missing });
+    return this.#sessions.read("readView", sessionId, { found, missing, owner: options.owner });
   }
 
-  async readTurn(sessionId: string, name: string): Promise<StoredTurn | undefined> {
+  async readTurn(sessionId: string, name: string, access: SessionAccess = {}): Promise<StoredTurn | undefined> {
     const found = (session: InMemorySession) => {
       const turn = storedTurn(session, { name, stored: -1 })!;
       return turn.count === 0 && !turn.done ? undefined : turn;
     };
-    return this.#sessions.read("readTurn", sessionId, { found, missing: () => undefined });
+    return this.#sessions.read("readTurn", sessionId, { found, missing: () => undefined, ...access });
   }
 
-  async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
+  async readRounds(sessionId: string, count: number, access: SessionAccess = {}): Promise<StoredRounds> {
     checkInteger("count", count, 1);
     return this.#sessions.read("readRounds", sessionId, {
       found: (session) => roundsOf(session, count),
       missing: emptyRounds,
+      ...access,
     });
   }
 
-  async readLog(
-    sessionId: string,
-    { from, limit }: { readonly from?: number; readonly limit?: number } = {},
-  ): Promise<LogPage> {
+  async readLog(sessionId: string, { from, limit, owner }: ReadLogOptions = {}): Promise<LogPage> {
     checkPage({ from, limit });
     return this.#sessions.read("readLog", sessionId, {
       found: (session) => pageOf(session, { from, limit }),
       missing: emptyPage,
+      owner,
     });
   }
 
   async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(sessionId, request);
     return this.#sessions.call("commitReduction", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
+      const session = this.#sessions.writable("commitReduction", sessionId, request);
       refuseUnlessKnown(sessionId, session?.key ?? "", request.keys);
       if (!commitTo(session, request, this.#sessions.now())) {
         return "stale";
@@ -113,7 +120,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
     return this.#sessions.call("rewind", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
+      const session = this.#sessions.writable("rewind", sessionId, request);
       const outcome = rewindTo(session, request);
       if (outcome === "ended") {
         this.#sessions.delete(sessionId);
@@ -124,28 +131,40 @@ export class InMemorySessionStore implements CompleteSessionStore {
     });
   }
 
-  async clear(sessionId: string): Promise<void> {
-    return this.#sessions.call("clear", sessionId, () => void this.#sessions.delete(sessionId));
-  }
-
-  async rebuild(sessionId: string, identify: IdentifyRecord): Promise<void> {
-    return this.#sessions.read("rebuild", sessionId, {
-      found: (session) => reidentify(session, identify),
-      missing: () => undefined,
+  async clear(sessionId: string, access: SessionAccess = {}): Promise<void> {
+    return this.#sessions.call("clear", sessionId, () => {
+      this.#sessions.find(sessionId, access);
+      this.#sessions.delete(sessionId);
     });
   }
 
-  async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
+  async rebuild(sessionId: string, identify: IdentifyRecord, access: SessionAccess = {}): Promise<void> {
+    return this.#sessions.call("rebuild", sessionId, () => {
+      const session = this.#sessions.writable("rebuild", sessionId, access);
+      if (session !== undefined) {
+        reidentify(session, identify);
+        claimSession(session, access);
+        this.#sessions.keep(sessionId, session, undefined);
+      }
+    });
+  }
+
+  async readSide(
+    sessionId: string,
+    prefix: string,
+    access: SessionAccess = {},
+  ): Promise<Readonly<Record<string, string>>> {
     return this.#sessions.read("readSide", sessionId, {
       found: ({ side }) => sideWithPrefix(side, prefix),
       missing: () => ({}),
+      ...access,
     });
   }
 
   async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
     checkSideWrite(sessionId, changes);
     return this.#sessions.call("writeSide", sessionId, () => {
-      const stored = this.#sessions.find(sessionId);
+      const stored = this.#sessions.writable("writeSide", sessionId, changes);
       refuseUnlessKnown(sessionId, stored?.key ?? "", changes.keys);
       if (!Object.entries(changes.expected ?? {}).every(([name, value]) => stored?.side.get(name) === value)) {
         return false;
@@ -155,6 +174,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
       if (session !== undefined) {
         applySide(session.side, changes);
         session.key = withKey(session.key, creates ? changes.keys?.current : undefined);
+        claimSession(session, changes);
       }
       this.#sessions.keep(sessionId, session, changes.ttlMs);
       return true;

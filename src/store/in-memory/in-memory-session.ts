@@ -6,6 +6,7 @@ import { maxReductions, type ReductionSize, type StoredReduction } from "../sess
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
 import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
 
+import { newOwnership, type InMemoryOwnership } from "./in-memory-owners.js";
 import { keyNames, withKey } from "../writer-keys.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./in-memory-turns.js";
 
@@ -36,6 +37,7 @@ export interface InMemorySession {
   readonly ids: Map<string, { readonly digest: string; readonly position: number }>;
   readonly side: Map<string, string>;
   readonly turns: InMemoryTurns;
+  readonly ownership: InMemoryOwnership;
 }
 
 /** A session in which nothing has happened. */
@@ -54,7 +56,8 @@ export function newSession(): InMemorySession {
   const turns = { marks: new Map(), discarded: [] };
   const times = { created: undefined, updated: undefined, expiresAt: undefined };
   const past = { cut: "", reductions: [], reduced: 0 };
-  return { epoch, rev: epoch, ...empty, ...times, ...past, log: [], ids: new Map(), side: new Map(), turns };
+  const rest = { ...times, ...past, turns, ownership: newOwnership() };
+  return { epoch, rev: epoch, ...empty, ...rest, log: [], ids: new Map(), side: new Map() };
 }
 
 /** The position that the next record will get. */
@@ -145,7 +148,7 @@ function viewSize(session: InMemorySession): ReductionSize {
   return tokens === undefined ? { messages } : { messages, tokens };
 }
 
-/** Removes the records from a position on; `"ended"` where neither record nor head is left. */
+/** Removes the records from a position on; `"ended"` where neither record nor head, owner nor title is left. */
 export function rewindTo(session: InMemorySession | undefined, request: RewindRequest): "rewound" | "stale" | "ended" {
   if (session === undefined || !isAsRead(session, request)) {
     return "stale";
@@ -154,7 +157,9 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
     throw outOfRange("to");
   }
   truncate(session, request);
-  return session.log.length === 0 && session.head === "" ? "ended" : "rewound";
+  const { owner, label } = session.ownership;
+  const isNamed = owner !== undefined || label.title !== undefined;
+  return session.log.length === 0 && session.head === "" && !isNamed ? "ended" : "rewound";
 }
 
 /** True if nothing has changed since the session was read. */

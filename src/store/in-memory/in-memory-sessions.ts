@@ -1,6 +1,7 @@
 import { report, type MemoryEventHandler } from "../../events.js";
-import { closed } from "../refusals.js";
+import { closed, erased, otherOwner } from "../refusals.js";
 import { checkSessionId } from "../session-id-rules.js";
+import type { SessionAccess } from "../session-index.js";
 import type { InMemorySession } from "./in-memory-session.js";
 
 /** Options of {@link InMemorySessions}. */
@@ -15,6 +16,9 @@ export interface InMemorySessionsOptions {
 export class InMemorySessions {
   readonly #options: InMemorySessionsOptions;
   readonly #sessions = new Map<string, InMemorySession>();
+  /** Until when sessions that were erased cannot be written. */
+  readonly #guards = new Map<string, number>();
+  #places = 0;
   #sweepAt = 1_000;
   #closed = false;
 
@@ -30,6 +34,15 @@ export class InMemorySessions {
   /** Does a call's work and reports it, as a round trip to Redis would be. */
   call<T>(operation: string, sessionId: string, work: () => T): T {
     checkSessionId(sessionId);
+    return this.#call(operation, sessionId, work);
+  }
+
+  /** The same for a call that concerns an owner, or all sessions. */
+  callOfAll<T>(operation: string, work: () => T): T {
+    return this.#call(operation, "", work);
+  }
+
+  #call<T>(operation: string, sessionId: string, work: () => T): T {
     if (this.#closed) {
       throw closed(operation, sessionId);
     }
@@ -45,18 +58,47 @@ export class InMemorySessions {
   read<T>(
     operation: string,
     sessionId: string,
-    { found, missing }: { found: (session: InMemorySession) => T; missing: () => T },
+    { found, missing, owner }: SessionAccess & { found: (session: InMemorySession) => T; missing: () => T },
   ): T {
     return this.call(operation, sessionId, () => {
-      const session = this.find(sessionId);
+      const session = this.find(sessionId, { owner });
       return session === undefined ? missing() : found(session);
     });
   }
 
-  /** A session that has not expired. */
-  find(sessionId: string): InMemorySession | undefined {
+  /** A session that has not expired; refused to those who name another owner. */
+  find(sessionId: string, { owner }: SessionAccess = {}): InMemorySession | undefined {
     const session = this.#sessions.get(sessionId);
-    return session !== undefined && this.#expired(session) ? undefined : session;
+    if (session === undefined || this.#expired(session)) {
+      return undefined;
+    }
+    if (owner !== undefined && (session.ownership.owner ?? owner) !== owner) {
+      throw otherOwner(sessionId);
+    }
+    return session;
+  }
+
+  /** The same for a call that writes: refused while the guard of an erasure stands. */
+  writable(operation: string, sessionId: string, access: SessionAccess): InMemorySession | undefined {
+    if ((this.#guards.get(sessionId) ?? -1) >= this.now()) {
+      throw erased(operation, sessionId);
+    }
+    return this.find(sessionId, access);
+  }
+
+  /** Removes a session, and refuses writes to it for some time; a longer guard stays. */
+  guard(sessionId: string, guardMs: number): void {
+    this.#sessions.delete(sessionId);
+    this.#guards.set(sessionId, Math.max(this.#guards.get(sessionId) ?? 0, this.now() + guardMs));
+  }
+
+  /** All sessions that have not expired. */
+  *all(): Generator<[string, InMemorySession]> {
+    for (const [sessionId, session] of this.#sessions) {
+      if (!this.#expired(session)) {
+        yield [sessionId, session];
+      }
+    }
   }
 
   /** Stores a session that was written to, and sets its expiry where one is given. */
@@ -66,6 +108,7 @@ export class InMemorySessions {
     }
     session.updated = this.now();
     session.created ??= session.updated;
+    session.ownership.place = ++this.#places;
     this.refresh(session, ttlMs);
     this.#sessions.set(sessionId, session);
     if (this.#sessions.size > this.#sweepAt) {
@@ -89,6 +132,7 @@ export class InMemorySessions {
   close(): void {
     this.#closed = true;
     this.#sessions.clear();
+    this.#guards.clear();
   }
 
   // Expired sessions that are never read again must not fill the memory. Doubling the mark keeps the cost constant.
@@ -98,6 +142,7 @@ export class InMemorySessions {
         this.#sessions.delete(sessionId);
       }
     }
+    this.#guards.forEach((until, sessionId) => until < this.now() && this.#guards.delete(sessionId));
     this.#options.onSweep();
     this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
   }

@@ -2,11 +2,14 @@ import {
   contentConflict,
   damaged,
   epochConflict,
+  erased,
   fenced,
   keysNeeded,
+  otherOwner,
   outOfRange,
   positionConflict,
 } from "../refusals.js";
+import type { SessionClaim } from "../session-index.js";
 import { idHash } from "./id-hash.js";
 import { unknownReply } from "./redis-errors.js";
 import { beginsRound } from "../round-starts.js";
@@ -22,6 +25,19 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
   const pairs = Object.entries(set).flatMap(([name, value]) => [`side:${name}`, value]);
   const removed = remove.filter((name) => !Object.hasOwn(set, name)).map((name) => `side:${name}`);
   return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
+}
+
+/** What a request says about the session's owner and label, as scripts take it. */
+export function claimFields({ owner, label }: SessionClaim) {
+  return { owner, label, ...(label && { labelVersion: randomToken() }) };
+}
+
+/** The tokens that records were paid with: number of the record, model, and tokens of input, output and both. */
+function usageItems(records: AppendPlan["records"]) {
+  const items = records.flatMap(({ usage }, index) =>
+    usage === undefined ? [] : [[index + 1, usage.model, usage.input, usage.output, usage.total]],
+  );
+  return items.length === 0 ? undefined : items;
 }
 
 /** The arguments of the append script; `at` is where the log is thought to end. */
@@ -58,6 +74,8 @@ export function appendArguments(
     ttl: request.ttlMs,
     maxMessages: request.viewLimit?.messages,
     maxTokens: request.viewLimit?.tokens,
+    ...claimFields(request),
+    usage: usageItems(records),
     turn: request.turn,
     keys: request.keys,
     cut: request.cut && cutRequest(request.cut),
@@ -109,6 +127,11 @@ export function appendResult(
   return complete === undefined ? result : { ...result, view: complete };
 }
 
+/** The owner that a reply of the append script names; `""` where the session has none. */
+export function ownerIn(reply: unknown): unknown {
+  return Array.isArray(reply) && reply[0] === "OK" ? reply[8] : undefined;
+}
+
 /** The result of an append whose claim of a turn did not fit the turn's mark. */
 function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendPlan): AppendResult {
   const [, , , next, epoch, , view] = rest;
@@ -136,6 +159,10 @@ interface Refusal {
 
 function refusal(sessionId: string, { word, detail, request, plan }: Refusal): Error {
   switch (word) {
+    case "ERASED":
+      return erased("append", sessionId);
+    case "OWNER":
+      return otherOwner(sessionId);
     case "EPOCH":
       return epochConflict(sessionId);
     case "FENCED":

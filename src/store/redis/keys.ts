@@ -17,11 +17,25 @@ export interface SessionKeys {
   readonly turn: string;
 }
 
-/** The keys of a session. This is the only place where names of keys are made. */
+/** The keys of a session. Names of keys are made in this file only. */
 export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
   const session = `${keyPrefix}:{${encodeSessionId(sessionId)}}`;
   const part = (name: string) => `${session}:${name}`;
   return { log: part("log"), ids: part("ids"), state: part("state"), lease: part("lease"), turn: part("turn") };
+}
+
+/** Names of the keys of one owner; both lie in the owner's hash slot, and exist together. */
+export interface OwnerKeys {
+  /** ZSET: the owner's sessions by the time of their last write, and when they expire. */
+  readonly sessions: string;
+  /** HASH: session → what a list shows of it. */
+  readonly summaries: string;
+}
+
+/** The keys of an owner. No session's key begins like them: an encoded session id holds no colon. */
+export function ownerKeys(keyPrefix: string, owner: string): OwnerKeys {
+  const part = (name: string) => `${keyPrefix}:{owner:${encodeSessionId(owner)}}:${name}`;
+  return { sessions: part("sessions"), summaries: part("summaries") };
 }
 
 /** What is wrong with a key prefix, as the end of a sentence; undefined for a good one. */

@@ -1,5 +1,6 @@
 import { randomToken } from "../random-token.js";
-import { rebuildConflict } from "../refusals.js";
+import { erased, otherOwner, rebuildConflict } from "../refusals.js";
+import type { SessionAccess } from "../session-index.js";
 import { digestLength, idHash } from "./id-hash.js";
 import { beginsRound } from "../round-starts.js";
 import type { SessionKeys } from "./keys.js";
@@ -15,7 +16,7 @@ const pageLength = 1_000;
 const tries = 5;
 
 /** What a rebuild works with. */
-export interface Rebuild {
+export interface Rebuild extends SessionAccess {
   readonly runner: ScriptRunner;
   readonly name: CallName;
   readonly keys: SessionKeys;
@@ -39,13 +40,13 @@ interface LogReading {
  * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
  * one that was read.
  *
- * @throws ConflictError `stale` if it changed in each of five tries.
+ * @throws ConflictError `stale` if it changed in each of five tries, `other_owner`; StoreError `erased`.
  */
 export async function rebuildSession(rebuild: Rebuild): Promise<void> {
-  const { runner, name, keys } = rebuild;
+  const { runner, name, keys, owner } = rebuild;
   for (let count = 0; count < tries; count += 1) {
     const { identities, turns, ...read } = await readWholeLog(rebuild);
-    const request = { ...read, newEpoch: randomToken(), newRev: randomToken() };
+    const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), owner };
     const args = [JSON.stringify(request), identities, ...turns];
     const reply = await runner.run(name, {
       script: rebuildScript,
@@ -53,6 +54,9 @@ export async function rebuildSession(rebuild: Rebuild): Promise<void> {
       args,
       writes: true,
     });
+    if (reply === "OWNER" || reply === "ERASED") {
+      throw reply === "OWNER" ? otherOwner(name.sessionId) : erased(name.operation, name.sessionId);
+    }
     if (reply === "REBUILT") {
       return;
     }

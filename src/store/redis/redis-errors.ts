@@ -4,7 +4,17 @@ import { sessionLabel } from "../refusals.js";
 /** Names the call that failed. */
 export interface CallName {
   readonly operation: string;
+  /** Empty for a call that concerns an owner, or all sessions. */
   readonly sessionId: string;
+  readonly owner?: string;
+}
+
+/** What a call was about, for an error's text. */
+function subjectOf({ sessionId, owner }: CallName): string {
+  if (sessionId !== "") {
+    return sessionLabel(sessionId);
+  }
+  return owner === undefined ? "all sessions" : sessionLabel(owner).replace(/^session/, "owner");
 }
 
 interface Cause {
@@ -90,13 +100,14 @@ const failed: Cause = {
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
 
 /** Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. */
-export function toStoreError(error: unknown, { operation, sessionId }: CallName): Error {
+export function toStoreError(error: unknown, name: CallName): Error {
   if (MemoryError.isInstance(error)) {
     return error;
   }
+  const { operation, sessionId } = name;
   const original = rootOf(error);
   const { code, retryable, sentence } = causeOf(original);
-  const message = `${operation} of ${sessionLabel(sessionId)}: ${sentence} (${shown(original)}).`;
+  const message = `${operation} of ${subjectOf(name)}: ${sentence} (${shown(original)}).`;
   return new StoreError(message, { code, operation, sessionId, retryable, cause: withoutArguments(original) });
 }
 
@@ -108,28 +119,31 @@ function causeOf(error: Error): Cause {
 }
 
 /** Makes the error for a call without a reply in time. */
-export function timeoutError({ operation, sessionId }: CallName, milliseconds: number): StoreError {
+export function timeoutError(name: CallName, milliseconds: number): StoreError {
+  const { operation, sessionId } = name;
   const message =
-    `${operation} of ${sessionLabel(sessionId)}: no reply from Redis within ${milliseconds} ms; ` +
+    `${operation} of ${subjectOf(name)}: no reply from Redis within ${milliseconds} ms; ` +
     "the outcome is unknown, and the same call again is safe.";
   return new StoreError(message, { code: "timeout", operation, sessionId, retryable: true });
 }
 
 /** Makes the error for a write that too few replicas acknowledged. */
 export function replicaError(
-  { operation, sessionId }: CallName,
+  name: CallName,
   { asked, given }: { readonly asked: number; readonly given: number },
 ): StoreError {
+  const { operation, sessionId } = name;
   const message =
-    `${operation} of ${sessionLabel(sessionId)}: written, but only ${given} of the ${asked} replicas asked for ` +
+    `${operation} of ${subjectOf(name)}: written, but only ${given} of the ${asked} replicas asked for ` +
     "acknowledged it; the same call again is safe.";
   return new StoreError(message, { code: "unavailable", operation, sessionId, retryable: true });
 }
 
 /** Makes the error for a reply that no script of this package gives. */
-export function unknownReply({ operation, sessionId }: CallName): StoreError {
+export function unknownReply(name: CallName): StoreError {
+  const { operation, sessionId } = name;
   const message =
-    `${operation} of ${sessionLabel(sessionId)}: Redis gave a reply that this package does not know; ` +
+    `${operation} of ${subjectOf(name)}: Redis gave a reply that this package does not know; ` +
     "the outcome is unknown, and the same call again is safe. Check what stands between this process and Redis.";
   return new StoreError(message, { code: "script_failed", operation, sessionId });
 }

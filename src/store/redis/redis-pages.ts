@@ -1,3 +1,5 @@
+import { otherOwner } from "../refusals.js";
+import type { SessionAccess } from "../session-index.js";
 import {
   checkPageRequest,
   type SessionPages,
@@ -25,8 +27,8 @@ export class RedisPages implements SessionPages {
 
   async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
-    const { limit, refreshTtlMs = "" } = request;
-    const args = [...placeOf(request), limit, refreshTtlMs];
+    const { limit, refreshTtlMs = "", owner = "" } = request;
+    const args = [...placeOf(request), limit, refreshTtlMs, owner];
     const reply = (await this.#run("readPage", sessionId, readWindowScript, args)) as unknown[];
     if (reply[0] !== "PAGE") {
       return undefined;
@@ -36,8 +38,8 @@ export class RedisPages implements SessionPages {
     return { records, from, to, base, start, next, head, damaged: damaged === 1 };
   }
 
-  async readStats(sessionId: string): Promise<StoredStats | undefined> {
-    const reply = (await this.#run("readStats", sessionId, readStatsScript, [])) as unknown[];
+  async readStats(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<StoredStats | undefined> {
+    const reply = (await this.#run("readStats", sessionId, readStatsScript, [owner])) as unknown[];
     const [epoch, length, rounds, viewMessages, tokens, counter, whole, reductions, ...rest] = reply;
     const [created, updated, expires, damaged] = rest;
     if (epoch === "" && Number(length) === 0) {
@@ -58,19 +60,33 @@ export class RedisPages implements SessionPages {
     };
   }
 
-  async readReductions(sessionId: string): Promise<readonly StoredReduction[]> {
+  async readReductions(sessionId: string, { owner }: SessionAccess = {}): Promise<readonly StoredReduction[]> {
     const { state } = sessionKeys(this.#keyPrefix, sessionId);
     const name = { operation: "readReductions", sessionId };
-    const [lines] = await this.#runner.transaction(name, [{ verb: "hget", args: [state, "reductions"] }]);
+    const [fields] = await this.#runner.transaction(name, [{ verb: "hmget", args: [state, "reductions", "owner"] }]);
+    const [lines, stored] = fields as (string | null)[];
+    if (owner !== undefined && (stored ?? owner) !== owner) {
+      throw otherOwner(sessionId);
+    }
     return String(lines ?? "")
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as StoredReduction);
   }
 
-  #run(operation: string, sessionId: string, script: Script, args: readonly (string | number)[]): Promise<unknown> {
+  async #run(
+    operation: string,
+    sessionId: string,
+    script: Script,
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
     const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
-    return this.#runner.run({ operation, sessionId }, { script, keys: [log, ids, state], args, writes: false });
+    const call = { script, keys: [log, ids, state], args, writes: false };
+    const reply = await this.#runner.run({ operation, sessionId }, call);
+    if (Array.isArray(reply) && reply[0] === "OWNER") {
+      throw otherOwner(sessionId);
+    }
+    return reply;
   }
 }
 

@@ -1,6 +1,7 @@
 import { StoreError } from "../../errors.js";
 import type { SessionKeys } from "./keys.js";
-import { viewReply, type PageReply, type ViewReply } from "./redis-replies.js";
+import type { LogPage, ReadLogOptions } from "../session-reads.js";
+import { checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./redis-replies.js";
 import type { ScriptCall, ScriptRunner } from "./script-runner.js";
 import type { Command } from "./send-command.js";
 import { viewFields } from "./scripts/fragments.js";
@@ -39,7 +40,7 @@ export async function readTail({ index, ...read }: Read, wanted: readonly string
  * Reads at most `limit` records from the index on (default: all), the state, and the lengths of the log and of its
  * index of ids, all at one moment.
  */
-export async function readPage({ index, ...read }: Read, limit: number | undefined): Promise<PageReply> {
+async function readPage({ index, ...read }: Read, limit: number | undefined): Promise<PageReply> {
   const { log, ids } = read.keys;
   const last = limit === undefined ? -1 : index + limit - 1;
   const commands = [
@@ -59,6 +60,30 @@ export async function readPage({ index, ...read }: Read, limit: number | undefin
     ids: Number(known),
     index,
   };
+}
+
+/**
+ * Reads a page of the log; `base` is where the log was last seen to begin. With it comes the session's owner, or `""`.
+ */
+export async function readLogPage(
+  {
+    runner,
+    sessionId,
+    keys,
+  }: { readonly runner: ScriptRunner; readonly sessionId: string; readonly keys: SessionKeys },
+  { from, limit, owner }: ReadLogOptions,
+  base: number,
+): Promise<{ readonly page: LogPage; readonly owner: string }> {
+  for (let first = base; ;) {
+    const index = from === undefined ? 0 : Math.max(0, from - first);
+    const reply = await readPage({ runner, name: { operation: "readLog", sessionId }, keys, index }, limit);
+    const stored = checkOwner(sessionId, reply.fields, { owner });
+    const page = pageFrom(reply, from);
+    if (page !== undefined) {
+      return { page, owner: stored };
+    }
+    first = Number(reply.fields[2] ?? 0);
+  }
 }
 
 function stateOf(keys: SessionKeys): Command {

@@ -1,6 +1,9 @@
 import { beginsRound } from "../round-starts.js";
-import { emptyView } from "../empty-results.js";
+import { emptyPage, emptyView } from "../empty-results.js";
+import { otherOwner } from "../refusals.js";
+import type { SessionAccess } from "../session-index.js";
 import type { LogPage, SessionView, StoredRounds } from "../session-reads.js";
+import { viewFields } from "./scripts/fragments.js";
 
 /** A view as read from Redis: fields of `state`, records of the log from an index on, and the number of ids. */
 export interface ViewReply {
@@ -26,6 +29,9 @@ export function viewReply(reply: unknown): ViewReply {
  */
 export function viewFrom({ fields, records, ids, index }: ViewReply): SessionView | undefined {
   const state = stateFrom(fields);
+  if (state.isErased) {
+    return emptyView();
+  }
   if (!state.begun) {
     const { epoch, rev } = state;
     const next = index + records.length;
@@ -75,6 +81,9 @@ export function pageFrom(
   from: number | undefined,
 ): LogPage | undefined {
   const state = stateFrom(fields);
+  if (state.isErased) {
+    return emptyPage();
+  }
   const base = state.begun ? state.base : 0;
   const next = state.begun ? state.next : length;
   if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
@@ -83,6 +92,23 @@ export function pageFrom(
   const damaged = length !== (state.begun ? next - base : 0) || lacksIds(ids, length);
   return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
 }
+
+/**
+ * Refuses what was read of a session if it belongs to another owner than the one who asks. Returns the session's owner;
+ * `""` where it has none.
+ *
+ * @throws ConflictError `other_owner`.
+ */
+export function checkOwner(sessionId: string, fields: ViewReply["fields"], { owner }: SessionAccess): string {
+  const stored = fields[ownerIndex] ?? "";
+  if (owner !== undefined && stored !== "" && stored !== owner) {
+    throw otherOwner(sessionId);
+  }
+  return stored;
+}
+
+const ownerIndex = viewFields.indexOf("owner");
+const erasedIndex = viewFields.indexOf("erased");
 
 /** Converts the reply of the script that reads rounds. */
 export function roundsFrom(reply: unknown): StoredRounds {
@@ -101,10 +127,10 @@ export function sideFrom(reply: unknown): [string, string][] {
   ]);
 }
 
-function stateFrom([epoch, rev, base, start, next, head, headCount, tokens, counter]: readonly (
-  string | null | undefined
-)[]) {
+function stateFrom(fields: readonly (string | null | undefined)[]) {
+  const [epoch, rev, base, start, next, head, headCount, tokens, counter] = fields;
   return {
+    isErased: typeof fields[erasedIndex] === "string",
     epoch: epoch ?? "",
     rev: rev ?? "",
     base: Number(base ?? 0),

@@ -1,34 +1,34 @@
 import { parseOptions, type SchemaOutput } from "../../options.js";
-import { appendArguments, appendResult, sideArguments } from "./append-call.js";
-import { commitArguments } from "./commit-call.js";
+import { appendArguments, appendResult, ownerIn } from "./append-call.js";
+import { commitArguments, rewindArguments } from "./commit-call.js";
 import { openConnection, type Connection } from "./connection.js";
 import { idHash } from "./id-hash.js";
-import { checkSessionId } from "../session-id-rules.js";
-import { sessionKeys, type SessionKeys } from "./keys.js";
-import { randomToken } from "../random-token.js";
-import { acquireLease, releaseLease, type LeaseCall } from "./redis-leases.js";
+import type { SessionAccess, SessionIndex } from "../session-index.js";
+import { sessionKeys } from "./keys.js";
+import { acquireLease, releaseLease } from "./redis-leases.js";
 import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "./redis-store-options.js";
 import { RedisPages } from "./redis-pages.js";
+import { RedisSessionIndex } from "./redis-session-index.js";
+import { readSide, writeSide } from "./redis-side.js";
 import type { SessionPages } from "../session-pages.js";
-import { readPage, readTail, type Read } from "./redis-reads.js";
-import { pageFrom, roundsFrom, sideFrom, viewFrom, viewReply } from "./redis-replies.js";
-import { outOfRange } from "../refusals.js";
+import { readLogPage, readTail, type Read } from "./redis-reads.js";
+import { checkOwner, roundsFrom, viewFrom, viewReply } from "./redis-replies.js";
+import { otherOwner, outOfRange } from "../refusals.js";
 import { planAppend, planReplaceTail, type AppendPlan } from "../append-plan.js";
-import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
+import { checkCommit, checkInteger, checkPage, checkRewind } from "../request-checks.js";
 import { ScriptRunner, type ScriptCall } from "./script-runner.js";
 import { appendScript } from "./scripts/append.js";
 import { commitReductionScript } from "./scripts/commit-reduction.js";
+import { clearSessionScript } from "./scripts/erase-session.js";
 import { readTurnScript } from "./scripts/read-turn.js";
 import { readRoundsScript } from "./scripts/read-rounds.js";
-import { readSideScript } from "./scripts/read-side.js";
 import { readViewScript } from "./scripts/read-view.js";
 import { rewindScript } from "./scripts/rewind.js";
-import { writeSideScript } from "./scripts/write-side.js";
-import { hashesOf, lookedUp, marksOf, turnFrom } from "./turn-marks.js";
+import { lookedUp, turnFrom } from "./turn-marks.js";
 import { SessionCache } from "./session-cache.js";
 import type { LeaseOptions } from "../leases.js";
-import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
   AppendRequest,
   AppendResult,
@@ -39,7 +39,7 @@ import type {
   RewindRequest,
 } from "../session-store.js";
 import type { StoredTurn } from "../turns.js";
-import { sideWithPrefix, type SideWrite } from "../side-fields.js";
+import type { SideWrite } from "../side-fields.js";
 import { noteLimits } from "../size-limits.js";
 import { checkedReply } from "./write-replies.js";
 
@@ -58,6 +58,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
   readonly #pages: RedisPages;
+  readonly #index: RedisSessionIndex;
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
@@ -68,6 +69,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#connection = openConnection(owner, { client, url, config }, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
     this.#pages = new RedisPages(this.#runner, this.#options.keyPrefix);
+    this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
@@ -91,47 +93,37 @@ export class RedisSessionStore implements CompleteSessionStore {
       reply = viewReply(await this.#script("readView", sessionId, call));
       view = viewFrom(reply)!;
     }
+    this.#index.noteOwner(sessionId, checkOwner(sessionId, reply!.fields, options));
     this.#seen.note(sessionId, view.next, view);
     const asked = options.ids !== undefined || turn !== undefined;
     return asked ? { ...view, ...lookedUp(view, reply!.found, options) } : view;
   }
 
-  async readTurn(sessionId: string, name: string): Promise<StoredTurn | undefined> {
-    const call = { script: readTurnScript, args: [name], writes: false };
+  async readTurn(sessionId: string, name: string, access: SessionAccess = {}): Promise<StoredTurn | undefined> {
+    const call = { script: readTurnScript, args: [name, access.owner ?? ""], writes: false };
     const [, ...rest] = (await this.#script("readTurn", sessionId, call)) as unknown[];
     const turn = turnFrom(rest);
     return turn.count === 0 && !turn.done ? undefined : turn;
   }
 
-  async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
+  async readRounds(sessionId: string, count: number, access: SessionAccess = {}): Promise<StoredRounds> {
     checkInteger("count", count, 1);
-    return roundsFrom(
-      await this.#script("readRounds", sessionId, { script: readRoundsScript, args: [count], writes: false }),
-    );
+    const call = { script: readRoundsScript, args: [count, access.owner ?? ""], writes: false };
+    return roundsFrom(await this.#script("readRounds", sessionId, call));
   }
 
-  async readLog(
-    sessionId: string,
-    { from, limit }: { readonly from?: number; readonly limit?: number } = {},
-  ): Promise<LogPage> {
-    checkSessionId(sessionId);
-    checkPage({ from, limit });
-    let base = this.#seen.get(sessionId)?.view?.base ?? 0;
-    for (;;) {
-      const index = from === undefined ? 0 : Math.max(0, from - base);
-      const reply = await readPage(this.#read("readLog", sessionId, index), limit);
-      const page = pageFrom(reply, from);
-      if (page !== undefined) {
-        return page;
-      }
-      base = Number(reply.fields[2] ?? 0);
-    }
+  async readLog(sessionId: string, options: ReadLogOptions = {}): Promise<LogPage> {
+    checkPage(options);
+    const base = this.#seen.get(sessionId)?.view?.base ?? 0;
+    const { page, owner } = await readLogPage(this.#session(sessionId), options, base);
+    this.#index.noteOwner(sessionId, owner);
+    return page;
   }
 
   async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(sessionId, request);
-    const call = { script: commitReductionScript, args: commitArguments(request) };
-    const word = await this.#write("commitReduction", sessionId, call);
+    const args = commitArguments(request);
+    const word = await this.#write("commitReduction", sessionId, { script: commitReductionScript, args });
     if (word === "RANGE") {
       throw outOfRange("start");
     }
@@ -140,8 +132,7 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
-    const { forget, turns, ...rest } = request;
-    const args = [JSON.stringify({ ...rest, newRev: randomToken() }), hashesOf(forget), ...marksOf(turns)];
+    const args = rewindArguments(request);
     const word = await this.#write("rewind", sessionId, { script: rewindScript, args });
     if (word === "RANGE") {
       throw outOfRange("to");
@@ -149,53 +140,49 @@ export class RedisSessionStore implements CompleteSessionStore {
     return word === "REWOUND" ? "rewound" : "stale";
   }
 
-  async clear(sessionId: string): Promise<void> {
-    const { log, ids, state } = this.#keys(sessionId);
-    const keys = [log, ids, state];
-    await this.#runner.command({ operation: "clear", sessionId }, { verb: "unlink", args: keys }, keys);
+  async clear(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<void> {
+    const call = { script: clearSessionScript, args: [owner], writes: true };
+    const [, ended] = (await this.#script("clear", sessionId, call)) as [string, string?];
     this.#seen.delete(sessionId);
+    await this.#index.ended(sessionId, ended || owner);
   }
 
-  async rebuild(sessionId: string, identify: IdentifyRecord): Promise<void> {
+  async rebuild(sessionId: string, identify: IdentifyRecord, { owner }: SessionAccess = {}): Promise<void> {
     const name = { operation: "rebuild", sessionId };
-    await rebuildSession({ runner: this.#runner, name, keys: this.#keys(sessionId), identify });
+    const write = () => rebuildSession({ ...this.#session(sessionId), name, identify, owner });
+    await this.#index.follow(sessionId, { owner, write });
     this.#seen.delete(sessionId);
   }
 
-  async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
-    const keys = [this.#keys(sessionId).state];
-    const reply = await this.#script("readSide", sessionId, {
-      script: readSideScript,
-      keys,
-      args: [`side:${prefix}`],
-      writes: false,
-    });
-    return sideWithPrefix(sideFrom(reply), "");
+  async readSide(
+    sessionId: string,
+    prefix: string,
+    access: SessionAccess = {},
+  ): Promise<Readonly<Record<string, string>>> {
+    return readSide(this.#session(sessionId), prefix, access);
   }
 
   async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
-    checkSideWrite(sessionId, changes);
-    const { log, ids, state } = this.#keys(sessionId);
-    const keys = changes.ttlMs === undefined ? [state] : [state, log, ids];
-    const expected = Object.entries(changes.expected ?? {}).flatMap(([name, value]) => [
-      `side:${name}`,
-      value === undefined ? "0" : "1",
-      value ?? "",
-    ]);
-    const side = sideArguments(changes);
-    const counts = { ...side.request, epoch: randomToken(), expects: expected.length / 3 };
-    const request = { ...counts, ttl: changes.ttlMs, keys: changes.keys };
-    const args = [JSON.stringify(request), ...expected, ...side.args];
-    return (await this.#write("writeSide", sessionId, { script: writeSideScript, keys, args })) === "OK";
+    const write = async () => {
+      const owner = await writeSide(this.#session(sessionId), changes);
+      this.#index.noteOwner(sessionId, owner);
+      return owner !== undefined;
+    };
+    const { owner, ttlMs } = changes;
+    return this.#index.follow(sessionId, { owner, ttlMs, write, wrote: Boolean });
   }
 
   async acquireLease(sessionId: string, ttlMs: number, options: LeaseOptions = {}): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
-    return acquireLease(this.#lease(sessionId, options), ttlMs, options.held);
+    return acquireLease({ ...this.#session(sessionId), purpose: options.purpose }, ttlMs, options.held);
   }
 
   async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
-    await releaseLease(this.#lease(sessionId, options), token);
+    await releaseLease({ ...this.#session(sessionId), purpose: options.purpose }, token);
+  }
+
+  get index(): SessionIndex {
+    return this.#index;
   }
 
   get pages(): SessionPages {
@@ -203,6 +190,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   async close(): Promise<void> {
+    await this.#index.close();
     this.#runner.close();
     await this.#connection.close(this.#options.commandTimeout);
   }
@@ -214,34 +202,43 @@ export class RedisSessionStore implements CompleteSessionStore {
   ): Promise<AppendResult | "stale"> {
     const at = this.#seen.get(sessionId)?.next ?? 0;
     const args = appendArguments(request, plan, at);
-    const reply = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
-    const result = appendResult(sessionId, { reply, request, plan });
-    if (result !== "stale") {
-      this.#seen.note(sessionId, result.next, result.view);
-    }
-    return result;
+    const write = async () => {
+      const reply = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
+      const result = appendResult(sessionId, { reply, request, plan });
+      this.#index.noteOwner(sessionId, ownerIn(reply));
+      if (result !== "stale") {
+        this.#seen.note(sessionId, result.next, result.view);
+      }
+      return result;
+    };
+    const { owner, ttlMs } = request;
+    const wrote = (result: AppendResult | "stale") => result !== "stale" && result.turn === undefined;
+    return this.#index.follow(sessionId, { owner, ttlMs, write, wrote });
   }
 
-  #lease(sessionId: string, { purpose }: LeaseOptions): LeaseCall {
-    return { runner: this.#runner, sessionId, keys: this.#keys(sessionId), purpose };
+  #session(sessionId: string) {
+    return { runner: this.#runner, sessionId, keys: sessionKeys(this.#options.keyPrefix, sessionId) };
   }
 
   #read(operation: string, sessionId: string, index: number): Read {
-    return { runner: this.#runner, name: { operation, sessionId }, keys: this.#keys(sessionId), index };
+    return { ...this.#session(sessionId), name: { operation, sessionId }, index };
   }
 
   async #write(operation: string, sessionId: string, call: Omit<Call, "writes">): Promise<unknown> {
-    const reply = await this.#script(operation, sessionId, { ...call, writes: true });
-    return checkedReply({ operation, sessionId }, reply);
+    const write = async () => {
+      const reply = await this.#script(operation, sessionId, { ...call, writes: true });
+      return checkedReply({ operation, sessionId }, reply);
+    };
+    return this.#index.follow(sessionId, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
   }
 
-  #script(operation: string, sessionId: string, call: Call): Promise<unknown> {
-    const { log, ids, state } = this.#keys(sessionId);
+  async #script(operation: string, sessionId: string, call: Call): Promise<unknown> {
+    const { log, ids, state } = this.#session(sessionId).keys;
     const { script, args, writes, keys = [log, ids, state] } = call;
-    return this.#runner.run({ operation, sessionId }, { script, keys, args, writes });
-  }
-
-  #keys(sessionId: string): SessionKeys {
-    return sessionKeys(this.#options.keyPrefix, sessionId);
+    const reply = await this.#runner.run({ operation, sessionId }, { script, keys, args, writes });
+    if (reply === "OWNER" || (Array.isArray(reply) && reply[0] === "OWNER")) {
+      throw otherOwner(sessionId);
+    }
+    return reply;
   }
 }

@@ -57,6 +57,16 @@ export class ScriptRunner {
     );
   }
 
+  /** Sends a command that changes nothing and returns its reply. */
+  async read(name: CallName, command: Command): Promise<unknown> {
+    return this.send(name, (client) => sendAlone(client, command));
+  }
+
+  /** Lets `send` talk to the client itself, within the time of one call. */
+  async send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
+    return this.#attempt(this.#deadline(name), send);
+  }
+
   /**
    * Runs commands in one MULTI and returns their replies, all of one moment. A plain pipeline would not do: a cluster
    * client may send it to a replica that lags.

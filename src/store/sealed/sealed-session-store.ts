@@ -4,7 +4,8 @@ import { optionalMembers } from "../capabilities.js";
 import type { LeaseOptions } from "../leases.js";
 import { checkSessionId } from "../session-id-rules.js";
 import type { SessionPages, StoredPage, StoredPageRequest } from "../session-pages.js";
-import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { SessionAccess, SessionIndex } from "../session-index.js";
+import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
   AppendRequest,
   AppendResult,
@@ -30,6 +31,7 @@ import { headField } from "./session-opener.js";
  */
 export class SealedSessionStore implements CompleteSessionStore {
   readonly pages: SessionPages;
+  readonly index: SessionIndex;
   readonly #inner: CompleteSessionStore;
   readonly #ring: KeyRing;
   readonly #side: SealedSide;
@@ -38,10 +40,11 @@ export class SealedSessionStore implements CompleteSessionStore {
     this.#inner = inner as CompleteSessionStore;
     this.#ring = ring;
     this.#side = new SealedSide(this.#inner);
+    this.index = this.#inner.index;
     this.pages = {
       readPage: (sessionId, request) => this.#readPage(sessionId, request),
-      readStats: (sessionId) => this.#inner.pages.readStats(sessionId),
-      readReductions: (sessionId) => this.#inner.pages.readReductions(sessionId),
+      readStats: (sessionId, access) => this.#inner.pages.readStats(sessionId, access),
+      readReductions: (sessionId, access) => this.#inner.pages.readReductions(sessionId, access),
     };
     const limits = limitsOf(inner);
     if (limits !== undefined) {
@@ -65,16 +68,16 @@ export class SealedSessionStore implements CompleteSessionStore {
     return this.#session(sessionId).opener.view(await this.#inner.readView(sessionId, options));
   }
 
-  async readLog(sessionId: string, options?: { readonly from?: number; readonly limit?: number }): Promise<LogPage> {
+  async readLog(sessionId: string, options?: ReadLogOptions): Promise<LogPage> {
     return this.#opened(sessionId, await this.#inner.readLog(sessionId, options));
   }
 
-  async readRounds(sessionId: string, count: number): Promise<StoredRounds> {
-    return this.#opened(sessionId, await this.#inner.readRounds(sessionId, count));
+  async readRounds(sessionId: string, count: number, access?: SessionAccess): Promise<StoredRounds> {
+    return this.#opened(sessionId, await this.#inner.readRounds(sessionId, count, access));
   }
 
-  async readTurn(sessionId: string, name: string): Promise<StoredTurn | undefined> {
-    const turn = await this.#inner.readTurn(sessionId, name);
+  async readTurn(sessionId: string, name: string, access?: SessionAccess): Promise<StoredTurn | undefined> {
+    const turn = await this.#inner.readTurn(sessionId, name, access);
     return turn && this.#opened(sessionId, turn);
   }
 
@@ -90,11 +93,11 @@ export class SealedSessionStore implements CompleteSessionStore {
     return this.#inner.rewind(sessionId, request);
   }
 
-  clear(sessionId: string): Promise<void> {
-    return this.#inner.clear(sessionId);
+  clear(sessionId: string, access?: SessionAccess): Promise<void> {
+    return this.#inner.clear(sessionId, access);
   }
 
-  async rebuild(sessionId: string, identify: IdentifyRecord): Promise<void> {
+  async rebuild(sessionId: string, identify: IdentifyRecord, access?: SessionAccess): Promise<void> {
     const { opener } = this.#session(sessionId);
     for (;;) {
       let missing: string | undefined;
@@ -109,7 +112,7 @@ export class SealedSessionStore implements CompleteSessionStore {
         return identity && key ? { ...identity, digest: key.digest(identity.digest), key: key.tag } : identity;
       };
       try {
-        return await this.#inner.rebuild(sessionId, identifySealed);
+        return await this.#inner.rebuild(sessionId, identifySealed, access);
       } catch (error) {
         if (missing === undefined) {
           throw error;
@@ -119,8 +122,12 @@ export class SealedSessionStore implements CompleteSessionStore {
     }
   }
 
-  async readSide(sessionId: string, prefix: string): Promise<Readonly<Record<string, string>>> {
-    return this.#side.read(this.#session(sessionId), sessionId, prefix);
+  async readSide(
+    sessionId: string,
+    prefix: string,
+    access: SessionAccess = {},
+  ): Promise<Readonly<Record<string, string>>> {
+    return this.#side.read(this.#session(sessionId), { sessionId, prefix, access });
   }
 
   async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {

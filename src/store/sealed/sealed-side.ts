@@ -2,6 +2,7 @@ import { BoundedMap } from "../../bounded-map.js";
 import { sealField } from "../../encryption/sealed-field.js";
 import type { SessionKey } from "../../encryption/session-key.js";
 import type { StoreWith } from "../capabilities.js";
+import type { SessionAccess } from "../session-index.js";
 import type { SideWrite } from "../side-fields.js";
 import { sealSide, sideField, type SealedWrites } from "./sealed-writes.js";
 
@@ -25,8 +26,11 @@ export class SealedSide {
   }
 
   /** The fields whose names begin with a prefix. */
-  async read({ opener }: SealedWrites, sessionId: string, prefix: string): Promise<Fields> {
-    const stored = await this.#store.readSide(sessionId, prefix);
+  async read(
+    { opener }: SealedWrites,
+    { sessionId, prefix, access }: { sessionId: string; prefix: string; access: SessionAccess },
+  ): Promise<Fields> {
+    const stored = await this.#store.readSide(sessionId, prefix, access);
     const opened: [string, string][] = [];
     for (const [name, text] of Object.entries(stored)) {
       const plain = await opener.field(sideField(name), text);

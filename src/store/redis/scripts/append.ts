@@ -1,6 +1,7 @@
 import { digestLength } from "../id-hash.js";
 import * as lua from "./fragments.js";
 import { compareKeys, noteKey, refuseKey } from "./key-fragments.js";
+import { claim, countUsage, forbid } from "./owner-fragments.js";
 import { refuse } from "./refuse-fragment.js";
 import { script } from "./script.js";
 import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
@@ -8,15 +9,15 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
 /**
  * Appends a turn, all of it or nothing; with `cut`, in the place of the end of the log.
  *
- * KEYS: log, ids, state.
- * ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
- * expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, turn?: { name, stored, done },
- * cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?: { current?, known, compare? } }; `count` pairs of an
- * id's hash and the digest with the position that the record gets if the log ends before `at`; `sets` pairs of field
- * and value; `removes` fields; `count` records, of which `rounds` begin one.
- * Replies: OK appended duplicates conflicts next epoch [view or ""] [time] | DAMAGED | EPOCH | FENCED | POSITION next |
- * CONFLICT index | TURN done count first next epoch records [view] (the claim does not fit the turn's mark) |
- * STALE | RANGE (of the cut) | KEY names (the session needs them) | DIFFERS next epoch indexes records.
+ * KEYS: log, ids, state. ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?,
+ * expectedNext?, expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, owner?, label?, labelVersion?, usage?,
+ * turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?: { current?, known,
+ * compare? } }; `count` pairs of an id's hash and the digest with the position that the record gets if the log ends
+ * before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin one.
+ * Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | ERASED | OWNER | DAMAGED |
+ * EPOCH | FENCED | POSITION next | CONFLICT index | TURN done count first next epoch records [view] (the claim does not
+ * fit the turn's mark) | STALE | RANGE (of the cut) | KEY names (the session needs them) | DIFFERS next epoch indexes
+ * records.
  *
  * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
  * are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
@@ -26,13 +27,14 @@ export const appendScript = script(
   [
     ...[lua.loadSession, lua.view, lua.inChunks, lua.beginsRound, lua.now, lua.changeSide, lua.sortOut, lua.explainIds],
     ...[lua.forget, lua.truncate, lua.exceeds, lua.expireAll, storedTurn, markTurn, refuseKey],
-    ...[checkTurnAndCut, refuse, noteKey, compareKeys],
+    ...[checkTurnAndCut, refuse, noteKey, compareKeys, forbid, claim, countUsage],
   ],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
-local reply, mark = checkTurnAndCut(request, s)
+local reply, mark = forbid(request, s)
+if not reply then reply, mark = checkTurnAndCut(request, s) end
 if reply then return reply end
 local known, duplicates, conflicts = sortOut(s, count)
 local differing = compareKeys(request, s, conflicts)
@@ -67,6 +69,7 @@ local time, nextPosition = now(), s.next + fresh
 local fields = fresh > 0 and { 'updated', time, 'next', nextPosition, 'rounds', s.rounds } or { 'updated', time }
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
+claim(request, s, set)
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
 if fresh > 0 and not s.begun then set('base', s.base); set('start', s.start) end
 if request.fence then set('fence', request.fence) end
@@ -82,9 +85,10 @@ if s.length == 0 and fresh > 0 then explainIds() end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
 if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
+if request.usage then countUsage(request.usage, known) end
 local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
 if left >= 0 then expireAll(time + left) end
 local tooLarge = exceeds(request, s, nextPosition, total, counter)
-return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or '', time }
+return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or '', time, s.owner or '' }
 `,
 );

@@ -1,4 +1,5 @@
 import { forget, inChunks, loadSession, now } from "./fragments.js";
+import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
 import { noteKey, refuseKey } from "./key-fragments.js";
 import { rememberReduction } from "./reduction-fragment.js";
@@ -8,18 +9,20 @@ import { rememberTurns } from "./turn-fragments.js";
  * Moves the start and replaces the head if the session is as it was read.
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?,
- * counter?, tokensRead?, keys? }; the head; packed hashes of the ids to forget; packed names of the turns
- * of which nothing is left. Replies: COMMITTED | STALE | DAMAGED | RANGE
+ * counter?, tokensRead?, owner?, keys? }; the head; packed hashes of the ids to forget; packed names of the turns
+ * of which nothing is left. Replies: COMMITTED | STALE | DAMAGED | ERASED | OWNER | RANGE
  * (the start lies before the base) | KEY names (the session needs them).
  *
  * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
  * was.
  */
 export const commitReductionScript = script(
-  [loadSession, inChunks, now, forget, rememberTurns, rememberReduction, refuseKey, noteKey],
+  [loadSession, inChunks, now, forget, rememberTurns, rememberReduction, refuseKey, noteKey, forbid],
   `
 local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
+local refusal = forbid(request, s)
+if refusal then return refusal[1] end
 if s.rev == request.newRev then return 'COMMITTED' end
 if s.damaged then return 'DAMAGED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then return 'STALE' end

@@ -1,7 +1,10 @@
 import { digestLength, idHashLength } from "../id-hash.js";
 
 /** Fields of `state` that make up a view, in the order in which every read returns them. */
-export const viewFields = ["epoch", "rev", "base", "start", "next", "head", "headCount", "tokens", "counter"] as const;
+export const viewFields = [
+  ...["epoch", "rev", "base", "start", "next", "head", "headCount", "tokens", "counter"],
+  ...["owner", "erased"],
+] as const;
 
 const quotedViewFields = viewFields.map((field) => `'${field}'`).join(", ");
 
@@ -12,14 +15,17 @@ const quotedViewFields = viewFields.map((field) => `'${field}'`).join(", ");
 export const loadSession = `
 local function loadSession()
   local field = redis.call('HMGET', KEYS[3],
-    'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence', 'key')
+    'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence', 'key',
+    'owner', 'erased', 'label')
   local s = {
     epoch = field[1] or '', rev = field[2] or '', base = tonumber(field[3] or 0), start = tonumber(field[4] or 0),
     next = tonumber(field[5] or 0), begun = field[5] ~= false, headCount = tonumber(field[6] or 0),
     tokens = tonumber(field[7] or ''), counter = field[8] or '',
-    rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0), key = field[11] or ''
+    rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0), key = field[11] or '',
+    owner = field[12] or nil, erased = field[13], label = field[14]
   }
   s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
+  if s.erased then s.next, s.begun = 0, false end
   s.damaged = s.length ~= s.next - s.base or s.length > 0 and s.known <= s.length
   return s
 end`;

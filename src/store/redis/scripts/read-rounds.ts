@@ -4,13 +4,14 @@ import { script } from "./script.js";
 /**
  * The last rounds, found by walking back from the end of the log in chunks.
  *
- * KEYS: log, ids, state. ARGV: how many rounds. Reply: base, rounds of the session, "1" where damaged, index of the
- * first record, records.
+ * KEYS: log, ids, state. ARGV: how many rounds; the owner who asks, or "". Reply: OWNER, or base, rounds of the
+ * session, "1" where damaged, index of the first record, records.
  */
 export const readRoundsScript = script(
   [loadSession, beginsRound],
   `
 local log, s = KEYS[1], loadSession()
+if ARGV[2] ~= '' and s.owner and s.owner ~= ARGV[2] then return { 'OWNER' } end
 local wanted, first, chunk = tonumber(ARGV[1]), s.length, 16
 while first > 0 and wanted > 0 do
   local from = math.max(0, first - chunk)

@@ -3,12 +3,14 @@ import { script } from "./script.js";
 /**
  * Side fields whose names begin with a prefix.
  *
- * KEYS: state. ARGV: the prefix as it stands in `state`. Reply: field, value, field, value, …
+ * KEYS: state. ARGV: the prefix as it stands in `state`; the owner who asks, or "". Reply: OWNER, or field, value,
+ * field, value, …
  */
 export const readSideScript = script(
   [],
   `
-local found = {}
+local found, owner = {}, redis.call('HGET', KEYS[1], 'owner')
+if ARGV[2] ~= '' and owner and owner ~= ARGV[2] then return { 'OWNER' } end
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
   if name:sub(1, #ARGV[1]) == ARGV[1] then
     found[#found + 1] = name

@@ -4,14 +4,15 @@ import { script } from "./script.js";
 /**
  * Figures of a session.
  *
- * KEYS: log, ids, state. Reply: epoch or "", length of the log, rounds, records in the view, tokens of the view or "",
- * counter, 1 where the view is the whole log, number of reductions, time of creation or "", time of the last write or
- * "", time of expiry or "", 1 where damaged.
+ * KEYS: log, ids, state. ARGV: the owner who asks, or "". Reply: OWNER, or epoch or "", length of the log, rounds,
+ * records in the view, tokens of the view or "", counter, 1 where the view is the whole log, number of reductions, time
+ * of creation or "", time of the last write or "", time of expiry or "", 1 where damaged.
  */
 export const readStatsScript = script(
   [loadSession, now],
   `
 local s, left = loadSession(), math.max(redis.call('PTTL', KEYS[3]), redis.call('PTTL', KEYS[1]))
+if ARGV[1] ~= '' and s.owner and s.owner ~= ARGV[1] then return { 'OWNER' } end
 local field = redis.call('HMGET', KEYS[3], 'reduced', 'created', 'updated')
 local next = s.begun and s.next or s.length
 local whole = s.start == s.base and s.base == 0 and s.headCount == 0

@@ -6,8 +6,9 @@ import { script } from "./script.js";
  * A page of the log by positions, which are exclusive.
  *
  * KEYS: log, ids, state. ARGV: "newest", "before", "after" or "around"; the position, or for "around" the hash of an
- * id; the number of records; the milliseconds after which the session expires, or "".
- * Replies: PAGE from to base start next damaged(1/0) head records | UNKNOWN (the log does not hold the id).
+ * id; the number of records; the milliseconds after which the session expires, or "";
+ * the owner who asks, or "".
+ * Replies: PAGE from to base start next damaged(1/0) head records | OWNER | UNKNOWN (the log does not hold the id).
  */
 export const readWindowScript = script(
   [loadSession, now, expireAll],
@@ -15,7 +16,8 @@ export const readWindowScript = script(
 local kind, limit, s = ARGV[1], tonumber(ARGV[3]), loadSession()
 local base, next = s.base, s.begun and s.next or s.length
 local function within(position) return math.min(math.max(position, base), next) end
-if ARGV[4] ~= '' then expireAll(now() + ARGV[4]) end
+if ARGV[5] ~= '' and s.owner and s.owner ~= ARGV[5] then return { 'OWNER' } end
+if ARGV[4] ~= '' and not s.erased then expireAll(now() + ARGV[4]) end
 local from, to
 if kind == 'around' then
   local stored = redis.call('HGET', KEYS[2], ARGV[2])

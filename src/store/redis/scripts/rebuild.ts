@@ -1,6 +1,7 @@
 import { turnNameLength } from "../../turns.js";
 import { digestLength, idHashLength } from "../id-hash.js";
 import { explainIds, inChunks, loadSession, now } from "./fragments.js";
+import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
 
 const identityLength = idHashLength + digestLength;
@@ -9,16 +10,18 @@ const identityLength = idHashLength + digestLength;
  * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read.
  *
  * KEYS: log, ids, state. ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds,
- * keys }; hash and digest of each record of the log, one after the other; for each turn its name, the beginning of its
- * mark and the index in the log of its first record. Replies: REBUILT | CHANGED.
+ * keys, owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the beginning
+ * of its mark and the index in the log of its first record. Replies: REBUILT | CHANGED | ERASED | OWNER.
  *
  * A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
  */
 export const rebuildScript = script(
-  [loadSession, inChunks, now, explainIds],
+  [loadSession, inChunks, now, explainIds, forbid],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
+local refusal = forbid(request, s)
+if refusal then return refusal[1] end
 if s.rev == request.newRev then return 'REBUILT' end
 if s.length ~= request.length or s.next ~= request.next then return 'CHANGED' end
 if s.epoch ~= request.epoch or s.rev ~= request.rev then return 'CHANGED' end
@@ -34,6 +37,7 @@ for _, name in ipairs(request.keys) do
   if not (' ' .. s.key .. ' '):find(' ' .. name .. ' ', 1, true) then s.key = s.key .. ' ' .. name end
 end
 if #request.keys > 0 then redis.call('HSET', state, 'key', s.key:match('^%s*(.-)$')) end
+if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
 if not whole then
   redis.call('HDEL', state, 'tokens', 'counter')
   local base = s.length > 0 and s.base or s.next

@@ -1,0 +1,87 @@
+import { randomToken } from "../random-token.js";
+import type { IndexProgress } from "../session-index.js";
+import { sessionKeys } from "./keys.js";
+import type { OwnerIndex, ScoredSession } from "./owner-index.js";
+import { scanKeys, type KeyScan } from "./scan-keys.js";
+import { eraseSessionScript } from "./scripts/erase-session.js";
+
+const pageLength = 100;
+
+/** What an erasure works with. */
+export interface Erasure extends KeyScan {
+  readonly owners: OwnerIndex;
+}
+
+/** The erasure of all that an owner has. */
+export interface OwnerErasure extends Erasure {
+  readonly owner: string;
+  readonly guardMs: number;
+  readonly onProgress: ((progress: IndexProgress) => void) | undefined;
+}
+
+/** What a session was that has been erased: whether there was one, and its owner, or `""`. */
+export interface ErasedSession {
+  readonly existed: boolean;
+  readonly owner: string;
+}
+
+/**
+ * Removes a session and leaves a guard; undefined for one of another owner. `isStrict` leaves sessions without an owner
+ * too.
+ */
+export async function eraseSession(
+  { runner, keyPrefix }: Erasure,
+  sessionId: string,
+  { owner, guardMs, isStrict }: { readonly owner: string; readonly guardMs: number; readonly isStrict: boolean },
+): Promise<ErasedSession | undefined> {
+  const name = { operation: "erase", sessionId };
+  const { log, ids, state, ...others } = sessionKeys(keyPrefix, sessionId);
+  const args = [owner, String(guardMs), isStrict ? "1" : "0"];
+  const call = { script: eraseSessionScript, keys: [log, ids, state], args, writes: true };
+  const [word, found, existed] = (await runner.run(name, call)) as [string, string?, string?];
+  if (word === "OWNER") {
+    return undefined;
+  }
+  // Keys of their own, of which most are missing: a cluster that moves the slot would refuse a script that names them.
+  await Promise.all(Object.values(others).map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
+  return { existed: existed === "1", owner: found ?? "" };
+}
+
+/**
+ * Erases what an owner's index names, then what only the sessions themselves say to be the owner's, and then what began
+ * meanwhile. A crash leaves entries whose sessions are gone, never sessions that the next run would not find.
+ */
+export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
+  const { owner, guardMs, onProgress, owners } = erasure;
+  let sessions = 0;
+  const note = (count: number) => {
+    sessions += count;
+    onProgress?.({ sessions });
+  };
+  for (let page = await owners.mark(owner, guardMs, pageLength); page.length > 0;) {
+    note(await erasePage(erasure, page));
+    await owners.drop(owner, page, 0);
+    page = await owners.mark(owner, guardMs, pageLength);
+  }
+  for await (const page of scanKeys(erasure)) {
+    const own = page.sessions.filter((found) => found.owner === owner);
+    note(await erasePage(erasure, own));
+    await owners.mark(owner, guardMs, 1);
+  }
+  for (;;) {
+    const page = await owners.mark(owner, guardMs, pageLength);
+    note(await erasePage(erasure, page));
+    if (await owners.unmark(owner, { mark: randomToken(), milliseconds: guardMs, erased: page })) {
+      return sessions;
+    }
+    await owners.drop(owner, page, 0);
+  }
+}
+
+async function erasePage(erasure: OwnerErasure, page: readonly Pick<ScoredSession, "sessionId">[]): Promise<number> {
+  const { owner, guardMs } = erasure;
+  const erased = await Promise.all(
+    page.map(({ sessionId }) => eraseSession(erasure, sessionId, { owner, guardMs, isStrict: true })),
+  );
+  return erased.filter((session) => session?.existed === true).length;
+}

@@ -1,0 +1,192 @@
+import { listedSummary } from "../listed-summary.js";
+import { erased, otherOwner } from "../refusals.js";
+import { randomToken } from "../random-token.js";
+import type {
+  IndexProgress,
+  SessionAccess,
+  SessionDetails,
+  SessionIndex,
+  SessionLabel,
+  SessionsPage,
+  SessionSummary,
+} from "../session-index.js";
+import { checkInteger, checkOptional, notNegative } from "../request-checks.js";
+import { announcedGraceMs, IndexTouches } from "./index-touches.js";
+import { sessionKeys } from "./keys.js";
+import { eraseOwner, eraseSession } from "./owner-erasure.js";
+import { OwnerIndex, type ScoredSession } from "./owner-index.js";
+import { reindexSessions } from "./reindex-sessions.js";
+import { scanSessions, type KeyScan } from "./scan-keys.js";
+import type { ScriptRunner } from "./script-runner.js";
+import { relabelSessionScript } from "./scripts/relabel-session.js";
+import { SessionDescriber } from "./session-describer.js";
+
+/** A write that the index follows. */
+export interface FollowedWrite<T> extends SessionAccess {
+  readonly ttlMs?: number | undefined;
+  write(): Promise<T>;
+  /** False for a result that says that nothing was written. @default true */
+  readonly wrote?: (result: T) => boolean;
+}
+
+/**
+ * Lists of sessions in Redis: for each owner a ZSET and a HASH in the owner's slot, which follow the sessions. Lists of
+ * what other processes wrote may be a second behind.
+ */
+export class RedisSessionIndex implements SessionIndex {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+  readonly #owners: OwnerIndex;
+  readonly #describer: SessionDescriber;
+  readonly #touches: IndexTouches;
+  /** Repairs under way. */
+  readonly #repairs = new Set<Promise<unknown>>();
+
+  constructor(runner: ScriptRunner, keyPrefix: string) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+    this.#owners = new OwnerIndex(runner, keyPrefix);
+    this.#describer = new SessionDescriber(runner, keyPrefix);
+    this.#touches = new IndexTouches(this.#owners, this.#describer);
+  }
+
+  async list(
+    owner: string,
+    { limit, before, verify = false }: { readonly limit: number; readonly before?: number; readonly verify?: boolean },
+  ): Promise<SessionsPage> {
+    checkInteger("limit", limit, 1);
+    checkOptional("before", before, notNegative);
+    const { entries, next } = await this.#owners.list(owner, before, limit);
+    const gone: ScoredSession[] = [];
+    const looked = entries.map(async ({ sessionId, score, summary }): Promise<SessionSummary | undefined> => {
+      if (summary !== undefined && !verify) {
+        return summary;
+      }
+      const described = await this.#describer.describeOf(owner, sessionId);
+      if (described === undefined) {
+        gone.push({ sessionId, score });
+        return undefined;
+      }
+      this.#repair(this.#owners.put(owner, [described], { mode: "keep" }));
+      return listedSummary(described.details);
+    });
+    const sessions = (await Promise.all(looked)).filter((session) => session !== undefined);
+    if (gone.length > 0) {
+      this.#repair(this.#owners.drop(owner, gone, announcedGraceMs));
+    }
+    return { sessions, ...(next !== undefined && { next }) };
+  }
+
+  async count(owner: string): Promise<number> {
+    return this.#owners.count(owner);
+  }
+
+  async describe(sessionId: string, { owner }: SessionAccess = {}): Promise<SessionDetails | undefined> {
+    return (await this.#describer.describe(sessionId, { owner, full: true }))?.details;
+  }
+
+  async relabel(
+    sessionId: string,
+    { owner, label, version }: SessionAccess & { readonly label: SessionLabel; readonly version: string },
+  ): Promise<"changed" | "stale" | "missing"> {
+    const texts = [label.title, label.metadata, label.listed].flatMap((text) => [
+      text === undefined ? "0" : "1",
+      text ?? "",
+    ]);
+    const args = [JSON.stringify({ owner, version, newVersion: randomToken() }), ...texts];
+    const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
+    const name = { operation: "relabel", sessionId };
+    const word = await this.#runner.run(name, { script: relabelSessionScript, keys, args, writes: true });
+    if (word === "OWNER") {
+      throw otherOwner(sessionId);
+    }
+    if (word === "ERASED") {
+      throw erased("relabel", sessionId);
+    }
+    if (word === "CHANGED") {
+      const described = await this.#describer.describe(sessionId);
+      const current = described?.details.owner;
+      await (current === undefined ? undefined : this.#touches.settle(sessionId, current));
+    }
+    return word === "CHANGED" ? "changed" : word === "STALE" ? "stale" : "missing";
+  }
+
+  async erase(
+    sessionId: string,
+    { owner = "", guardMs }: SessionAccess & { readonly guardMs: number },
+  ): Promise<boolean> {
+    checkInteger("guardMs", guardMs, 1);
+    const result = await eraseSession(this.#erasure(), sessionId, { owner, guardMs, isStrict: false });
+    if (result === undefined) {
+      throw otherOwner(sessionId);
+    }
+    await this.ended(sessionId, result.owner === "" ? owner : result.owner);
+    return result.existed;
+  }
+
+  async eraseOwner(
+    owner: string,
+    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: IndexProgress) => void },
+  ): Promise<number> {
+    checkInteger("guardMs", guardMs, 1);
+    return eraseOwner({ ...this.#erasure(), owner, guardMs, onProgress });
+  }
+
+  scan({ owner }: SessionAccess = {}): AsyncIterable<string> {
+    return scanSessions(this.#scan(), owner);
+  }
+
+  async reindex({ onProgress }: { readonly onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
+    const [owners, describer] = [this.#owners, this.#describer];
+    return reindexSessions({ scan: this.#scan(), owners, describer, graceMs: announcedGraceMs, onProgress });
+  }
+
+  async flush(): Promise<void> {
+    await this.#touches.flush();
+    await Promise.all(this.#repairs);
+  }
+
+  /** Makes a write and lets the index follow it: a session that is new to this process is announced before. */
+  async follow<T>(sessionId: string, { owner, ttlMs, write, wrote }: FollowedWrite<T>): Promise<T> {
+    if (owner !== undefined) {
+      this.#touches.announce(sessionId, owner, ttlMs);
+    }
+    try {
+      const result = await write();
+      this.#touches.touch(sessionId, { owner, isMoved: wrote?.(result) ?? true });
+      return result;
+    } catch (error) {
+      this.#touches.touch(sessionId, { owner, isMoved: false });
+      throw error;
+    }
+  }
+
+  /** Notes the owner that a reply named, so that later writes without an owner are followed too. */
+  noteOwner(sessionId: string, owner: unknown): void {
+    this.#touches.noteOwner(sessionId, owner);
+  }
+
+  /** Takes a session that ended from the list of the owner that it had. Never fails: `flush` tries again. */
+  async ended(sessionId: string, owner: string): Promise<void> {
+    await (owner === "" ? undefined : this.#touches.settle(sessionId, owner));
+  }
+
+  /** Sends what waits, and stops what goes on by itself. */
+  async close(): Promise<void> {
+    await this.flush();
+    this.#touches.close();
+  }
+
+  #scan(): KeyScan {
+    return { runner: this.#runner, keyPrefix: this.#keyPrefix };
+  }
+
+  #erasure() {
+    return { ...this.#scan(), owners: this.#owners };
+  }
+
+  #repair(work: Promise<unknown>): void {
+    const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#repairs.delete(tracked));
+    this.#repairs.add(tracked);
+  }
+}

@@ -1,0 +1,17 @@
+import { firstScore, indexTime } from "./index-fragments.js";
+import { script } from "./script.js";
+
+/**
+ * The number of an owner's entries that are not past their expiry.
+ *
+ * KEYS: sessions, summaries. ARGV: none. Reply: the number.
+ */
+export const countEntriesScript = script(
+  [indexTime],
+  `
+local now = '(' .. whole(math.floor(micros() / 1000))
+local mark = tonumber(redis.call('ZSCORE', KEYS[1], '!') or '')
+local expired = redis.call('ZCOUNT', KEYS[1], 1, now) - (mark and mark < tonumber(now:sub(2)) and 1 or 0)
+return redis.call('ZCOUNT', KEYS[1], ${firstScore}, '+inf') - expired
+`,
+);

@@ -1,0 +1,44 @@
+import { now } from "./fragments.js";
+import { script } from "./script.js";
+
+/**
+ * Removes a session and puts a guard without content in its place.
+ *
+ * KEYS: log, ids, state. ARGV: the owner who asks, or ""; milliseconds that the guard stays; "1" to leave sessions that
+ * exist and have no owner. Replies: ERASED, the session's owner or "", "1" if there was a session | OWNER.
+ *
+ * The guard is `state` with a `next` that no log agrees with: releases that do not know it find the session damaged,
+ * and refuse to write too.
+ */
+export const eraseSessionScript = script(
+  [now],
+  `
+local field = redis.pcall('HMGET', KEYS[3], 'epoch', 'owner', 'erased')
+if field.err then field = {} end
+local epoch, owner = field[1], field[2]
+if ARGV[1] ~= '' and owner and owner ~= ARGV[1] then return { 'OWNER' } end
+if ARGV[3] == '1' and epoch and not owner then return { 'OWNER' } end
+local left = field[3] and redis.call('PTTL', KEYS[3]) or 0
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+redis.call('HSET', KEYS[3], 'next', 1, 'erased', now())
+redis.call('PEXPIRE', KEYS[3], math.max(left, tonumber(ARGV[2])))
+return { 'ERASED', owner or '', epoch and '1' or '0' }
+`,
+);
+
+/**
+ * Removes a session; a guard stays.
+ *
+ * KEYS: log, ids, state. ARGV: the owner who asks, or "". Replies: CLEARED and the session's owner or "" | OWNER.
+ */
+export const clearSessionScript = script(
+  [],
+  `
+local field = redis.pcall('HMGET', KEYS[3], 'owner', 'erased')
+if field.err then field = {} end
+if ARGV[1] ~= '' and field[1] and field[1] ~= ARGV[1] then return { 'OWNER' } end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+if not field[2] then redis.call('UNLINK', KEYS[3]) end
+return { 'CLEARED', field[1] or '' }
+`,
+);

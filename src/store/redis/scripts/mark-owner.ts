@@ -1,0 +1,48 @@
+import { expireIndex, firstScore, indexTime } from "./index-fragments.js";
+import { script } from "./script.js";
+
+/**
+ * Marks an owner as being erased, and returns entries to erase.
+ *
+ * KEYS: sessions, summaries. ARGV: milliseconds that the mark stays, how many entries. Reply: session and score of
+ * each.
+ *
+ * While the mark stands, nobody writes summaries; announcements are let through, so that a session that begins
+ * meanwhile is found and erased too.
+ */
+export const markOwnerScript = script(
+  [indexTime, expireIndex],
+  `
+redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[1]), '!')
+redis.call('HSET', KEYS[2], '!', 'erasing')
+expireIndex()
+return redis.call('ZRANGEBYSCORE', KEYS[1], ${firstScore}, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+`,
+);
+
+/**
+ * Ends an erasure, unless entries are left besides those that were just erased.
+ *
+ * KEYS: sessions, summaries. ARGV: the mark that stays, for how many milliseconds; sessions that were just erased.
+ * Replies: ENDED | MORE.
+ *
+ * The mark that stays is new, so that what was read before the end is not written after it: see {@link
+ * putEntriesScript}.
+ */
+export const unmarkOwnerScript = script(
+  [indexTime],
+  `
+local erased = 0
+for i = 3, #ARGV do
+  if redis.call('ZSCORE', KEYS[1], ARGV[i]) then erased = erased + 1 end
+end
+if redis.call('ZCOUNT', KEYS[1], ${firstScore}, '+inf') > erased then return 'MORE' end
+local at = whole(math.floor(micros() / 1000) + ARGV[2])
+redis.call('UNLINK', KEYS[1], KEYS[2])
+redis.call('ZADD', KEYS[1], at, '!')
+redis.call('HSET', KEYS[2], '!', ARGV[1])
+redis.call('PEXPIREAT', KEYS[1], at)
+redis.call('PEXPIREAT', KEYS[2], at)
+return 'ENDED'
+`,
+);

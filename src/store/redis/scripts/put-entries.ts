@@ -1,0 +1,52 @@
+import { expireIndex, indexTime, prune, scores } from "./index-fragments.js";
+import { script } from "./script.js";
+
+/**
+ * Writes entries of an owner's index.
+ *
+ * KEYS: sessions, summaries. ARGV: the request as JSON { mode, mark? }; for each entry the session, the version of what
+ * is written (the time at which the session was read, in microseconds), its expiry in milliseconds or "", the score
+ * that it gets if it has none, and its value.
+ *
+ * `mode`: `front` moves the entry to the front, `keep` leaves it in its place. `announce` comes before a first write:
+ * it moves the entry to the front and puts `?` before its value, so that readers look at the session itself until the
+ * entry is written again. An entry that is newer than what is to be written stays.
+ *
+ * Replies: OK and the score of each entry | MARKED mark (the owner is being erased, or was: see {@link
+ * markOwnerScript}).
+ */
+export const putEntriesScript = script(
+  [indexTime, prune, expireIndex, scores],
+  `
+local request = cjson.decode(ARGV[1])
+local mark, announces = redis.call('HGET', KEYS[2], '!'), request.mode == 'announce'
+local ends = mark and tonumber(redis.call('ZSCORE', KEYS[1], '!') or 0) or 0
+local isKnown = mark ~= 'erasing' and mark == request.mark
+if mark and ends * 1000 > micros() and not isKnown and not announces then return { 'MARKED', mark } end
+local reply = { 'OK' }
+for i = 2, #ARGV, 5 do
+  local session, version, expiry, value = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 4]
+  local score, stored = redis.call('ZSCORE', KEYS[1], session), redis.call('HGET', KEYS[2], session) or ''
+  local known = tonumber(stored:match('^%??(%d+) ') or 0)
+  if announces then value = '?' .. stored:gsub('^%?', '') end
+  if announces or version >= known then
+    if request.mode ~= 'keep' then
+      score = whole(front())
+    elseif not score then
+      score = whole(place(tonumber(ARGV[i + 3])))
+    end
+    redis.call('ZADD', KEYS[1], score, session)
+    redis.call('HSET', KEYS[2], session, value)
+    if expiry ~= '' then
+      redis.call('ZADD', KEYS[1], expiry, '!' .. session)
+    elseif not announces then
+      redis.call('ZREM', KEYS[1], '!' .. session)
+    end
+  end
+  reply[#reply + 1] = score
+end
+prune(8)
+expireIndex()
+return reply
+`,
+);

@@ -1,0 +1,118 @@
+/** Who makes a call. With an owner, a session of another owner is refused, for reads and writes alike. */
+export interface SessionAccess {
+  readonly owner?: string;
+}
+
+/**
+ * What people call a session, and what an application notes about it: opaque texts, which the store keeps and gives
+ * back. `listed` stands for `metadata` in lists where that is too long for them.
+ */
+export interface SessionLabel {
+  readonly title?: string;
+  readonly metadata?: string;
+  readonly listed?: string;
+}
+
+/**
+ * A write with an owner claims a session that has none. A label is given to a session that never had one; later it only
+ * changes by `relabel`.
+ */
+export interface SessionClaim extends SessionAccess {
+  readonly label?: SessionLabel;
+}
+
+/** Tokens of stored answers of one model. Integers. */
+export interface ModelUsage {
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+}
+
+/** What an index says of a session. Times are milliseconds since 1970, server time. */
+export interface SessionSummary {
+  readonly sessionId: string;
+  readonly label: SessionLabel;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Messages of the transcript. */
+  readonly messages: number;
+  readonly rounds: number;
+  /** Tokens of the view; undefined where not known. */
+  readonly tokens?: number;
+  /** In order of the first answer of each model; undefined where none was counted. */
+  readonly usage?: readonly ModelUsage[];
+  readonly expiresAt?: number;
+}
+
+/** All that is kept about a session besides its messages and side data. */
+export interface SessionDetails extends SessionSummary {
+  readonly owner?: string;
+  /** A token that is new with each change of the label; `""` for a session that never had one. */
+  readonly labelVersion: string;
+}
+
+/** A page of an owner's sessions, newest first. */
+export interface SessionsPage {
+  readonly sessions: readonly SessionSummary[];
+  /** Pass it as `before` for the next page; undefined on the last one. */
+  readonly next?: number;
+}
+
+/** How far an erasure or a reindexing has come. */
+export interface IndexProgress {
+  /** Sessions that were erased, or looked at. */
+  readonly sessions: number;
+}
+
+/** The most sessions in one page of a list. */
+export const maxListLimit = 1_000;
+
+/** The most models whose usage is kept apart; what comes after them is counted as `other`. */
+export const maxUsageModels = 32;
+
+/**
+ * Lists of sessions by owner (capability `index`). The owner, the label and the times of a session stand in the session
+ * itself, which is the truth; lists are read from a copy that follows it. A store with this capability honours
+ * `owner` in every call that takes one, `label` in writes, and `NewRecord.usage`.
+ *
+ * Missing: an owner, a title or metadata for a history, `trackUsage` and `memory.sessions` throw a ConfigurationError.
+ */
+export interface SessionIndex {
+  /**
+   * A page of the sessions of an owner, newest first by their last write. One round trip from the copy; with `verify`
+   * each session of the page is looked at, and what disagrees is repaired.
+   */
+  list(
+    owner: string,
+    request: { readonly limit: number; readonly before?: number; readonly verify?: boolean },
+  ): Promise<SessionsPage>;
+  /** The number of sessions in the owner's list. One round trip. */
+  count(owner: string): Promise<number>;
+  /** The session itself; undefined for one that does not exist. One round trip. */
+  describe(sessionId: string, access?: SessionAccess): Promise<SessionDetails | undefined>;
+  /** Replaces the label if its version is as it was read; `missing` for a session that does not exist. */
+  relabel(
+    sessionId: string,
+    request: SessionAccess & { readonly label: SessionLabel; readonly version: string },
+  ): Promise<"changed" | "stale" | "missing">;
+  /**
+   * Removes a session and all that is kept about it; false if there was none. For `guardMs` every write to it fails
+   * with a StoreError `erased`.
+   */
+  erase(sessionId: string, request: SessionAccess & { readonly guardMs: number }): Promise<boolean>;
+  /**
+   * Erases every session of an owner, those that the list lost included, while writers go on. Returns their number.
+   * Safe to repeat after a failure: it goes on where it ended.
+   */
+  eraseOwner(
+    owner: string,
+    request: { readonly guardMs: number; readonly onProgress?: (progress: IndexProgress) => void },
+  ): Promise<number>;
+  /** The ids of all sessions, or of those of an owner, each once, in no order; found by looking through all keys. */
+  scan(access?: SessionAccess): AsyncIterable<string>;
+  /** Makes every list agree with the sessions. Returns the number of sessions that were looked at. */
+  reindex(options?: { readonly onProgress?: (progress: IndexProgress) => void }): Promise<number>;
+  /** Resolves when lists show everything that this process has written. */
+  flush(): Promise<void>;
+}

@@ -1,0 +1,229 @@
+import { strict as assert } from "node:assert";
+import { code, option, records, type StoreCase, type StoreContext } from "./store-case.js";
+
+const needs = ["index"] as const;
+
+/** The ids in an owner's list, page by page. */
+async function walk({ store }: StoreContext, owner: string, limit: number): Promise<string[][]> {
+  const pages: string[][] = [];
+  let before: number | undefined;
+  do {
+    const { sessions, next } = await store.index.list(owner, { limit, ...(before !== undefined && { before }) });
+    pages.push(sessions.map(({ sessionId }) => sessionId));
+    before = next;
+  } while (before !== undefined);
+  return pages;
+}
+
+/** Sessions of an owner, written one after the other. */
+async function writeSessions({ store, session }: StoreContext, owner: string, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, index) => `${session}-${owner}-${index}`);
+  for (const id of ids) {
+    await store.append(id, { records: records("a", 1), owner });
+    await store.index.flush();
+  }
+  return ids;
+}
+
+/** Lists of sessions by owner, and erasure. */
+export const indexCases: readonly StoreCase[] = [
+  {
+    title: "an owner's sessions are listed newest first, page by page, each once",
+    needs,
+    async check(context) {
+      const ids = await writeSessions(context, "ann", 5);
+      await writeSessions(context, "bob", 1);
+      const newest = [...ids].reverse();
+      assert.deepEqual((await walk(context, "ann", 100)).flat(), newest);
+      const pages = await walk(context, "ann", 2);
+      assert.deepEqual(pages.flat(), newest);
+      assert.deepEqual(
+        pages.map((page) => page.length),
+        [2, 2, 1],
+      );
+      assert.equal(await context.store.index.count("ann"), 5);
+      assert.deepEqual(await walk(context, "nobody", 2), [[]]);
+      assert.equal(await context.store.index.count("nobody"), 0);
+    },
+  },
+  {
+    title: "a session that is written during a walk moves to the front and is not listed twice",
+    needs,
+    async check(context) {
+      const { store } = context;
+      const [first, ...others] = await writeSessions(context, "ann", 4);
+      const { sessions, next } = await store.index.list("ann", { limit: 2 });
+      await store.append(others[2]!, { records: records("b", 1), owner: "ann" });
+      await store.append(first!, { records: records("b", 1) });
+      await store.index.flush();
+      const rest = await store.index.list("ann", { limit: 10, before: next! });
+      const seen = [...sessions, ...rest.sessions].map(({ sessionId }) => sessionId);
+      assert.equal(new Set(seen).size, seen.length);
+      const front = await store.index.list("ann", { limit: 2 });
+      assert.deepEqual(new Set(front.sessions.map(({ sessionId }) => sessionId)), new Set([first, others[2]]));
+    },
+  },
+  {
+    title: "a list shows label, sizes and times of each session",
+    needs,
+    async check({ store, session }) {
+      const label = { title: "é👍\n", metadata: '{"a":1}' };
+      await store.append(session, { records: records("a", 3), owner: "ann", label, ttlMs: 60_000 });
+      await store.index.flush();
+      for (const verify of [false, true]) {
+        const { sessions } = await store.index.list("ann", { limit: 1, verify });
+        const { createdAt, updatedAt, expiresAt, ...rest } = sessions[0]!;
+        assert.deepEqual(rest, { sessionId: session, label, messages: 3, rounds: 0 });
+        assert.ok(createdAt >= 0 && updatedAt >= createdAt && expiresAt! > updatedAt);
+      }
+    },
+  },
+  {
+    title: "lists show the shorter form of metadata, and describe shows both",
+    needs,
+    async check({ store, session }) {
+      const label = { metadata: "long", listed: "short" };
+      await store.append(session, { records: records("a", 1), owner: "ann", label });
+      await store.index.flush();
+      assert.deepEqual((await store.index.list("ann", { limit: 1 })).sessions[0]?.label, { metadata: "short" });
+      assert.deepEqual((await store.index.describe(session))?.label, label);
+    },
+  },
+  {
+    title: "a rename shows in lists, and leaves the session in its place",
+    needs,
+    async check(context) {
+      const { store } = context;
+      const ids = await writeSessions(context, "ann", 3);
+      await store.index.relabel(ids[0]!, { label: { title: "new" }, version: "" });
+      await store.index.flush();
+      const { sessions } = await store.index.list("ann", { limit: 3 });
+      assert.deepEqual(
+        sessions.map(({ sessionId, label }) => [sessionId, label.title]),
+        [
+          [ids[2], undefined],
+          [ids[1], undefined],
+          [ids[0], "new"],
+        ],
+      );
+    },
+  },
+  {
+    title: "sessions past their expiry are neither listed nor counted",
+    needs,
+    async check(context) {
+      const { store, session, wait } = context;
+      await store.append(`${session}-short`, { records: records("a", 1), owner: "ann", ttlMs: 400 });
+      await store.append(`${session}-long`, { records: records("a", 1), owner: "ann", ttlMs: 60_000 });
+      await store.append(`${session}-ever`, { records: records("a", 1), owner: "ann" });
+      await store.index.flush();
+      assert.equal(await store.index.count("ann"), 3);
+      await wait(500);
+      assert.equal(await store.index.count("ann"), 2);
+      assert.deepEqual((await walk(context, "ann", 1)).flat().length, 2);
+    },
+  },
+  {
+    title: "a session that was cleared leaves the list, and returns when it is written again",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: records("a", 1), owner: "ann" });
+      await store.clear(session);
+      await store.index.flush();
+      assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
+      await store.append(session, { records: records("a", 1), owner: "bob" });
+      await store.index.flush();
+      assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
+      assert.deepEqual((await walk(context, "bob", 9)).flat(), [session]);
+    },
+  },
+  {
+    title: "an erased session is gone for reads, and refuses writers until its guard has passed",
+    needs,
+    async check(context) {
+      const { store, session, has, wait } = context;
+      await store.append(session, { records: records("a", 2), owner: "ann" });
+      assert.equal(await store.index.erase(session, { guardMs: 400 }), true);
+      assert.equal((await store.readView(session)).epoch, "");
+      assert.equal((await store.readView(session)).damaged, false);
+      assert.deepEqual((await store.readLog(session)).records, []);
+      assert.equal(await store.index.describe(session), undefined);
+      for (const claim of [{}, { owner: "ann" }, { owner: "bob" }]) {
+        await assert.rejects(store.append(session, { records: records("b", 1), ...claim }), code("erased"));
+        const side = { set: { f: "1" }, ...claim };
+        await (has("sideData") && assert.rejects(store.writeSide(session, side), code("erased")));
+      }
+      await store.clear(session);
+      await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
+      await store.index.flush();
+      assert.equal((await store.index.count("ann")) + (await store.index.count("bob")), 0);
+      await wait(500);
+      assert.equal((await store.append(session, { records: records("b", 1), owner: "bob" })).next, 1);
+    },
+  },
+  {
+    title: "erasing a session that does not exist says so, and guards it too",
+    needs,
+    async check({ store, session }) {
+      assert.equal(await store.index.erase(session, { guardMs: 60_000, owner: "ann" }), false);
+      await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
+    },
+  },
+  {
+    title: "erasing an owner removes all of its sessions and no others, and lets it begin anew",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const ids = await writeSessions(context, "ann", 3);
+      const [other] = await writeSessions(context, "bob", 1);
+      await store.append(`${session}-free`, { records: records("a", 1) });
+      const progress: number[] = [];
+      const onProgress = ({ sessions }: { sessions: number }) => void progress.push(sessions);
+      assert.equal(await store.index.eraseOwner("ann", { guardMs: 60_000, onProgress }), 3);
+      assert.equal(progress.at(-1), 3);
+      for (const id of ids) {
+        assert.equal((await store.readView(id)).epoch, "");
+        await assert.rejects(store.append(id, { records: records("b", 1) }), code("erased"));
+      }
+      assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
+      assert.deepEqual((await walk(context, "bob", 9)).flat(), [other]);
+      assert.equal((await store.readView(`${session}-free`)).next, 1);
+      await store.append(`${session}-new`, { records: records("a", 1), owner: "ann" });
+      await store.index.flush();
+      assert.deepEqual((await walk(context, "ann", 9)).flat(), [`${session}-new`]);
+      assert.equal(await store.index.eraseOwner("nobody", { guardMs: 60_000 }), 0);
+    },
+  },
+  {
+    title: "all sessions, and those of an owner, are found by looking through everything",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const ids = await writeSessions(context, "ann", 2);
+      await store.append(`${session} %{}:é`, { records: records("a", 1) });
+      const all: string[] = [];
+      for await (const id of store.index.scan()) {
+        all.push(id);
+      }
+      assert.deepEqual(all.sort(), [...ids, `${session} %{}:é`].sort());
+      const own: string[] = [];
+      for await (const id of store.index.scan({ owner: "ann" })) {
+        own.push(id);
+      }
+      assert.deepEqual(own.sort(), ids);
+      await store.index.reindex();
+      assert.deepEqual((await walk(context, "ann", 9)).flat(), [...ids].reverse());
+    },
+  },
+  {
+    title: "a page of no sessions, and a guard of no time, are refused",
+    needs,
+    async check({ store, session }) {
+      await assert.rejects(store.index.list("ann", { limit: 0 }), option("limit"));
+      await assert.rejects(store.index.list("ann", { limit: 1, before: -1 }), option("before"));
+      await assert.rejects(store.index.erase(session, { guardMs: 0 }), option("guardMs"));
+      await assert.rejects(store.index.eraseOwner("ann", { guardMs: 0.5 }), option("guardMs"));
+    },
+  },
+];

@@ -1,0 +1,152 @@
+import { strict as assert } from "node:assert";
+import { asRead, code, everything, record, records, written, type StoreCase } from "./store-case.js";
+
+const needs = ["index"] as const;
+
+/** Whose a session is: what claims it, and who is refused. */
+export const ownerCases: readonly StoreCase[] = [
+  {
+    title: "a write with an owner claims a session that has none, and keeps the owner that it has",
+    needs,
+    async check({ store, session }) {
+      await store.append(session, { records: records("a", 1) });
+      assert.equal((await store.index.describe(session))?.owner, undefined);
+      await store.append(session, { records: records("b", 1), owner: "ann" });
+      assert.equal((await store.index.describe(session))?.owner, "ann");
+      await store.append(session, { records: records("c", 1) });
+      assert.equal((await store.index.describe(session))?.owner, "ann");
+    },
+  },
+  {
+    title: "every read and every write of another owner is refused and changes nothing",
+    needs,
+    async check(context) {
+      const { store, session, has } = context;
+      const view = await written(context, records("a", 3), {
+        owner: "ann",
+        ...(has("sideData") && { side: { set: { f: "1" } } }),
+      });
+      const before = await everything(context);
+      const owner = "bob";
+      const refused = (call: Promise<unknown>) => assert.rejects(call, code("other_owner"));
+      await refused(store.append(session, { records: records("b", 1), owner }));
+      await refused(store.append(session, { records: records("a", 3), owner }));
+      await refused(store.readView(session, { owner }));
+      await refused(store.readLog(session, { owner }));
+      await refused(store.commitReduction(session, { ...asRead(view), start: 1, head: "", headCount: 0, owner }));
+      await refused(store.clear(session, { owner }));
+      await refused(store.index.describe(session, { owner }));
+      await refused(store.index.relabel(session, { owner, label: { title: "x" }, version: "" }));
+      await refused(store.index.erase(session, { owner, guardMs: 1 }));
+      await (has("rounds") && refused(store.readRounds(session, 1, { owner })));
+      await (has("turns") && refused(store.readTurn(session, "turn-name-0001", { owner })));
+      await (has("rewind") && refused(store.rewind(session, { ...asRead(view), to: 0, forget: [], owner })));
+      await (has("rebuild") && refused(store.rebuild(session, () => undefined, { owner })));
+      await (has("sideData") && refused(store.readSide(session, "", { owner })));
+      await (has("sideData") && refused(store.writeSide(session, { set: { f: "2" }, owner })));
+      assert.deepEqual(await everything(context), before);
+      await store.index.flush();
+      assert.equal(await store.index.count(owner), 0);
+    },
+  },
+  {
+    title: "the owner and those who name none read and write a session",
+    needs,
+    async check({ store, session }) {
+      await store.append(session, { records: records("a", 1), owner: "ann" });
+      await store.append(session, { records: records("b", 1), owner: "ann" });
+      await store.append(session, { records: records("c", 1) });
+      assert.equal((await store.readView(session, { owner: "ann" })).next, 3);
+      assert.equal((await store.readLog(session)).next, 3);
+    },
+  },
+  {
+    title: "a side write claims a session, also one that it begins",
+    needs: ["index", "sideData"],
+    async check({ store, session }) {
+      await store.writeSide(session, { set: { f: "1" }, owner: "ann", label: { title: "t" } });
+      const found = await store.index.describe(session);
+      assert.deepEqual([found?.owner, found?.label, found?.messages], ["ann", { title: "t" }, 0]);
+      await assert.rejects(store.append(session, { records: records("a", 1), owner: "bob" }), code("other_owner"));
+    },
+  },
+  {
+    title: "a session gets the label of the first write that brings one; later it only changes by relabel",
+    needs,
+    async check({ store, session }) {
+      await store.append(session, { records: records("a", 1) });
+      await store.append(session, { records: records("b", 1), label: { title: "one", metadata: "{}" } });
+      await store.append(session, { records: records("c", 1), label: { title: "two" } });
+      const first = await store.index.describe(session);
+      assert.deepEqual(first?.label, { title: "one", metadata: "{}" });
+      const version = first?.labelVersion ?? "";
+      assert.equal(await store.index.relabel(session, { label: { title: "é👍" }, version }), "changed");
+      await store.append(session, { records: records("d", 1), label: { title: "two" } });
+      assert.deepEqual((await store.index.describe(session))?.label, { title: "é👍" });
+    },
+  },
+  {
+    title: "a label is replaced by compare-and-set, and an unknown session has none",
+    needs,
+    async check({ store, session }) {
+      const { index } = store;
+      assert.equal(await index.relabel(session, { label: { title: "x" }, version: "" }), "missing");
+      await store.append(session, { records: records("a", 1) });
+      assert.equal(await index.relabel(session, { label: { title: "x" }, version: "" }), "changed");
+      assert.equal(await index.relabel(session, { label: { title: "y" }, version: "" }), "stale");
+      assert.deepEqual((await index.describe(session))?.label, { title: "x" });
+    },
+  },
+  {
+    title: "a rewind to nothing does not end a session that has an owner or a title",
+    needs: ["index", "rewind"],
+    async check(context) {
+      const { store, session } = context;
+      const rest = [{ owner: "ann" }, { label: { title: "t" } }, {}];
+      for (const [position, claim] of rest.entries()) {
+        const own = { ...context, session: `${session}-${position}` };
+        const view = await written(own, records("a", 2), claim);
+        await store.rewind(own.session, { ...asRead(view), to: 0, forget: ["a1", "a2"] });
+        const after = await store.readView(own.session);
+        assert.deepEqual([after.epoch === view.epoch, after.next, after.damaged], [position < 2, 0, false]);
+        assert.equal((await written(own, records("a", 2))).next, 2);
+        assert.equal((await store.readView(own.session)).damaged, false);
+      }
+    },
+  },
+  {
+    title: "usage is summed by model, for new records only, and stays after a rewind",
+    needs: ["index", "rewind"],
+    async check(context) {
+      const { store, session } = context;
+      const paid = (id: string, model: string, input: number) => ({
+        ...record(id),
+        usage: { model, input, output: 2, total: input + 2 },
+      });
+      const view = await written(context, [paid("a", "m1", 10), paid("b", "m 2:é", 1), record("c")]);
+      await store.append(session, { records: [paid("a", "m1", 10), paid("d", "m1", 2 ** 40)] });
+      const expected = [
+        { model: "m1", input: 10 + 2 ** 40, output: 4, total: 14 + 2 ** 40 },
+        { model: "m 2:é", input: 1, output: 2, total: 3 },
+      ];
+      assert.deepEqual((await store.index.describe(session))?.usage, expected);
+      const { next } = await store.readView(session);
+      await store.rewind(session, { ...asRead(view), next, to: 1, forget: ["b", "c", "d"] });
+      assert.deepEqual((await store.index.describe(session))?.usage, expected);
+    },
+  },
+  {
+    title: "the usage of 32 models is kept apart, and that of all others together",
+    needs,
+    async check({ store, session }) {
+      const usage = (model: string) => ({ model, input: 1, output: 1, total: 2 });
+      const list = Array.from({ length: 40 }, (_, index) => ({ ...record(`a${index}`), usage: usage(`m${index}`) }));
+      await store.append(session, { records: list });
+      await store.append(session, { records: [{ ...record("b"), usage: usage("m3") }] });
+      const found = (await store.index.describe(session))?.usage ?? [];
+      assert.equal(found.length, 33);
+      assert.deepEqual(found[3], { model: "m3", input: 2, output: 2, total: 4 });
+      assert.deepEqual(found[32], { model: "other", input: 8, output: 8, total: 16 });
+    },
+  },
+];
