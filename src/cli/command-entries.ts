@@ -15,6 +15,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import("./commands/doctor.js")).doctorCommand(),
   },
   {
+    name: "migrate",
+    summary: "Copy histories that @langchain/redis, @langchain/community or LangChain in Python wrote.",
+    load: async () => (await import("./commands/migrate.js")).migrateCommand(),
+  },
+  {
     name: "simulate",
     summary: "Replay conversations through reducers: tokens sent, cached and billed, and what is still seen.",
     load: async () => (await import("./commands/simulate.js")).simulateCommand(),

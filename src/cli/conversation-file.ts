@@ -1,12 +1,11 @@
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemoryError } from "../errors.js";
 import { isRecord } from "../messages/values.js";
 import { MessageHistory } from "../openai/message-history.js";
 import type { OpenAIMessage } from "../openai/openai-message.js";
-import { DataError, UsageError } from "./failure.js";
+import { DataError } from "./failure.js";
+import { linesOfFile } from "./lines-of-file.js";
 
 /** Recorded conversations that come with the package, beside the built command. */
 export function shippedConversations(): string {
@@ -21,19 +20,8 @@ export function shippedConversations(): string {
  */
 export async function readConversationFile(path: string): Promise<BaseMessage[][]> {
   const conversations: BaseMessage[][] = [];
-  let number = 0;
-  try {
-    for await (const line of createInterface({ input: createReadStream(path, "utf8"), crlfDelay: Infinity })) {
-      number += 1;
-      if (line.trim() !== "") {
-        conversations.push(conversationIn(line, `${path}:${number}`));
-      }
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code !== undefined && /^E[A-Z]+$/.test(code)
-      ? new UsageError(`${path}: the file cannot be read (${code}).`)
-      : error;
+  for await (const { number, text } of linesOfFile(path)) {
+    conversations.push(conversationIn(text, `${path}:${number}`));
   }
   if (conversations.length === 0) {
     throw new DataError(`${path}: the file holds no conversation.`);

@@ -54,19 +54,24 @@ const pageSize = 100;
  *   option that cannot be used; other errors of the client as they are.
  */
 export async function readLegacyMessages(options: ReadLegacyOptions): Promise<BaseMessage[]> {
+  const messages: BaseMessage[] = [];
+  for await (const page of legacyPages(options)) {
+    messages.push(...page);
+  }
+  return messages;
+}
+
+/** The messages of {@link readLegacyMessages} in pages of at most a hundred, so that no long list is held as a whole. */
+export async function* legacyPages(options: ReadLegacyOptions): AsyncGenerator<BaseMessage[]> {
   refuseNodeRedis((options as Partial<ReadLegacyOptions> | undefined)?.client);
   const { client, key, strict, onEvent } = parseOptions("readLegacyMessages", schema(), options);
-  const messages: BaseMessage[] = [];
   for (let read = 0; ; read += pageSize) {
     const page = await readPage(client, key, read);
-    page.reverse().forEach((element, offset) => {
-      const message = readElement(element, { position: read + offset, key, strict, onEvent });
-      if (message !== undefined) {
-        messages.push(message);
-      }
+    yield page.reverse().flatMap((element, offset) => {
+      return readElement(element, { position: read + offset, key, strict, onEvent }) ?? [];
     });
     if (page.length < pageSize) {
-      return messages;
+      return;
     }
   }
 }

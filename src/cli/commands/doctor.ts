@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import type { Cluster, Redis } from "ioredis";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import type { Finding } from "../doctor/finding.js";
 import { permissionFindings } from "../doctor/permissions.js";
@@ -7,6 +6,7 @@ import { serverFindings } from "../doctor/server-findings.js";
 import { factsOf } from "../doctor/server-facts.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { printable } from "../printable.js";
+import { mastersOf } from "../scan-keys.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
 
@@ -37,10 +37,6 @@ async function doctor({ screen, env, signal }: CommandContext, options: ServerOp
   }
   await screen.line(findings === 0 ? "Nothing to change." : `${findings} ${findings === 1 ? "finding" : "findings"}.`);
   return findings === 0 ? exitCodes.done : exitCodes.findings;
-}
-
-function mastersOf(client: Redis | Cluster): Redis[] {
-  return client.isCluster ? (client as Cluster).nodes("master") : [client as Redis];
 }
 
 const marks: Readonly<Record<Finding["level"], string>> = {

@@ -1,0 +1,196 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+jest.setTimeout(120_000);
+
+const client = new Redis(sharedRedisUrl());
+const folder = mkdtempSync(join(tmpdir(), "lcmem-migrate-"));
+let count = 0;
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await client.quit();
+});
+
+/** Prefixes of a test's own: of the lists, and of this package's keys. */
+function place() {
+  count += 1;
+  const [from, prefix] = [`from-${process.pid}-${count}:`, `to-${process.pid}-${count}`];
+  const memory = new RedisChatMemory({ client, keyPrefix: prefix });
+  const migrate = (...args: readonly string[]) => {
+    const server = ["--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`];
+    return runCommand(["migrate", "--json", ...server, ...args]);
+  };
+  return { from, prefix, memory, migrate };
+}
+
+/** A list as @langchain/community, @langchain/redis and LangChain in Python write it: the newest message first. */
+async function pushAll(key: string, messages: readonly BaseMessage[]): Promise<void> {
+  const stored = mapChatMessagesToStoredMessages([...messages]).map((message) => JSON.stringify(message));
+  for (let first = 0; first < stored.length; first += 1_000) {
+    await client.lpush(key, ...stored.slice(first, first + 1_000));
+  }
+}
+
+const conversation = [human("Oslo?"), aiCalls("c1"), tool("c1", "4 °C"), ai("4 °C.")];
+const texts = (messages: readonly BaseMessage[]) => messages.map((message) => message.text);
+const summaryOf = (output: string) => jsonLines(output).at(-1);
+
+describe("the command migrate", () => {
+  it("copies every list of a pattern, names sessions without the prefix, and leaves the lists alone", async () => {
+    const { from, memory, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await pushAll(`${from}bob`, [human("hi"), ai("hello")]);
+    const { exitCode, output, errors } = await migrate("--verify");
+    expect(errors).toBe("");
+    expect(exitCode).toBe(0);
+    expect(summaryOf(output)).toMatchObject({ sessions: 2, messages: 6, stored: 6, different: 0, skipped: 0 });
+    const copied = await memory.history("ann").getMessages();
+    expect(texts(copied)).toEqual(texts(conversation));
+    expect(copied[1]).toMatchObject({ tool_calls: [{ id: "c1", name: "lookup" }] });
+    expect(await client.llen(`${from}ann`)).toBe(4);
+  });
+
+  it("adds nothing when run again, and only what is new when the list has grown", async () => {
+    const { from, memory, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await migrate();
+    expect(summaryOf((await migrate()).output)).toMatchObject({ stored: 0, duplicates: 4 });
+    await pushAll(`${from}ann`, [human("And Rome?")]);
+    expect(summaryOf((await migrate()).output)).toMatchObject({ stored: 1, duplicates: 4 });
+    expect(texts(await memory.history("ann").getTranscript()).at(-1)).toBe("And Rome?");
+  });
+
+  it("writes nothing with --dry-run, and compares with --dry-run --verify", async () => {
+    const { from, memory, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    const dry = await migrate("--dry-run");
+    expect(summaryOf(dry.output)).toMatchObject({ messages: 4, stored: 0, dryRun: true });
+    expect(await memory.history("ann").getTranscript()).toEqual([]);
+    const compared = await migrate("--dry-run", "--verify");
+    expect(compared.exitCode).toBe(1);
+    expect(jsonLines(compared.output)[0]).toMatchObject({ problem: "differs", index: 0, reason: "missing" });
+  });
+
+  it("reports what cannot be read with key, number and reason, copies the rest, and exits with 1", async () => {
+    const { from, memory, migrate } = place();
+    await pushAll(`${from}ann`, [human("one")]);
+    await client.lpush(`${from}ann`, "no json");
+    await pushAll(`${from}ann`, [ai("two")]);
+    const { exitCode, output } = await migrate("--verify");
+    expect(exitCode).toBe(1);
+    expect(jsonLines(output)[0]).toMatchObject({ place: `${from}ann`, index: 1, problem: "cannot be read" });
+    expect(output).not.toContain("no json");
+    expect(summaryOf(output)).toMatchObject({ stored: 2, skipped: 1, different: 0 });
+    expect(texts(await memory.history("ann").getMessages())).toEqual(["one", "two"]);
+  });
+
+  it("gives the copy the expiry of the list", async () => {
+    const { from, prefix, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await client.expire(`${from}ann`, 500);
+    await migrate();
+    const left = await client.ttl(`${prefix}:{ann}:log`);
+    expect(left).toBeGreaterThan(450);
+    expect(left).toBeLessThanOrEqual(501);
+  });
+
+  it("removes a list only with --in-place, and only if all of it was copied", async () => {
+    const { from, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await pushAll(`${from}bob`, conversation);
+    await client.lpush(`${from}bob`, "no json");
+    expect((await migrate("--in-place")).exitCode).toBe(1);
+    expect(await client.exists(`${from}ann`)).toBe(0);
+    expect(await client.llen(`${from}bob`)).toBe(5);
+  });
+
+  it("goes on after a copy that went on by itself: later messages of the copy are no difference", async () => {
+    const { from, memory, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await migrate();
+    await memory.history("ann").addMessages([human("more"), ai("yes")]);
+    expect(await migrate("--verify")).toMatchObject({ exitCode: 0 });
+  });
+
+  it("gives the same after it was killed in the middle and run again", async () => {
+    const { from, prefix, memory, migrate } = place();
+    const many = Array.from({ length: 3_000 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`)));
+    await pushAll(`${from}ann`, many);
+    const server = ["--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`];
+    const running = startCommand(["migrate", ...server, "--rate", "2000"]);
+    while ((await client.llen(`${prefix}:{ann}:log`)) === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    running.kill("SIGKILL");
+    await once(running, "exit");
+    const stored = await client.llen(`${prefix}:{ann}:log`);
+    expect(stored).toBeLessThan(3_000);
+    expect(summaryOf((await migrate("--verify")).output)).toMatchObject({ stored: 3_000 - stored, different: 0 });
+    expect(texts(await memory.history("ann").getTranscript())).toEqual(texts(many));
+  });
+
+  it("stops on Ctrl-C with 130 and says how to go on", async () => {
+    const { from, prefix } = place();
+    await pushAll(
+      `${from}ann`,
+      Array.from({ length: 2_000 }, (_, index) => human(`q${index}`)),
+    );
+    const server = ["--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`];
+    const running = startCommand(["migrate", ...server, "--rate", "500"]);
+    let errors = "";
+    running.stderr!.on("data", (text) => (errors += String(text)));
+    while ((await client.llen(`${prefix}:{ann}:log`)) === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    running.kill("SIGINT");
+    const [exitCode] = (await once(running, "close")) as [number];
+    expect(exitCode).toBe(130);
+    expect(errors).toContain("Run the same command again to go on");
+  });
+
+  it("reads exported RedisJSON documents of langchain-redis for Python, in the order of their times", async () => {
+    const { prefix, memory } = place();
+    const document = (id: string, timestamp: number, type: string, content: string) => ({
+      ...{ type, message_id: id, session_id: "py", timestamp },
+      data: { content, additional_kwargs: {}, type },
+    });
+    const path = join(folder, "documents.jsonl");
+    const lines = [
+      JSON.stringify(document("01B", 2.5, "ai", "hello")),
+      JSON.stringify([document("01A", 1.5, "human", "hi")]),
+      "{",
+    ];
+    writeFileSync(path, lines.join("\n"));
+    const args = ["migrate", "--json", "--file", path, "--url", sharedRedisUrl(), "--prefix", prefix, "--verify"];
+    const { exitCode, output } = await runCommand(args);
+    expect(exitCode).toBe(1);
+    expect(jsonLines(output)[0]).toMatchObject({ place: path, index: 3, reason: "the line is no JSON" });
+    expect(summaryOf(output)).toMatchObject({ sessions: 1, stored: 2, skipped: 1, different: 0 });
+    const messages = await memory.history("py").getMessages();
+    expect(messages.map(({ id, text }) => [id, text])).toEqual([
+      ["01A", "hi"],
+      ["01B", "hello"],
+    ]);
+  });
+
+  it.each<[string, readonly string[], RegExp]>([
+    ["neither pattern nor file", [], /either --pattern .* or --file/],
+    ["both", ["--pattern", "a*", "--file", "b"], /either --pattern .* or --file/],
+    ["--in-place with a file", ["--file", "b", "--in-place"], /cannot be combined with --file/],
+    ["a rate of 0", ["--pattern", "a*", "--rate", "0"], /whole number of at least 1/],
+    ["a missing file", ["--file", "/missing"], /cannot be read \(ENOENT\)/],
+  ])("refuses %s with a sentence and 2", async (_, args, sentence) => {
+    const result = await runCommand(["migrate", "--url", sharedRedisUrl(), ...args]);
+    expect(result.exitCode).toBe(2);
+    expect(result.errors).toMatch(sentence);
+  });
+});

@@ -1,0 +1,23 @@
+import type { BaseMessage } from "@langchain/core/messages";
+
+/** A session that is to be copied. */
+export interface SourceSession {
+  /** The id that the copy gets. */
+  readonly sessionId: string;
+  /** Where it comes from: a key, or a file. */
+  readonly place: string;
+  /** Seconds that it still lives; undefined if it does not expire. */
+  readonly ttl: number | undefined;
+  /** Its messages, oldest first, in pages; `onSkipped` is told of what cannot be read. */
+  pages(onSkipped: (skipped: Skipped) => void): AsyncIterable<readonly BaseMessage[]>;
+  /** Removes it if it holds this many messages, and none was added meanwhile; undefined where that cannot be done. */
+  readonly remove: ((messages: number) => Promise<boolean>) | undefined;
+}
+
+/** An element that cannot be read. */
+export interface Skipped {
+  readonly place: string;
+  /** Counted from the oldest, which is 0. */
+  readonly index: number;
+  readonly reason: string;
+}
