@@ -27,6 +27,9 @@ import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "..
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
+// The first use of LangGraph takes seconds where many tests run at once.
+jest.setTimeout(30_000);
+
 const open: RedisChatMemory[] = [];
 const events: MemoryEvent[] = [];
 

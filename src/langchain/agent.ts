@@ -10,8 +10,8 @@ import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js"
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./agent/agent-hooks.js";
-import { AgentRun } from "./agent/agent-run.js";
 import { AgentRuns } from "./agent/agent-runs.js";
+import { splitState } from "./agent/agent-state.js";
 import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./agent/run-place.js";
 import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
 
@@ -84,9 +84,8 @@ export function redisMemoryMiddleware<const Schema extends z.ZodObject | undefin
   return createMiddleware({
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
-    beforeAgent: {
-      canJumpTo: ["end"],
-      hook: async ({ messages }, runtime) => (await runOf(messages, runtime, { isNew: true })).begin(),
+    beforeAgent: async ({ messages }, runtime) => {
+      await runOf(messages, runtime, { isNew: true });
     },
     beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).expectCall(messages),
     wrapModelCall: async (request, handler) => {
@@ -117,16 +116,12 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
       const place = placeOf(config, { sessionId, context });
       // One that is resumed after an interrupt goes on with a turn that has begun.
-      const session = sessionOf(owner, memory.history(place.sessionId));
+      const history = memory.history(place.sessionId);
+      const session = sessionOf(owner, history);
       const lease = oneTurnAtATime && isNew ? await takeTurn(session, config.signal) : undefined;
       lease?.keep(false);
-      try {
-        const run = await AgentRun.open({ memory, place, profile }, messages);
-        return new AgentHooks(run, { persist, onAbort, lease });
-      } catch (error) {
-        await lease?.release();
-        throw error;
-      }
+      const parts = splitState(messages, place.hasCheckpointer);
+      return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, lease });
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

@@ -1,10 +1,13 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { mayCall } from "../../messages/calls.js";
-import type { AgentRun } from "./agent-run.js";
+import { report } from "../../events.js";
+import { AgentRun, type RunSetting } from "./agent-run.js";
+import { turnIdOf } from "./agent-state.js";
 import type { TurnLease } from "../../turns/turn-lease.js";
 import { PartialAnswer, stopSignal } from "./partial-answer.js";
 import { currentConfig } from "./run-place.js";
 import { SkipWatch } from "./skip-watch.js";
+import { structuredAnswer } from "./structured-answer.js";
 
 /** When a run's messages are stored, and what is kept of one that is stopped. */
 export interface StorePolicy {
@@ -18,41 +21,48 @@ export interface StorePolicy {
 interface CallRequest {
   readonly messages: BaseMessage[];
   readonly state: { readonly messages: BaseMessage[] };
+  /** How the agent reads its structured response; undefined for an agent without one. */
+  readonly responseFormat?: unknown;
 }
 
-/** What the hooks of a middleware do in one run of an agent. */
+/** What the state is given beside messages, where the agent has a structured response. */
+interface StateUpdate {
+  readonly messages: BaseMessage[];
+  readonly structuredResponse?: Record<string, unknown>;
+}
+
+/**
+ * What the hooks of a middleware do in one run of an agent. The session is read when a model is to be called first,
+ * because only then the messages are as all other middleware wants them, and one round trip stores and reads.
+ */
 export class AgentHooks {
-  readonly #run: AgentRun;
+  readonly #setting: RunSetting;
   readonly #policy: StorePolicy;
   readonly #watch = new SkipWatch();
   readonly #onStop = () => this.#keepWhatWasSaid();
+  #run: Promise<AgentRun> | undefined;
+  #responseFormat: unknown;
   #signal: AbortSignal | undefined;
   #state: readonly BaseMessage[] = [];
   /** What the model said last, or is saying. */
   #said: () => BaseMessage | undefined = () => undefined;
   #isStopped = false;
+  #isCalled = false;
 
-  constructor(run: AgentRun, policy: StorePolicy) {
-    this.#run = run;
+  constructor(setting: RunSetting, policy: StorePolicy) {
+    this.#setting = setting;
     this.#policy = policy;
-  }
-
-  /** Before the agent: gives it what is stored of its turn, and ends it where that is all. */
-  async begin(): Promise<{ messages: BaseMessage[]; jumpTo?: "end" } | undefined> {
-    const { isDone, missing } = this.#run.begin();
-    if (isDone) {
-      await this.#policy.lease?.release();
-      return { messages: missing, jumpTo: "end" };
-    }
-    return missing.length > 0 ? { messages: missing } : undefined;
   }
 
   /** Before a model call, which another middleware may still skip. */
   expectCall(state: readonly BaseMessage[]): undefined {
-    this.#expect(() => this.#run.skipped(state, { steps: this.#policy.persist === "step" }));
+    this.#expect(state, { steps: this.#policy.persist === "step" });
   }
 
-  /** Around a model call: stores the steps so far, adds the history, and keeps what was said if the run is stopped. */
+  /**
+   * Around a model call: stores the steps so far, adds the history, and keeps what was said if the run is stopped.
+   * Gives the stored answer, without a model call, where the turn has one.
+   */
   async call<Request extends CallRequest, Response>(
     request: Request,
     handler: (request: Request) => Response | Promise<Response>,
@@ -76,38 +86,67 @@ export class AgentHooks {
     this.#watch.disarm();
     const config = currentConfig();
     const { messages: state } = request.state;
-    if (this.#policy.persist === "step") {
-      await this.#run.store(state, { done: false });
+    this.#responseFormat = request.responseFormat;
+    if (this.#policy.onAbort === "keep") {
+      this.#watchStop(state, config);
     }
-    const messages = await this.#run.request(state, request.messages, config);
+    const run = await this.#open(this.#policy.persist === "step" ? state : undefined);
+    const replay = this.#isCalled ? undefined : run.replay();
+    this.#isCalled = true;
+    if (replay !== undefined) {
+      await this.#policy.lease?.release();
+      // The form in which a model request gives a structured response: the only one that takes several messages.
+      const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request.responseFormat);
+      return { messages: replay, structuredResponse } as Response;
+    }
+    if (this.#policy.persist === "step") {
+      await run.store(state, { done: false });
+    }
+    const messages = await run.request(state, request.messages, config);
+    // The run may have been stopped since; a model need not be paid for then.
+    stopSignal(config)?.throwIfAborted();
     const answer = async () => handler({ ...request, messages });
-    const response = await (this.#policy.onAbort === "keep" ? this.#stoppable(state, answer) : answer());
+    const response = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
     if (isAnswer(response)) {
-      this.#expect(() => this.#run.skipped(state, { steps: false }));
+      this.#expect(state, { steps: false });
     }
     return response;
   }
 
   /** After the agent: stores the rest. Returns what the state lacks where another run stored this turn first. */
-  async end(state: readonly BaseMessage[]): Promise<{ messages: BaseMessage[] } | undefined> {
+  async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
     this.#watch.disarm();
     this.#signal?.removeEventListener("abort", this.#onStop);
     try {
-      await this.#run.store(state, { done: true });
+      const run = await this.#open();
+      await run.store(state, { done: true });
+      const messages = run.correction(state);
+      const { storedAnswer = [] } = run;
+      const structuredResponse = structuredAnswer(storedAnswer, this.#responseFormat);
+      return messages && { messages, ...(structuredResponse !== undefined && { structuredResponse }) };
     } finally {
       await this.#policy.lease?.release();
     }
-    const answer = this.#run.storedAnswer(state);
-    return answer && { messages: answer };
   }
 
-  #expect(onSkip: () => Promise<void>): void {
-    const skip = () => onSkip().finally(() => this.#policy.lease?.release());
-    this.#run.inBackground(this.#watch.arm(skip));
+  /** The run; with `state` it stores the question when it reads the session. A failure is tried again. */
+  #open(state?: readonly BaseMessage[]): Promise<AgentRun> {
+    if (this.#run === undefined) {
+      const run = AgentRun.open(this.#setting, state);
+      this.#run = run;
+      run.catch(() => {
+        this.#run = undefined;
+      });
+    }
+    return this.#run;
   }
 
-  async #stoppable<Response>(state: readonly BaseMessage[], answer: () => Promise<Response>): Promise<Response> {
-    const config = currentConfig();
+  #expect(state: readonly BaseMessage[], how: { readonly steps: boolean }): void {
+    const skip = () => this.#reporting((run) => run.skipped(state, how)).finally(() => this.#policy.lease?.release());
+    this.#setting.session.inBackground(this.#watch.arm(skip));
+  }
+
+  #watchStop(state: readonly BaseMessage[], config: ReturnType<typeof currentConfig>): void {
     this.#state = state;
     const signal = stopSignal(config);
     if (signal !== this.#signal) {
@@ -115,6 +154,9 @@ export class AgentHooks {
       this.#signal = signal;
       signal?.addEventListener("abort", this.#onStop, { once: true });
     }
+  }
+
+  #listening<Response>(config: ReturnType<typeof currentConfig>, answer: () => Promise<Response>): Promise<Response> {
     return PartialAnswer.during(config, async (partial) => {
       this.#said = () => partial.message;
       const response = await answer();
@@ -127,7 +169,20 @@ export class AgentHooks {
     if (!this.#isStopped) {
       this.#isStopped = true;
       this.#watch.disarm();
-      this.#run.inBackground(this.#run.storeStopped(this.#state, this.#said()));
+      const said = this.#said();
+      this.#setting.session.inBackground(this.#reporting((run) => run.storeStopped(this.#state, said)));
+    }
+  }
+
+  /** Work that nobody waits for, so that a failure has to be reported. */
+  async #reporting(work: (run: AgentRun) => Promise<void>): Promise<void> {
+    try {
+      await work(await this.#open());
+    } catch (error) {
+      const { session, place, parts } = this.#setting;
+      const { sessionId, context } = session;
+      const turnId = turnIdOf(place, parts);
+      report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
     }
   }
 }

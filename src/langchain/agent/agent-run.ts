@@ -1,29 +1,32 @@
-import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler } from "../../events.js";
 import type { AppendOutcome } from "../../memory/append-options.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
-import type { RedisChatMemory } from "../../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
 import { replacedTail } from "../../memory/replaced-tail.js";
-import { sessionOf } from "../../memory/session-of.js";
 import { answerStart, messagesOfTurn } from "../../memory/turn-messages.js";
 import { roleOf } from "../../messages/roles.js";
 import type { RewindRequest } from "../../store/session-store.js";
 import type { StructureProfile } from "../../structure/profiles/profile.js";
 import { modelInput } from "../../turns/model-input.js";
+import { canOpenByWriting, openByWriting } from "../../turns/open-by-writing.js";
 import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import { interruptedMessage } from "../../turns/turn-output.js";
-import { idsOf, missingIn, splitState, turnIdOf, withoutSummaries, type StateParts } from "./agent-state.js";
+import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts } from "./agent-state.js";
 import { commitLoop } from "./commit-loop.js";
+import { correctedState } from "./corrected-state.js";
 import { LoopView } from "./loop-view.js";
 import type { RunPlace } from "./run-place.js";
 
 /** What a run works with. */
 export interface RunSetting {
-  readonly memory: RedisChatMemory;
+  readonly history: RedisChatMessageHistory;
+  readonly session: ConversationSession;
   readonly place: RunPlace;
   readonly profile: StructureProfile | undefined;
+  /** What the run was given. */
+  readonly parts: StateParts;
 }
 
 /** One run of an agent: what is stored of its turn, and what its model sees. */
@@ -43,17 +46,18 @@ export class AgentRun {
   /** Messages that are stored under the turn's name. */
   #stored: number;
   #cut: RewindRequest | undefined;
+  /** True where the turn was stored with its answer before this run. */
+  readonly #isDone: boolean;
   /** Set where another run has stored this turn, or where it can no longer be stored. */
   #isClosed = false;
   #answer: readonly BaseMessage[] | undefined;
   /** The write under way; the next one needs its count. */
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(setting: RunSetting, history: RedisChatMessageHistory, parts: StateParts, opened: OpenTurn) {
-    const { place, profile } = setting;
+  private constructor({ history, session, place, profile, parts }: RunSetting, opened: OpenTurn) {
     this.#history = history;
-    this.#session = sessionOf("redisMemoryMiddleware", history);
-    this.#profile = profile ?? this.#session.context.profile;
+    this.#session = session;
+    this.#profile = profile ?? session.context.profile;
     this.#parts = parts;
     this.#opened = opened;
     const ofTurn = new Set(idsOf(opened.turn));
@@ -65,6 +69,8 @@ export class AgentRun {
     // New messages behind a turn that is done: the caller goes on with it, and its name is taken.
     const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !stored.has(id));
     this.#turnId = goesOn ? undefined : turnIdOf(place, parts);
+    this.#isDone = opened.state === "stored" && this.#turnId !== undefined;
+    this.#isClosed = this.#isDone;
     const mark = opened.view.stored.turn;
     this.#stored = goesOn ? 0 : (mark?.count ?? 0);
     const interrupted = { own: opened.stored, read: opened.view.stored, turnId: mark && this.#turnId };
@@ -74,27 +80,36 @@ export class AgentRun {
     this.#loop = new LoopView(this.#session, view);
   }
 
-  /** Reads the session and sorts out what is new in the state. One round trip. */
-  static async open(setting: RunSetting, messages: readonly BaseMessage[]): Promise<AgentRun> {
-    const { memory, place } = setting;
-    const history = memory.history(place.sessionId);
-    const session = sessionOf("redisMemoryMiddleware", history);
-    const parts = splitState(messages, place.hasCheckpointer);
-    const opened = await openTurn({ session, turnId: turnIdOf(place, parts), input: parts.input });
-    return new AgentRun(setting, history, parts, opened);
+  /**
+   * Reads the session and sorts out what is new in the state. With `state`, the question is stored in the same round
+   * trip as it stands there, where that can tell whether it is new.
+   */
+  static async open(setting: RunSetting, state?: readonly BaseMessage[]): Promise<AgentRun> {
+    const { history, session, place, parts } = setting;
+    const request = { session, turnId: turnIdOf(place, parts), input: parts.input };
+    const earlier = new Set(idsOf(parts.before));
+    const own = withoutSummaries(state ?? []).filter(({ id }) => id === undefined || !earlier.has(id));
+    const isQuestion = own[0]?.id !== undefined && own[0].id === parts.input[0]?.id;
+    const canWrite = isQuestion && canOpenByWriting(own) && canOpenByWriting(parts.input);
+    return new AgentRun(
+      setting,
+      await (canWrite ? openByWriting({ ...request, input: own, history }) : openTurn(request)),
+    );
   }
 
-  /** What the state lacks of a turn that is stored, or of one that failed on the way; `isDone` if it has its answer. */
-  begin(): { readonly isDone: boolean; readonly missing: BaseMessage[] } {
-    const { state, stored } = this.#opened;
-    const isDone = state === "stored" && this.#turnId !== undefined;
-    if (isDone) {
-      const { sessionId, context } = this.#session;
-      this.#isClosed = true;
-      report(context.onEvent, { type: "turn_repeated", sessionId, turnId: this.#turnId });
+  /** The messages that the state lacks of a turn that is stored with its answer; undefined for any other turn. */
+  replay(): BaseMessage[] | undefined {
+    if (!this.#isDone) {
+      return undefined;
     }
-    const answer = stored.slice(answerStart(stored)).map(({ message }) => message);
-    return { isDone, missing: isDone || state === "open" ? missingIn(this.#parts, answer) : [] };
+    const { sessionId, context } = this.#session;
+    report(context.onEvent, { type: "turn_repeated", sessionId, turnId: this.#turnId });
+    return missingIn(this.#parts, this.#storedAnswer());
+  }
+
+  /** The answer that is stored, where this run was not the one that stored it. */
+  get storedAnswer(): readonly BaseMessage[] | undefined {
+    return this.#isDone ? this.#storedAnswer() : this.#answer;
   }
 
   /** The messages of a request: the reduced view and the turn, as a model of the profile accepts them. */
@@ -147,15 +162,7 @@ export class AgentRun {
         const { sessionId, context } = this.#session;
         report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "skipped" });
       }
-    }).catch((error: unknown) => {
-      const { sessionId, context } = this.#session;
-      report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "failed", error });
     });
-  }
-
-  /** Lets work go on that the memory's `drain` and `close` wait for. */
-  inBackground(work: Promise<void>): void {
-    this.#session.inBackground(work);
   }
 
   #afterOthers(work: () => Promise<void>): Promise<void> {
@@ -189,14 +196,15 @@ export class AgentRun {
     }
   }
 
-  /** What the state needs so that it shows the answer that is stored, where another run of the turn was first. */
-  storedAnswer(state: readonly BaseMessage[]): BaseMessage[] | undefined {
-    if (this.#answer === undefined) {
-      return undefined;
-    }
-    const kept = new Set([...idsOf(this.#parts.before), ...idsOf(this.#parts.input)]);
-    const own = idsOf(state).filter((id) => !kept.has(id));
-    return [...own.map((id) => new RemoveMessage({ id })), ...this.#answer];
+  /** What the state needs so that it shows the turn as it is stored; undefined where it lacks nothing. */
+  correction(state: readonly BaseMessage[]): BaseMessage[] | undefined {
+    const missing = this.#opened.state === "open" ? missingIn(this.#parts, this.#storedAnswer()) : [];
+    return correctedState({ parts: this.#parts, state, answer: this.#answer, missing });
+  }
+
+  #storedAnswer(): BaseMessage[] {
+    const { stored } = this.#opened;
+    return stored.slice(answerStart(stored)).map(({ message }) => message);
   }
 
   #note(outcome: AppendOutcome, messages: readonly BaseMessage[]): void {

@@ -1,0 +1,351 @@
+import { AIMessage, HumanMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { createAgent, createMiddleware, piiMiddleware, providerStrategy, toolStrategy } from "langchain";
+import type { AgentMiddleware } from "langchain";
+import { z } from "zod";
+import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/langchain/agent.js";
+import type { AppendOptions } from "../../src/memory/append-options.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
+import { closeMemories, events, newMemory } from "../support/memories.js";
+import { ai, human } from "../support/messages.js";
+import { startFaultProxy } from "../support/fault-proxy.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+// The first use of LangGraph takes seconds where many tests run at once.
+jest.setTimeout(30_000);
+
+afterEach(closeMemories);
+
+const ann = { configurable: { sessionId: "ann" } };
+const transcript = async (memory: RedisChatMemory) => sketch(await memory.history("ann").getTranscript());
+const ask = (text: string, id?: string) => ({ messages: [human(text, id)] });
+const commands = () => events.filter(({ type }) => type === "command").length;
+
+/** Runs `work` and returns how many round trips it made. */
+async function roundTrips(work: () => Promise<unknown>): Promise<number> {
+  const before = commands();
+  await work();
+  return commands() - before;
+}
+
+function agentOf(
+  memory: RedisChatMemory,
+  model: ToolModel,
+  { others = [], ...options }: Partial<RedisMemoryMiddlewareOptions> & { others?: readonly AgentMiddleware[] } = {},
+) {
+  return createAgent({
+    ...{ model, tools: [lookup] },
+    middleware: [redisMemoryMiddleware({ memory, ...options }), ...others],
+  });
+}
+
+const answering = (): ToolModel => {
+  const model: ToolModel = new ToolModel(() => `answer ${model.sent.length}`);
+  return model;
+};
+
+describe("the cost of an agent's turn", () => {
+  it("is one write a model call, the first of which is the read too, and one at the end (step)", async () => {
+    const memory = newMemory();
+    const agent = agentOf(memory, answering());
+    await agent.invoke(ask("warm"), ann);
+    expect(await roundTrips(() => agent.invoke(ask("q", "q1"), ann))).toBe(2);
+    expect(await roundTrips(() => agent.invoke(ask("q", "q1"), ann))).toBe(1);
+    const looping = agentOf(memory, stepsModel(3));
+    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(5);
+    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(1);
+    expect(await transcript(memory)).toHaveLength(2 + 2 + 8);
+  });
+
+  it("is one read and one write, however many steps it has (turn)", async () => {
+    const memory = newMemory();
+    const agent = agentOf(memory, stepsModel(3), { persist: "turn" });
+    await agent.invoke(ask("warm"), ann);
+    const looping = agentOf(memory, stepsModel(3), { persist: "turn" });
+    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(2);
+    expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(1);
+  });
+
+  it("is a read more where the write cannot tell what is new (step)", async () => {
+    const memory = newMemory();
+    const agent = agentOf(memory, answering());
+    await agent.invoke(ask("warm"), ann);
+    const whole = [...(await memory.history("ann").getTranscript()), human("q")];
+    expect(await roundTrips(() => agent.invoke({ messages: whole }, ann))).toBe(3);
+    expect(await transcript(memory)).toEqual(["warm", "answer 1", "q", "answer 2"]);
+  });
+
+  it("is the same beside a checkpointer (step)", async () => {
+    const memory = newMemory();
+    const middleware = [redisMemoryMiddleware({ memory })];
+    const agent = createAgent({ model: answering(), tools: [], middleware, checkpointer: new MemorySaver() });
+    const thread = { configurable: { thread_id: "ann" } };
+    await agent.invoke(ask("warm"), thread);
+    expect(await roundTrips(() => agent.invoke(ask("q"), thread))).toBe(2);
+    expect(await transcript(memory)).toEqual(["warm", "answer 1", "q", "answer 2"]);
+  });
+});
+
+describe("a structured response", () => {
+  const city = z.object({ city: z.string(), size: z.number().default(1) });
+  const formats = [
+    ["tool strategy", "call", toolStrategy(city)],
+    ["provider strategy", "text", providerStrategy(city)],
+  ] as const;
+
+  it.each(
+    formats.flatMap(([name, ...rest]) => (["step", "turn"] as const).map((door) => [name, door, ...rest] as const)),
+  )("comes back with a repeated turn, by the %s (persist: %s)", async (_, persist, kind, responseFormat) => {
+    const memory = newMemory();
+    const name = (responseFormat as unknown as { name?: string }[])[0]?.name ?? "";
+    const model: ToolModel = new ToolModel((sent) => {
+      const id = `s${model.sent.length}`;
+      const call = { id: `c${id}`, name, args: { city: "Bonn", size: 3 }, type: "tool_call" as const };
+      const isLooked = sent.at(-1)!.getType() === "tool";
+      if (!isLooked) {
+        return lookupCall("Bonn");
+      }
+      return kind === "text"
+        ? new AIMessage({ content: '{"city":"Bonn","size":3}', id })
+        : new AIMessage({ content: "", id, tool_calls: [call] });
+    });
+    const middleware = [redisMemoryMiddleware({ memory, persist })];
+    const agent = createAgent({ model, tools: [lookup], middleware, responseFormat: responseFormat as never });
+    const run = () => agent.invoke(ask("where?", "q1"), ann) as Promise<{ structuredResponse?: unknown }>;
+    const first = await run();
+    const again = await run();
+    expect(first.structuredResponse).toEqual({ city: "Bonn", size: 3 });
+    expect(again.structuredResponse).toEqual(first.structuredResponse);
+    expect(sketchOf(again)).toEqual(sketchOf(first));
+    expect(model.sent).toHaveLength(2);
+  });
+
+  it("is that of the stored answer where two runs of a turn end at the same time", async () => {
+    const keyPrefix = uniquePrefix();
+    let [asked, release] = [0, () => undefined as void];
+    const bothAsked = new Promise<void>((resolve) => (release = resolve));
+    const agents = ["Bonn", "Rome"].map((name) => {
+      const model = new ToolModel(async () => {
+        asked += 1;
+        await (asked === 2 ? release() : bothAsked);
+        return new AIMessage({ content: JSON.stringify({ city: name, size: 3 }), id: name });
+      });
+      const middleware = [redisMemoryMiddleware({ memory: newMemory({ keyPrefix }) })];
+      return createAgent({ model, tools: [], middleware, responseFormat: providerStrategy(city) });
+    });
+    const results = await Promise.all(agents.map((agent) => agent.invoke(ask("where?", "q1"), ann)));
+    const stored = (await newMemory({ keyPrefix }).history("ann").getTranscript()).at(-1)!.text;
+    for (const { messages, structuredResponse } of results) {
+      expect([messages.at(-1)!.text, JSON.stringify(structuredResponse)]).toEqual([stored, stored]);
+    }
+  });
+
+  const sketchOf = (result: unknown) => sketch((result as { messages: BaseMessage[] }).messages);
+});
+
+describe("a repeated turn of an agent", () => {
+  it("is shown whole, in order and once, in every mode of its stream", async () => {
+    const memory = newMemory();
+    const agent = agentOf(memory, stepsModel(1));
+    await agent.invoke(ask("go", "q1"), ann);
+    const shown: string[] = [];
+    for await (const [message] of await agent.stream(ask("go", "q1"), { ...ann, streamMode: "messages" })) {
+      shown.push((message as BaseMessage).getType());
+    }
+    expect(shown).toEqual(["ai", "tool", "ai"]);
+    const values: string[][] = [];
+    for await (const { messages } of await agent.stream(ask("go", "q1"), { ...ann, streamMode: "values" })) {
+      values.push(sketch(messages));
+    }
+    expect(values.at(-1)).toEqual(["go", "<ai>", "found step 1", "done"]);
+    expect(await transcript(memory)).toHaveLength(4);
+  });
+
+  it("is known by what is stored where another middleware adds a message of its own to the state", async () => {
+    const memory = newMemory();
+    const model = answering();
+    const adding = createMiddleware({
+      name: "Adding",
+      beforeAgent: () => ({ messages: [new HumanMessage("It is Monday.")] }),
+    });
+    const agent = agentOf(memory, model, { others: [adding] });
+    await agent.invoke(ask("q", "q1"), ann);
+    await agent.invoke(ask("q", "q1"), ann);
+    expect(model.sent.map(sketch)).toEqual([["q", "It is Monday."]]);
+    expect(await transcript(memory)).toEqual(["q", "It is Monday.", "answer 1"]);
+  });
+
+  it("goes on from steps of a failed run, and the state shows them in order", async () => {
+    const memory = newMemory();
+    let isDown = true;
+    const model = new ToolModel((sent) => {
+      const steps = sent.filter((message) => message.getType() === "tool").length;
+      return steps === 2 ? "done" : steps === 1 && isDown ? new Error("model is down") : lookupCall(`${steps}`);
+    });
+    const agent = agentOf(memory, model);
+    await expect(agent.invoke(ask("go", "q1"), ann)).rejects.toThrow("model is down");
+    isDown = false;
+    const { messages } = await agent.invoke(ask("go", "q1"), ann);
+    expect(sketch(messages)).toEqual(["go", "<ai>", "found 0", "<ai>", "found 1", "done"]);
+    expect(await transcript(memory)).toEqual(sketch(messages));
+    expect((await memory.history("ann").getTranscript()).map(({ id }) => id)).toEqual(messages.map(({ id }) => id));
+  });
+});
+
+describe("what an agent stores", () => {
+  class RedactingHistory extends RedisChatMessageHistory {
+    override append(messages: readonly BaseMessage[], options?: AppendOptions) {
+      const redacted = messages.map((message) =>
+        message.getType() === "human"
+          ? new HumanMessage({ id: message.id!, content: message.text.replaceAll(/\d/g, "#") })
+          : message,
+      );
+      return super.append(redacted, options);
+    }
+  }
+
+  it.each(["turn", "step"] as const)("is what a history's own append makes of it (%s)", async (persist) => {
+    const options = { url: sharedRedisUrl(), keyPrefix: uniquePrefix() };
+    const histories: RedactingHistory[] = [];
+    const memory = newMemory(options);
+    memory.history = (sessionId) => {
+      const history = new RedactingHistory({ sessionId, ...options });
+      histories.push(history);
+      return history;
+    };
+    const model = answering();
+    const agent = agentOf(memory, model, { persist });
+    await agent.invoke(ask("card 4111", "q1"), ann);
+    await agent.invoke(ask("card 4111", "q1"), ann);
+    await agent.invoke(ask("next", "q2"), ann);
+    expect(model.sent.map(sketch)).toEqual([["card 4111"], ["card ####", "answer 1", "next"]]);
+    expect(await transcript(memory)).toEqual(["card ####", "answer 1", "next", "answer 2"]);
+    await Promise.all(histories.map((history) => history.close()));
+  });
+
+  it("is what another middleware makes of it, also by the first write, and a retry of it is known", async () => {
+    const memory = newMemory();
+    const model = answering();
+    const others = [piiMiddleware("email", { strategy: "redact", applyToInput: true })] as AgentMiddleware[];
+    const agent = agentOf(memory, model, { others });
+    await agent.invoke(ask("mail ann@example.org", "q1"), ann);
+    await agent.invoke(ask("mail ann@example.org", "q1"), ann);
+    expect(model.sent).toHaveLength(1);
+    expect(JSON.stringify(await memory.history("ann").getTranscript())).not.toContain("ann@");
+    expect(await transcript(memory)).toHaveLength(2);
+  });
+
+  it("holds the results of parallel tools in the order of their calls, each once", async () => {
+    const memory = newMemory();
+    const slow = tool(
+      async ({ query }: { query: string }) => {
+        await new Promise((resolve) => setTimeout(resolve, query === "c1" ? 30 : 1));
+        return `found ${query}`;
+      },
+      { name: "lookup", schema: z.object({ query: z.string() }) },
+    );
+    const model = new ToolModel((sent) =>
+      sent.at(-1)!.getType() === "tool" ? "done" : ai("", { calls: ["c1", "c2", "c3"], id: "calls" }),
+    );
+    const agent = createAgent({ model, tools: [slow], middleware: [redisMemoryMiddleware({ memory })] });
+    await agent.invoke(ask("go"), ann);
+    const stored = await memory.history("ann").getTranscript();
+    expect(sketch(stored)).toEqual(["go", "<ai>", "found c1", "found c2", "found c3", "done"]);
+    expect(stored.slice(2, 5).map((message) => (message as ToolMessage).tool_call_id)).toEqual(["c1", "c2", "c3"]);
+  });
+
+  it("leaves the transcript with retention discard, and a turn that did is not stored again", async () => {
+    const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 4 }), retention: "discard" });
+    const model = answering();
+    const agent = agentOf(memory, model);
+    for (let index = 1; index <= 5; index += 1) {
+      await agent.invoke(ask(`q${index}`, `q${index}`), ann);
+    }
+    const left = ["q4", "answer 4", "q5", "answer 5"];
+    expect(await transcript(memory)).toEqual(left);
+    await agent.invoke(ask("q1", "q1"), ann);
+    expect(await transcript(memory)).toEqual(left);
+  });
+
+  it("is the same where agent.graph is a node of another graph", async () => {
+    const memory = newMemory();
+    const model = answering();
+    const agent = agentOf(memory, model);
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("agent", agent.graph as never)
+      .addEdge("__start__", "agent" as never)
+      .addEdge("agent" as never, "__end__")
+      .compile();
+    await graph.invoke(ask("one", "q1"), ann);
+    const { messages } = (await graph.invoke(ask("two", "q2"), ann)) as { messages: BaseMessage[] };
+    expect(sketch(messages)).toEqual(["two", "answer 2"]);
+    expect(sketch(model.sent[1]!)).toEqual(["one", "answer 1", "two"]);
+    const again = (await graph.invoke(ask("two", "q2"), ann)) as { messages: BaseMessage[] };
+    expect(sketch(again.messages)).toEqual(["two", "answer 2"]);
+    expect(await transcript(memory)).toEqual(["one", "answer 1", "two", "answer 2"]);
+  });
+});
+
+describe("an agent that is stopped", () => {
+  /** A memory whose server can be slow or silent. */
+  async function proxied(options: { readonly commandTimeout?: number } = {}) {
+    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    const keyPrefix = uniquePrefix();
+    const url = { url: proxy.url, keyPrefix, ...options };
+    const memory = newMemory(url);
+    await memory.history("warm").getMessages();
+    return { proxy, memory, direct: newMemory({ keyPrefix }) };
+  }
+
+  it.each(["step", "turn"] as const)(
+    "keeps the question with onAbort keep where the session was still being read (%s)",
+    async (persist) => {
+      const { proxy, memory, direct } = await proxied();
+      const controller = new AbortController();
+      const model = answering();
+      const stop = createMiddleware({
+        name: "Stop",
+        wrapModelCall: (request, handler) => handler(request),
+        beforeModel: () => {
+          proxy.delayReplies(100);
+          setTimeout(() => controller.abort(), 30);
+        },
+      });
+      const agent = agentOf(memory, model, { persist, onAbort: "keep", others: [stop] });
+      await expect(agent.invoke(ask("q", "q1"), { ...ann, signal: controller.signal })).rejects.toThrow();
+      await memory.drain();
+      expect(await transcript(direct)).toEqual(["q"]);
+      expect(model.sent).toHaveLength(0);
+      await proxy.stop();
+    },
+  );
+
+  it("tells by an event where what was said could not be stored", async () => {
+    const { proxy, memory } = await proxied({ commandTimeout: 200 });
+    const model = new SlowModel(["one ", "two ", "three ", "four ", "five ", "six "]);
+    const agent = agentOf(memory, model, { onAbort: "keep", persist: "turn" });
+    const controller = new AbortController();
+    model.onWord = (word) => {
+      if (word === "two ") {
+        proxy.dropReplies();
+        controller.abort();
+      }
+    };
+    const stream = await agent.stream(ask("q", "q1"), { ...ann, streamMode: "messages", signal: controller.signal });
+    const reading = (async () => {
+      for await (const chunk of stream) {
+        void chunk;
+      }
+    })();
+    await expect(reading).rejects.toThrow();
+    await memory.drain();
+    const error = expect.objectContaining({ name: "StoreError" });
+    const event = { type: "turn_not_stored", sessionId: "ann", turnId: "q1", reason: "failed", error };
+    expect(events).toContainEqual(event);
+    await proxy.stop();
+  });
+});
