@@ -61,7 +61,7 @@ export async function readLegacyMessages(options: ReadLegacyOptions): Promise<Ba
   return messages;
 }
 
-/** The messages of {@link readLegacyMessages} in pages of at most a hundred, so that no long list is held as a whole. */
+/** The messages of {@link readLegacyMessages} in pages of at most a hundred: no long list is held as a whole. */
 export async function* legacyPages(options: ReadLegacyOptions): AsyncGenerator<BaseMessage[]> {
   refuseNodeRedis((options as Partial<ReadLegacyOptions> | undefined)?.client);
   const { client, key, strict, onEvent } = parseOptions("readLegacyMessages", schema(), options);

@@ -6,7 +6,7 @@ import { serverFindings } from "../doctor/server-findings.js";
 import { factsOf } from "../doctor/server-facts.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { printable } from "../printable.js";
-import { mastersOf } from "../scan-keys.js";
+import { mastersOf } from "../find-keys.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
 

@@ -17,8 +17,9 @@ interface Document {
 const pageSize = 100;
 
 /**
- * Sessions from a file of exported RedisJSON documents, one a line: `{ session_id, type, data, timestamp, message_id? }`
- * as langchain-redis for Python writes them. The documents of a session may stand in any order; their timestamps decide.
+ * Sessions from a file of exported RedisJSON documents, one a line, as langchain-redis for Python writes them:
+ * `{ session_id, type, data, timestamp, message_id? }`. The documents of a session may stand in any order; their
+ * timestamps decide.
  */
 export async function documentSessions(path: string, onSkipped: (skipped: Skipped) => void): Promise<SourceSession[]> {
   const sessions = new Map<string, Document[]>();

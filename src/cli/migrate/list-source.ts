@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from "ioredis";
 import { legacyPages } from "../../codec/read-legacy-messages.js";
 import type { MemoryEvent } from "../../events.js";
-import { scanKeys } from "../scan-keys.js";
+import { scanKeys } from "../find-keys.js";
 import type { SourceSession } from "./source.js";
 
 /** Which lists to copy. */
