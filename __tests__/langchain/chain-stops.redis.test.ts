@@ -17,6 +17,7 @@ import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { human } from "../support/messages.js";
+import { startFaultProxy } from "../support/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 /** Says its words one by one, and waits for the signal before the word "…". */
@@ -276,6 +277,47 @@ describe("a chain's run that was stopped, with onAbort keep", () => {
     }
     const after = await stored();
     expect([after.length, isInterrupted(after[1])]).toEqual([2, true]);
+  });
+});
+
+describe("a chain's run that is stopped while the server is slow or silent", () => {
+  it.each(["turn", "step"] as const)(
+    "keeps the question with onAbort keep where the session was still being read, persist %s",
+    async (persist) => {
+      const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+      await using slow = new RedisChatMemory({ url: proxy.url, keyPrefix: uniquePrefix() });
+      await slow.history("ann").getMessages();
+      const model = new SlowModel(["unused"]);
+      const chain = withRedisMemory(model, { memory: slow, onAbort: "keep", persist });
+      proxy.delayReplies(100);
+      const controller = new AbortController();
+      const running = chain.invoke("q", { ...turn, signal: controller.signal });
+      setTimeout(() => controller.abort(), 30);
+      await expect(running).rejects.toThrow();
+      await slow.drain();
+      proxy.restoreReplies();
+      expect(texts(await slow.history("ann").getTranscript())).toEqual(["q"]);
+      expect(model.sent).toEqual([]);
+      await proxy.stop();
+    },
+  );
+
+  it("tells by an event where what was said could not be stored", async () => {
+    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    const onEvent = (event: MemoryEvent) => void events.push(event);
+    const options = { url: proxy.url, keyPrefix: uniquePrefix(), commandTimeout: 200, onEvent };
+    await using silent = new RedisChatMemory(options);
+    const chain = withRedisMemory(new SlowModel([long]), { memory: silent, onAbort: "keep" });
+    for await (const _ of await chain.stream("q", turn)) {
+      proxy.dropReplies();
+      break;
+    }
+    await silent.drain();
+    const error = expect.objectContaining({ name: "StoreError" });
+    const event = { type: "turn_not_stored", sessionId: "ann", turnId: "t", reason: "failed", error };
+    expect(events).toContainEqual(event);
+    proxy.cut();
+    await proxy.stop();
   });
 });
 

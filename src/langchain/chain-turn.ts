@@ -36,6 +36,8 @@ interface TurnParts {
   readonly lease: TurnLease | undefined;
 }
 
+const ignore = () => undefined;
+
 /** One run of a chain: what it is given, and what is stored of it. */
 export class ChainTurn {
   readonly #parts: TurnParts;
@@ -77,25 +79,36 @@ export class ChainTurn {
     const turnId = turnIdOf(configurable, messages);
     const lease = options.oneTurnAtATime ? await takeTurn(session, signal) : undefined;
     try {
-      const isWritten = options.persist === "step" && canOpenByWriting(messages);
-      const request = { session, turnId, input: messages };
-      const opened = await (isWritten ? openByWriting({ ...request, history }) : openTurn(request));
-      const { profile = session.context.profile } = options;
-      const { onEvent } = session.context;
-      const { sessionId } = history;
-      const forModel = modelInput({ history: opened.history, turn: opened.turn, profile, sessionId, onEvent });
-      const sent = [...forModel.history, ...forModel.turn];
-      const forRunnable = runnableInput(input, forModel, options);
-      const turn = new ChainTurn({
-        ...{ options, history, session, turnId, signal, opened, sent, lease },
-        input: forRunnable,
-      });
-      await turn.#storeInput();
-      return turn;
+      const opening = ChainTurn.#open({ options, history, session, turnId, signal, lease }, input, messages);
+      // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
+      session.inBackground(opening.then(ignore, ignore));
+      return await opening;
     } catch (error) {
       await lease?.release();
       throw error;
     }
+  }
+
+  static async #open(
+    place: Omit<TurnParts, "opened" | "sent" | "input">,
+    input: ChainInput,
+    messages: readonly BaseMessage[],
+  ): Promise<ChainTurn> {
+    const { options, history, session, turnId, signal } = place;
+    const isWritten = options.persist === "step" && canOpenByWriting(messages);
+    const request = { session, turnId, input: messages };
+    const opened = await (isWritten ? openByWriting({ ...request, history }) : openTurn(request));
+    const { profile = session.context.profile } = options;
+    const { onEvent } = session.context;
+    const { sessionId } = history;
+    const forModel = modelInput({ history: opened.history, turn: opened.turn, profile, sessionId, onEvent });
+    const sent = [...forModel.history, ...forModel.turn];
+    const turn = new ChainTurn({ ...place, opened, sent, input: runnableInput(input, forModel, options) });
+    await turn.#storeInput();
+    if (signal?.aborted) {
+      await turn.stop(ignore);
+    }
+    return turn;
   }
 
   /** The runnable's input. */
