@@ -103,13 +103,23 @@ export class StoreError extends MemoryError {
  * says; `next` is where it does. `epoch`: the session was cleared, expired or recreated. `stale`: another writer
  * changed the view first. `busy`: other turns of the session did not end in time. `fenced`: another turn has begun
  * since. `unknown_message`: no message of this id is stored. `other_owner`: the session belongs to another owner, for
- * reads too.
+ * reads too. `exists`: there is a session of the id that a copy
+ * was to get. `unknown_session`: there is none to copy.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";
   override readonly [brand]: readonly string[] = ["MemoryError", "ConflictError"];
   declare readonly code:
-    "content" | "position" | "epoch" | "stale" | "busy" | "fenced" | "unknown_message" | "other_owner";
+    | "content"
+    | "position"
+    | "epoch"
+    | "stale"
+    | "busy"
+    | "fenced"
+    | "exists"
+    | "unknown_message"
+    | "unknown_session"
+    | "other_owner";
   readonly sessionId: string;
   readonly messageId: string | undefined;
   /** With `position`: the position that the session's next message gets. */

@@ -110,6 +110,7 @@ export {
 export { RedisChatMemory } from "./memory/redis-chat-memory.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./memory/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "./memory/append-options.js";
+export type { ForkOptions } from "./memory/fork-session.js";
 export type { HistoryStats, MessagePage, PageItem, PageOptions } from "./memory/screen-pages.js";
 export type { ReductionSize, StoredReduction } from "./store/session-pages.js";
 export type { TurnOutput } from "./codec/record-meta.js";

@@ -34,8 +34,10 @@ export interface TurnWrite {
   readonly done?: boolean;
   /** The form of the turn's answer, so that a retry can return it again. */
   readonly output?: TurnOutput;
-  /** The interrupted answer that the messages replace. */
+  /** The end of the log that the messages replace, such as an interrupted answer. */
   readonly cut?: RewindRequest;
+  /** True if the caller tries again where others overtook the `cut`: then no event tells of it. */
+  readonly triesAgain?: boolean;
   /** True to return the view with the write, and not to reduce it. */
   readonly returnView?: boolean;
   /**

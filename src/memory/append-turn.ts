@@ -55,6 +55,9 @@ export async function appendTurn(
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const written = await tryAppend(target, rest, options);
     if (written === "stale") {
+      if (options.turn?.triesAgain) {
+        return { appended: 0, duplicates: 0, next: 0, repeated: false, refused: "overtaken" };
+      }
       return refused(target, options, "overtaken");
     }
     const { result, records } = written;

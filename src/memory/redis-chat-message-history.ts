@@ -20,6 +20,8 @@ import {
   type PageOptions,
 } from "./screen-pages.js";
 import type { StoredReduction } from "../store/session-pages.js";
+import { forkSession, type ForkOptions } from "./fork-session.js";
+import { replaceFrom } from "./replace-from.js";
 import { noteSession } from "./session-of.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
@@ -146,6 +148,38 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    */
   rewind(messageId: string): Promise<void> {
     return this.#session.rewind(messageId);
+  }
+
+  /**
+   * Replaces the message and everything after it, in one step: an edit or a new answer. An edited message may keep its
+   * id. Everything else of the session stays, also where its first message is replaced, and where the write is refused.
+   * One read of the end of the log, and one write.
+   *
+   * @throws ConflictError `unknown_message` if it is not stored; `stale` if others kept writing; what `append` throws.
+   */
+  replaceFrom(
+    messageId: string,
+    messages: readonly BaseMessage[],
+    options: Omit<AppendOptions, "turn"> = {},
+  ): Promise<AppendOutcome> {
+    const { sessionId, context } = this.#session;
+    const write = (turnOptions: AppendOptions) => this.append(messages, turnOptions);
+    return replaceFrom({ sessionId, context, messageId, messages, options, write });
+  }
+
+  /**
+   * Copies the session, or its first `at` messages, under a new id, and returns its history. The copy appears at once
+   * when it is complete; it is of one moment, whatever others write meanwhile. From the view's start on it has the same
+   * view; an earlier copy shows all of its messages, and the next write reduces it. Takes a few round trips for every
+   * 500 messages; a call that failed goes on where it stopped.
+   *
+   * @throws ConflictError `exists` if there is a session of that id; `unknown_session` if this one does not exist;
+   *   `position` if it has fewer than `at` messages; `stale` if others kept removing messages from it.
+   */
+  async fork(newSessionId: string, options: ForkOptions = {}): Promise<RedisChatMessageHistory> {
+    const { context } = this.#session;
+    await forkSession(this.#session, newSessionId, options);
+    return new RedisChatMessageHistory(sharedOptions(newSessionId, context));
   }
 
   /**

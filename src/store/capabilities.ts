@@ -21,6 +21,7 @@ export interface CapabilityMethods {
   readonly leases: "acquireLease" | "releaseLease";
   readonly pages: "pages";
   readonly index: "index";
+  readonly forks: "forks";
   readonly close: "close";
 }
 
@@ -37,7 +38,7 @@ type ObjectMember = {
 }[OptionalMember];
 
 /** Every member that is an object with methods, and no method itself. */
-const objectMembers = { pages: true, index: true } as const satisfies Record<ObjectMember, true>;
+const objectMembers = { pages: true, index: true, forks: true } as const satisfies Record<ObjectMember, true>;
 
 /** Every member beyond the core. The compiler refuses a missing and a surplus name. */
 const capabilityOf = {
@@ -52,6 +53,7 @@ const capabilityOf = {
   releaseLease: "leases",
   pages: "pages",
   index: "index",
+  forks: "forks",
   close: "close",
 } as const satisfies Record<OptionalMember, StoreCapability>;
 

@@ -38,6 +38,13 @@ export {
   type StoredReduction,
   type StoredStats,
 } from "./session-pages.js";
+export {
+  checkFork,
+  type CopiedRecord,
+  type ForkedSession,
+  type ForkRequest,
+  type SessionForks,
+} from "./session-forks.js";
 export type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 export type {
   AppendRequest,

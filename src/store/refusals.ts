@@ -44,6 +44,22 @@ export function rebuildConflict(sessionId: string): ConflictError {
   });
 }
 
+/** The error for a copy onto a session that exists. */
+export function alreadyExists(sessionId: string): ConflictError {
+  return new ConflictError(
+    `${capitalized(sessionLabel(sessionId))} exists; nothing was copied. Fork to an id that is not in use.`,
+    { code: "exists", sessionId },
+  );
+}
+
+/** The error for a session of which others kept removing messages while it was copied. */
+export function forkConflict(sessionId: string): ConflictError {
+  return new ConflictError(`${capitalized(sessionLabel(sessionId))} kept changing during fork(); call it again.`, {
+    code: "stale",
+    sessionId,
+  });
+}
+
 /** The error for a writer whose fencing token is lower than one used before. */
 export function fenced(sessionId: string): ConflictError {
   return new ConflictError(

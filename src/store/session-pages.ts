@@ -17,7 +17,7 @@ export interface SessionPages {
 /** Reductions of a session that are remembered; the oldest are forgotten first. */
 export const maxReductions = 100;
 
-/** Which records a page holds: at most one of `before`, `after` and `around`; by default the newest. */
+/** Which records a page holds: at most one of `before`, `after`, `around` and `since`; by default the newest. */
 export interface StoredPageRequest extends SessionAccess {
   /** The records that end in front of this position. */
   readonly before?: number;
@@ -25,6 +25,8 @@ export interface StoredPageRequest extends SessionAccess {
   readonly after?: number;
   /** The records around that of this message id. */
   readonly around?: string;
+  /** The records from that of this message id on. */
+  readonly since?: string;
   /** At most this many records. */
   readonly limit: number;
   /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
@@ -33,6 +35,9 @@ export interface StoredPageRequest extends SessionAccess {
 
 /** A page of the log. */
 export interface StoredPage {
+  /** `""` if the session does not exist. */
+  readonly epoch: string;
+  readonly rev: string;
   readonly records: readonly string[];
   /** Position of the first record. */
   readonly from: number;
@@ -86,15 +91,15 @@ export interface StoredReduction {
   readonly after: ReductionSize;
 }
 
-/** The positions of a page: its first, and the one behind its last. */
+/** The positions of a page: its first, and the one behind its last. `found` is that of the id in the request. */
 export function pageBounds(
-  { before, after, limit }: Pick<StoredPageRequest, "before" | "after" | "limit">,
-  { base, next, around }: { readonly base: number; readonly next: number; readonly around?: number },
+  { before, after, since, limit }: StoredPageRequest,
+  { base, next, found }: { readonly base: number; readonly next: number; readonly found: number | undefined },
 ): { readonly from: number; readonly to: number } {
   const within = (position: number) => Math.min(Math.max(position, base), next);
-  if (around !== undefined || after !== undefined) {
-    const centred = Math.min(around! - Math.floor((limit - 1) / 2), next - limit);
-    const from = within(around === undefined ? after! + 1 : centred);
+  if (found !== undefined || after !== undefined) {
+    const centred = Math.min(found! - Math.floor((limit - 1) / 2), next - limit);
+    const from = found === undefined ? within(after! + 1) : since === undefined ? within(centred) : found;
     return { from, to: Math.min(next, from + limit) };
   }
   const to = within(before ?? next);

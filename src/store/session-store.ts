@@ -1,4 +1,5 @@
 import type { LeaseOptions } from "./leases.js";
+import type { SessionForks } from "./session-forks.js";
 import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
 import type { SessionPages } from "./session-pages.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
@@ -111,6 +112,8 @@ export interface SessionStore extends SessionStoreCore {
    * ConfigurationError.
    */
   readonly pages?: SessionPages;
+  /** Copies of sessions. Missing: `history.fork()` throws a ConfigurationError. */
+  readonly forks?: SessionForks;
   /**
    * Closes what this store opened. Later calls fail with a {@link StoreError} `closed`.
    *

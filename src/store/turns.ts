@@ -31,12 +31,13 @@ export interface StoredTurn extends TurnMark {
   readonly records: readonly string[];
 }
 
-/** The part of a turn that a rewind keeps; a turn without records is forgotten, any other is open again. */
-export interface TurnRemainder {
-  readonly name: string;
-  readonly count: number;
-  readonly first: number;
-}
+/**
+ * A turn that loses records by a rewind: the part that stays (`count` records, the first at `first`), or how many
+ * records it loses. A turn without records is forgotten, any other is open again.
+ */
+export type TurnRemainder =
+  | { readonly name: string; readonly count: number; readonly first: number; readonly removed?: undefined }
+  | { readonly name: string; readonly removed: number; readonly count?: undefined };
 
 /** What `rebuild` reads from a record about its turn. */
 export interface TurnOfRecord {

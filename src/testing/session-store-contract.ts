@@ -4,6 +4,7 @@ import type { CompleteSessionStore } from "../store/session-store.js";
 import { appendCases } from "./session-store/append-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
 import { indexCases } from "./session-store/index-cases.js";
+import { forkCases } from "./session-store/fork-cases.js";
 import { inputCases } from "./session-store/input-cases.js";
 import { lifeCases } from "./session-store/life-cases.js";
 import { ownerCases } from "./session-store/owner-cases.js";
@@ -45,6 +46,7 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     ownerCases,
     indexCases,
     pageCases,
+    forkCases,
     inputCases,
   ];
   const capabilities = setup.probe === undefined ? allCapabilities : capabilitiesOf(setup.probe);

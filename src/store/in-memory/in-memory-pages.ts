@@ -42,15 +42,28 @@ export class InMemoryPages implements SessionPages {
 }
 
 function pageOf(session: InMemorySession, request: StoredPageRequest): StoredPage | undefined {
-  const { base, start, log, head } = session;
+  const { epoch, rev, base, start, log, head } = session;
+  const isNew = session.created === undefined;
   const next = nextPosition(session);
-  const position = request.around === undefined ? undefined : (session.ids.get(request.around)?.position ?? -1);
-  if (position !== undefined && (position < base || position >= next)) {
+  const id = request.around ?? request.since;
+  const found = id === undefined ? undefined : (session.ids.get(id)?.position ?? -1);
+  if (found !== undefined && (found < base || found >= next)) {
     return undefined;
   }
-  const { from, to } = pageBounds(request, { base, next, ...(position !== undefined && { around: position }) });
+  const { from, to } = pageBounds(request, { base, next, found });
   const records = log.slice(from - base, to - base);
-  return { records, from, to, base, start, next, head: from < start ? head : "", damaged: false };
+  return {
+    epoch: isNew ? "" : epoch,
+    rev: isNew ? "" : rev,
+    records,
+    from,
+    to,
+    base,
+    start,
+    next,
+    head: from < start ? head : "",
+    damaged: false,
+  };
 }
 
 function statsOf(session: InMemorySession): StoredStats {

@@ -6,6 +6,8 @@ import { emptyPage, emptyRounds, emptyView } from "../empty-results.js";
 import { appendTo, replaceTailOf } from "./in-memory-append.js";
 import { commitTo, lookUp, newSession, pageOf, reidentify, rewindTo, roundsOf, viewOf } from "./in-memory-session.js";
 import type { InMemorySession } from "./in-memory-session.js";
+import { InMemoryForks } from "./in-memory-forks.js";
+import type { SessionForks } from "../session-forks.js";
 import { InMemoryPages } from "./in-memory-pages.js";
 import type { SessionPages } from "../session-pages.js";
 import { InMemorySessions } from "./in-memory-sessions.js";
@@ -40,7 +42,8 @@ export class InMemorySessionStore implements CompleteSessionStore {
   readonly #options: SchemaOutput<typeof inMemoryStoreSchema>;
   readonly #sessions: InMemorySessions;
   readonly #leases = new InMemoryLeases();
-  readonly #pages: SessionPages;
+  readonly pages: SessionPages;
+  readonly forks: SessionForks;
   /** Lists of sessions by owner. */
   readonly index: SessionIndex;
 
@@ -49,7 +52,8 @@ export class InMemorySessionStore implements CompleteSessionStore {
     const { now, onEvent } = this.#options;
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => this.#leases.clear(now()) });
     noteLimits(this, this.#options);
-    this.#pages = new InMemoryPages(this.#sessions);
+    this.pages = new InMemoryPages(this.#sessions);
+    this.forks = new InMemoryForks(this.#sessions);
     this.index = new InMemoryIndex(this.#sessions);
   }
 
@@ -189,10 +193,6 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
     return this.#sessions.call("releaseLease", sessionId, () => this.#leases.release(sessionId, token, options));
-  }
-
-  get pages(): SessionPages {
-    return this.#pages;
   }
 
   async close(): Promise<void> {

@@ -57,13 +57,19 @@ export function reopenTurns(
       marks.delete(name);
     }
   }
-  for (const { name, count, first } of turns) {
-    if (count === 0) {
-      marks.delete(name);
+  for (const turn of turns) {
+    const stored = marks.get(turn.name);
+    const { count, first } = turn.removed === undefined ? turn : lessened(stored, turn.removed);
+    if (count <= 0) {
+      marks.delete(turn.name);
     } else {
-      marks.set(name, { done: false, count, first });
+      marks.set(turn.name, { done: false, count, first });
     }
   }
+}
+
+function lessened(stored: TurnMark | undefined, removed: number): Pick<TurnMark, "count" | "first"> {
+  return { count: (stored?.count ?? 0) - removed, first: stored?.first ?? 0 };
 }
 
 /** Remembers turns whose records are gone, and forgets the oldest beyond the limit. */

@@ -38,6 +38,19 @@ export function ownerKeys(keyPrefix: string, owner: string): OwnerKeys {
   return { sessions: part("sessions"), summaries: part("summaries") };
 }
 
+/**
+ * The keys of a copy that is not complete yet, in the slot of the session that it becomes. The tag names the source as
+ * it was, so that the same fork goes on with the copy, and another one does not.
+ */
+export function forkKeys(
+  keyPrefix: string,
+  sessionId: string,
+  tag: string,
+): Pick<SessionKeys, "log" | "ids" | "state"> {
+  const part = (name: string) => `${keyPrefix}:{${encodeSessionId(sessionId)}}:fork:${tag}:${name}`;
+  return { log: part("records"), ids: part("known"), state: part("progress") };
+}
+
 /** What is wrong with a key prefix, as the end of a sentence; undefined for a good one. */
 export function keyPrefixIssue(keyPrefix: string): string | undefined {
   if (keyPrefix === "") {

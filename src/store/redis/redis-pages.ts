@@ -34,8 +34,8 @@ export class RedisPages implements SessionPages {
       return undefined;
     }
     const [from, to, base, start, next, damaged] = reply.slice(1, 7).map(Number) as FixedNumbers;
-    const [head, records] = reply.slice(7) as [string, string[]];
-    return { records, from, to, base, start, next, head, damaged: damaged === 1 };
+    const [head, records, epoch, rev] = reply.slice(7) as [string, string[], string, string];
+    return { epoch, rev, records, from, to, base, start, next, head, damaged: damaged === 1 };
   }
 
   async readStats(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<StoredStats | undefined> {
@@ -92,9 +92,10 @@ export class RedisPages implements SessionPages {
 
 type FixedNumbers = [from: number, to: number, base: number, start: number, next: number, damaged: number];
 
-function placeOf({ before, after, around }: StoredPageRequest): [kind: string, place: string | number] {
-  if (around !== undefined) {
-    return ["around", idHash(around)];
+function placeOf({ before, after, around, since }: StoredPageRequest): [kind: string, place: string | number] {
+  const id = around ?? since;
+  if (id !== undefined) {
+    return [around === undefined ? "since" : "around", idHash(id)];
   }
   return before !== undefined ? ["before", before] : after !== undefined ? ["after", after] : ["newest", ""];
 }

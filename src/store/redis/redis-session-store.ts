@@ -8,6 +8,8 @@ import { sessionKeys } from "./keys.js";
 import { acquireLease, releaseLease } from "./redis-leases.js";
 import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "./redis-store-options.js";
+import { RedisForks } from "./redis-forks.js";
+import type { SessionForks } from "../session-forks.js";
 import { RedisPages } from "./redis-pages.js";
 import { RedisSessionIndex } from "./redis-session-index.js";
 import { readSide, writeSide } from "./redis-side.js";
@@ -57,7 +59,8 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
-  readonly #pages: RedisPages;
+  readonly pages: SessionPages;
+  readonly forks: SessionForks;
   readonly #index: RedisSessionIndex;
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
@@ -68,7 +71,8 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { commandTimeout, waitReplicas, onEvent } = this.#options;
     this.#connection = openConnection(owner, { client, url, config }, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
-    this.#pages = new RedisPages(this.#runner, this.#options.keyPrefix);
+    this.pages = new RedisPages(this.#runner, this.#options.keyPrefix);
+    this.forks = new RedisForks(this.#runner, this.#options.keyPrefix);
     this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
   }
 
@@ -183,10 +187,6 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   get index(): SessionIndex {
     return this.#index;
-  }
-
-  get pages(): SessionPages {
-    return this.#pages;
   }
 
   async close(): Promise<void> {

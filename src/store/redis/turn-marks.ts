@@ -7,12 +7,19 @@ export function hashesOf(ids: readonly string[]): string {
   return ids.map(idHash).join("");
 }
 
-/** Name and new mark of each turn, as scripts take them; an empty mark where nothing is left of the turn. */
+/**
+ * Name and new mark of each turn, as scripts take them: an empty mark where nothing is left of the turn, `-` and a
+ * number where it loses that many records.
+ */
 export function marksOf(turns: readonly TurnRemainder[] | undefined = []): string[] {
-  return turns.flatMap(({ name, count, first }) => [
-    name,
-    count === 0 ? "" : `${sizesOf({ done: false, count })}${first}`,
-  ]);
+  return turns.flatMap((turn) => [turn.name, markOf(turn)]);
+}
+
+function markOf(turn: TurnRemainder): string {
+  if (turn.removed !== undefined) {
+    return `-${turn.removed}`;
+  }
+  return turn.count === 0 ? "" : `${sizesOf({ done: false, count: turn.count })}${turn.first}`;
 }
 
 /** The beginning of a mark, before the position: `T` where the turn is done, else `t`, and the number of messages. */
@@ -21,7 +28,7 @@ export function sizesOf({ done, count }: Pick<TurnMark, "done" | "count">): stri
 }
 
 /** The mark that a field of `ids` holds; undefined if it holds none. */
-function markFrom(value: string | null | undefined): TurnMark | undefined {
+export function markFrom(value: string | null | undefined): TurnMark | undefined {
   const [, flag, count, first] = /^([Tt])(\d{7})(\d+)$/.exec(value ?? "") ?? [];
   return flag === undefined ? undefined : { done: flag === "T", count: Number(count), first: Number(first) };
 }

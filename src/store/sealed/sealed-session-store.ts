@@ -3,6 +3,7 @@ import { sealField } from "../../encryption/sealed-field.js";
 import { optionalMembers } from "../capabilities.js";
 import type { LeaseOptions } from "../leases.js";
 import { checkSessionId } from "../session-id-rules.js";
+import type { SessionForks } from "../session-forks.js";
 import type { SessionPages, StoredPage, StoredPageRequest } from "../session-pages.js";
 import type { SessionAccess, SessionIndex } from "../session-index.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
@@ -19,6 +20,7 @@ import type {
 import type { SideWrite } from "../side-fields.js";
 import { limitsOf, noteLimits } from "../size-limits.js";
 import type { StoredTurn } from "../turns.js";
+import { SealedForks } from "./sealed-forks.js";
 import { SealedSide } from "./sealed-side.js";
 import { SealedWrites } from "./sealed-writes.js";
 import { headField } from "./session-opener.js";
@@ -32,6 +34,7 @@ import { headField } from "./session-opener.js";
 export class SealedSessionStore implements CompleteSessionStore {
   readonly pages: SessionPages;
   readonly index: SessionIndex;
+  readonly forks: SessionForks;
   readonly #inner: CompleteSessionStore;
   readonly #ring: KeyRing;
   readonly #side: SealedSide;
@@ -46,6 +49,7 @@ export class SealedSessionStore implements CompleteSessionStore {
       readStats: (sessionId, access) => this.#inner.pages.readStats(sessionId, access),
       readReductions: (sessionId, access) => this.#inner.pages.readReductions(sessionId, access),
     };
+    this.forks = new SealedForks(this.#inner.forks, ring);
     const limits = limitsOf(inner);
     if (limits !== undefined) {
       noteLimits(this, limits);

@@ -58,12 +58,25 @@ export class SessionOpener {
   }
 
   async field(name: string, stored: string): Promise<string> {
+    const now = this.fieldNow(name, stored);
+    if ("plain" in now) {
+      return now.plain;
+    }
+    await this.key(now.missing);
+    return this.field(name, stored);
+  }
+
+  /** A field if its key is at hand; else the id of the key that has to be asked for. */
+  fieldNow(name: string, stored: string): { readonly plain: string } | { readonly missing: string } {
     const parts = sealedFieldParts(stored);
     if (parts === undefined) {
-      return stored;
+      return { plain: stored };
     }
-    const key = await this.key(parts.keyId);
-    return this.#opened(key.open(parts.sealed, { format: "field 1", type: "", name }), parts.keyId);
+    const { keyId, sealed } = parts;
+    const key = this.#ring.derived(keyId, this.#sessionId);
+    return key === undefined
+      ? { missing: keyId }
+      : { plain: this.#opened(key.open(sealed, { format: "field 1", type: "", name }), keyId) };
   }
 
   async view<View extends Pick<SessionView, "head" | "records">>(view: View): Promise<View> {

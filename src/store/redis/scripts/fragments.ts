@@ -161,7 +161,8 @@ end`;
 /**
  * Lua, for scripts with KEYS log, ids, state: `truncate(s, to, hashes, marks, from)` removes all records from a
  * position on. `hashes` are those of their ids, packed; `marks` holds, from an index on, pairs of a turn's name and its
- * new mark, which is empty for a turn of which nothing is left. Needs {@link forget}, {@link beginsRound}, {@link now}.
+ * new mark: empty for a turn of which nothing is left, `-` and a number for one that loses so many records.
+ * Needs {@link forget}, {@link beginsRound}, {@link now}.
  *
  * The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
  *
@@ -190,6 +191,11 @@ local function truncate(s, to, hashes, marks, from)
   end
   for i = from, #marks, 2 do
     local name, mark = marks[i], marks[i + 1]
+    if mark:sub(1, 1) == '-' then
+      local stored = redis.call('HGET', ids, name) or ''
+      local left = (tonumber(stored:sub(2, 8)) or 0) + mark
+      mark = left > 0 and 't' .. string.format('%07d', left) .. stored:sub(9) or ''
+    end
     if mark == '' then redis.call('HDEL', ids, name) else redis.call('HSET', ids, name, mark) end
   end
   s.length, s.next, s.tokens = kept, to, nil

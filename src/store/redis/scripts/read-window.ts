@@ -5,10 +5,11 @@ import { script } from "./script.js";
 /**
  * A page of the log by positions, which are exclusive.
  *
- * KEYS: log, ids, state. ARGV: "newest", "before", "after" or "around"; the position, or for "around" the hash of an
- * id; the number of records; the milliseconds after which the session expires, or "";
- * the owner who asks, or "".
- * Replies: PAGE from to base start next damaged(1/0) head records | OWNER | UNKNOWN (the log does not hold the id).
+ * KEYS: log, ids, state. ARGV: "newest", "before", "after", "around" or "since"; the position, or for the last two the
+ * hash of an id; the number of records; the milliseconds after which the session expires, or ""; the owner who asks,
+ * or "".
+ * Replies: PAGE from to base start next damaged(1/0) head records epoch rev | OWNER |
+ * UNKNOWN (the log does not hold the id).
  */
 export const readWindowScript = script(
   [loadSession, now, expireAll],
@@ -19,11 +20,12 @@ local function within(position) return math.min(math.max(position, base), next) 
 if ARGV[5] ~= '' and s.owner and s.owner ~= ARGV[5] then return { 'OWNER' } end
 if ARGV[4] ~= '' and not s.erased then expireAll(now() + ARGV[4]) end
 local from, to
-if kind == 'around' then
+if kind == 'around' or kind == 'since' then
   local stored = redis.call('HGET', KEYS[2], ARGV[2])
   local position = stored and tonumber(stored:sub(${digestLength + 1}))
   if not position or position < base or position >= next then return { 'UNKNOWN' } end
-  from = within(math.min(position - math.floor((limit - 1) / 2), next - limit))
+  local centred = within(math.min(position - math.floor((limit - 1) / 2), next - limit))
+  from = kind == 'since' and position or centred
 elseif kind == 'after' then
   from = within(ARGV[2] + 1)
 else
@@ -33,6 +35,6 @@ end
 to = to or math.min(next, from + limit)
 local records = to > from and redis.call('LRANGE', KEYS[1], from - base, to - 1 - base) or {}
 local head = from < s.start and redis.call('HGET', KEYS[3], 'head') or ''
-return { 'PAGE', from, to, base, s.start, next, s.damaged and 1 or 0, head, records }
+return { 'PAGE', from, to, base, s.start, next, s.damaged and 1 or 0, head, records, s.epoch, s.rev }
 `,
 );

@@ -1,0 +1,42 @@
+import { turnNameLength } from "../../turns.js";
+import { expireAll, inChunks, now } from "./fragments.js";
+import { script } from "./script.js";
+
+/**
+ * Makes a session of a complete copy.
+ *
+ * KEYS: log, ids, state of the new session; log, ids, state of the copy. ARGV: the request as JSON { epoch, base, next,
+ * ttl? }; packed names of turns that are remembered without records; pairs of field and value for
+ * `state`.
+ * Replies: FORKED | EXISTS (there is such a session) | LOST (the copy has expired).
+ */
+export const finishForkScript = script(
+  [inChunks, now, expireAll],
+  `
+local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
+if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
+if redis.call('EXISTS', log, ids, state) > 0 then return 'EXISTS' end
+local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
+if hasRecords and tonumber(staged[1] or -1) ~= request.next then return 'LOST' end
+local time = now()
+local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
+if hasRecords then
+  for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', staged[2] }) do
+    fields[#fields + 1] = value
+  end
+end
+for i = 3, #ARGV do fields[#fields + 1] = ARGV[i] end
+inChunks('HSET', state, fields)
+if hasRecords then
+  redis.call('RENAME', KEYS[4], log)
+  redis.call('RENAME', KEYS[5], ids)
+  redis.call('UNLINK', KEYS[6])
+  for at = 1, #ARGV[2], ${turnNameLength} do
+    redis.call('HSET', ids, ARGV[2]:sub(at, at + ${turnNameLength - 1}), 'T00000000')
+  end
+end
+for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+if request.ttl then expireAll(time + request.ttl) end
+return 'FORKED'
+`,
+);

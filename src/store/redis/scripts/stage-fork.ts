@@ -1,0 +1,41 @@
+import { beginsRound, explainIds, inChunks } from "./fragments.js";
+import { script } from "./script.js";
+
+/**
+ * Adds a page to the copy of a session that is not complete yet.
+ *
+ * KEYS: log, ids and state of the copy. ARGV: the request as JSON { from, base, count, turns, ttl }; for each of
+ * `count` records the hash of its id, another hash to take where that is known already, and digest and position; for
+ * each of `turns` turns its name, its records on this page, the position of the first, and the number of records that
+ * it has when it is done, or 0; the records.
+ * Reply: the position that the next record gets, or "" where the copy has expired. A page that another process has
+ * added already changes nothing.
+ */
+export const stageForkScript = script(
+  [inChunks, beginsRound, explainIds],
+  `
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, rounds = cjson.decode(ARGV[1]), 0
+local count, firstRecord = request.count, #ARGV - request.count
+local stored = redis.call('HGET', state, 'next')
+if tonumber(stored or request.base) ~= request.from then return stored or '' end
+if not stored then explainIds() end
+for i = 1, count do
+  local at = 3 * i - 1
+  if redis.call('HSETNX', ids, ARGV[at], ARGV[at + 2]) == 0 then redis.call('HSET', ids, ARGV[at + 1], ARGV[at + 2]) end
+  rounds = rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
+end
+for at = 3 * count + 2, 3 * count + 1 + 4 * request.turns, 4 do
+  local mark = redis.call('HGET', ids, ARGV[at])
+  local total = (mark and tonumber(mark:sub(2, 8)) or 0) + ARGV[at + 1]
+  local sizes = (total == tonumber(ARGV[at + 3]) and 'T' or 't') .. string.format('%07d', total)
+  redis.call('HSET', ids, ARGV[at], sizes .. (mark and mark:sub(9) or ARGV[at + 2]))
+end
+inChunks('RPUSH', log, ARGV, firstRecord + 1)
+local next = string.format('%.0f', request.from + count)
+redis.call('HSET', state, 'next', next)
+redis.call('HINCRBY', state, 'rounds', rounds)
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, request.ttl) end
+return next
+`,
+);

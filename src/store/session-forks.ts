@@ -1,0 +1,67 @@
+import { alreadyExists } from "./refusals.js";
+import { checkOptional, notNegative, positive } from "./request-checks.js";
+import { checkSessionId } from "./session-id-rules.js";
+import type { IdentifiedRecord } from "./session-store.js";
+import type { KeyedWrite } from "./writer-keys.js";
+
+/** Copies of sessions under another id. */
+export interface SessionForks {
+  /**
+   * Copies the records before a position, and what the session keeps about them, into a new session.
+   *
+   * The new session appears at once when it is complete, with all of its records; before, nothing can be read of it.
+   * The copy is of one moment: records that are removed from the source meanwhile make it begin again, reductions and
+   * new records do not. A call that failed can be made again, and goes on where it stopped. `undefined` if the source
+   * does not exist.
+   *
+   * @throws ConflictError `exists` (there is a session of the new id), `position` (`at` lies behind the end), `stale`
+   *   (others kept removing records); StoreError.
+   */
+  fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined>;
+}
+
+/** What to copy. Tokens of the view, fences, reductions and usage begin anew. */
+export interface ForkRequest extends KeyedWrite {
+  /** The name of the key that the copy is sealed with; left out where it is plain text. */
+  readonly key?: string;
+  /** Copies the records before this position. @default all */
+  readonly at?: number;
+  /** All keys of the new session expire this many milliseconds from now. @default never */
+  readonly ttlMs?: number;
+  /** Fields of the new session's `state`, such as `owner` and `title`, in the place of the source's. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Returns the copy of a record, and its identity; without one for a record that cannot be read. */
+  readonly copyRecord: (record: string, position: number) => CopiedRecord;
+  /** Returns the copy of the head or of another field; the name is that in `state`. @default the text */
+  readonly copyField?: (name: string, text: string) => string;
+}
+
+/** A record of the new session. */
+export interface CopiedRecord {
+  readonly record: string;
+  readonly identity: IdentifiedRecord | undefined;
+}
+
+/** A session that was created by a fork. */
+export interface ForkedSession {
+  readonly epoch: string;
+  readonly next: number;
+}
+
+/** True for the fields of `state` that a copy keeps besides those that every store knows. */
+export function isCopiedField(name: string): boolean {
+  return name.startsWith("side:") || copiedFields.has(name);
+}
+
+const copiedFields: ReadonlySet<string> = new Set(["owner", "title", "metadata", "listed", "label"]);
+
+/** Refuses a fork with invalid parts, and one onto the session itself. */
+export function checkFork(sessionId: string, newSessionId: string, { at, ttlMs }: ForkRequest): void {
+  checkSessionId(sessionId);
+  checkSessionId(newSessionId);
+  checkOptional("at", at, notNegative);
+  checkOptional("ttlMs", ttlMs, positive);
+  if (sessionId === newSessionId) {
+    throw alreadyExists(newSessionId);
+  }
+}
