@@ -316,6 +316,19 @@ describe("a turn of a HistoryManager", () => {
     expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId, reason: "forgotten" });
   });
 
+  it("does not come back as an answer without its question where it was stored and another rewinds it", async () => {
+    const memory = newMemory();
+    await run(managerOf(memory), { question: "q0", answer: "a0" });
+    await run(managerOf(memory), { question: "q1", answer: "a1", turnId });
+    const retry = managerOf(memory);
+    await retry.getHistoryForModelCall(asking("q1", { turnId }));
+    await memory.history("s").rewind(`${turnId}-0`);
+    retry.addAssistantMessage(ai("another answer"));
+    await retry.commit();
+    expect(await transcript(memory)).toEqual(["q0", "a0"]);
+    expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId, reason: "forgotten" });
+  });
+
   it("stores a structured answer as the model's message, once", async () => {
     const memory = newMemory();
     const answer = { city: "Oslo" };
