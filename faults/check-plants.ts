@@ -32,8 +32,10 @@ async function checkNext(): Promise<void> {
 /** The figures by which it was found; undefined where it was not. */
 async function catches(plant: PlantName, begin: number): Promise<string | undefined> {
   for (let seed = 1, seconds = 6; performance.now() - begin + seconds * 1_000 < patienceMs; seed += 1, seconds += 6) {
+    // Some defects show in many races and others under faults.
+    const only = seed % 2 === 1 ? [] : undefined;
     const options: RunOptions = {
-      ...{ seed, seconds, topology: "single", plant, json: false, only: undefined, shrink: false, thinkMs: 10 },
+      ...{ seed, seconds, topology: "single", plant, json: false, only, shrink: false, thinkMs: 10 },
     };
     const { figures } = await runOnce(options);
     const found = figureNames.filter((name) => figures[name] > 0);

@@ -116,6 +116,16 @@ describe("The checker of reads", () => {
     expect(found([...calls, view(20, "b:0-1")], final("a:0-1 b:0-1"))).toEqual({});
   });
 
+  it("counts views that show only what is older than a turn that a later rewind left", () => {
+    const rewind = at(30, { do: "rewind", turn: "c", index: 0 });
+    const calls = [append(0, "a"), append(10, "b"), append(20, "c"), rewind];
+    expect(found([...calls, view(16, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
+    expect(found([...calls, view(16, "b:0-1")], final("a:0-1 b:0-1"))).toEqual({});
+    expect(found([...calls, view(40, "a:0-1")], final("a:0-1"))).toEqual({ lost: 2, invalidViews: 1 });
+    const last = { start: 4, head: [], covered: [], tokens: [], issues: [] };
+    expect(found(calls, final("a:0-1 b:0-1", { view: last }))).toEqual({ invalidViews: 1 });
+  });
+
   it("counts reads of one client that go back in time, and not those of two", () => {
     const calls = [append(0, "a"), append(10, "b", { told: 60 }), view(20, "a:0-1 b:0-1")];
     expect(found([...calls, view(30, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ staleReads: 1 });

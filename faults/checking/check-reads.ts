@@ -2,7 +2,7 @@ import type { Call } from "../journal/read-journals.js";
 import { readRuns, tokenText, type Token } from "../journal/runs.js";
 import { isTouched } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
-import { mayBeRemoved, type SessionCase } from "./session-case.js";
+import { mayBeRemoved, type SessionCase, type TurnCalls } from "./session-case.js";
 
 /** A read with the newest position that it showed; -1 for none. */
 interface DatedRead {
@@ -44,36 +44,71 @@ function invalid({ final, reads, turns }: SessionCase): Finding[] {
 
 /** Reads that show nothing as new as the newest turn that was acknowledged before them. */
 function behind(session: SessionCase, reads: readonly DatedRead[]): Finding[] {
-  const { final, turns, positions, removals, windows } = session;
+  const acknowledged = [...session.turns.values()]
+    .flatMap((turn) => turn.calls.filter(({ ok }) => ok).map((call) => ({ call, turn })))
+    .sort((a, b) => a.call.told - b.call.told);
+  const isPlain = session.removals.length === 0 && session.windows.length === 0;
+  const shown = isPlain ? [] : reads.map(({ call, tokens }) => ({ ...call, tokens }));
+  const views = [...shown, lastView(session.final)];
+  const timely = views.flatMap((view) => {
+    const missed = missedByTime(session, view, acknowledged);
+    const says = `${view.do} of client ${view.client} at ${view.asked} shows nothing as new as turn ${missed?.turn}`;
+    return missed === undefined
+      ? []
+      : [{ figure: "invalidViews", session: session.final.id, amount: 1, says } as const];
+  });
+  return isPlain ? [...timely, ...behindByPosition(session, reads)] : timely;
+}
+
+interface Shown extends Pick<Call, "do" | "client" | "asked" | "told"> {
+  readonly tokens: readonly Token[];
+}
+
+function lastView({ view }: SessionCase["final"]): Shown {
+  return { do: "view", client: "that checks", asked: Infinity, told: Infinity, tokens: view.tokens };
+}
+
+/** A turn that was acknowledged before the read, while all that is shown had been acknowledged before it was asked. */
+function missedByTime(
+  { turns, removals, windows, positions }: SessionCase,
+  { tokens, asked, told }: Shown,
+  acknowledged: readonly { readonly call: Call; readonly turn: TurnCalls }[],
+): TurnCalls | undefined {
+  const settled = tokens.map(({ turn }) => Math.max(...(turns.get(turn)?.calls ?? []).map((call) => settledAt(call))));
+  const newest = settled.reduce((last, time) => Math.max(last, time), -Infinity);
+  for (let at = acknowledged.length - 1; at >= 0; at -= 1) {
+    const { call, turn } = acknowledged[at]!;
+    // What is not in the last log is counted as lost already.
+    const isThere = asked < Infinity || positions.has(tokenText({ turn: turn.turn, index: 0 }));
+    const isNewer = isThere && call.told < asked && turn.asked > newest;
+    if (isNewer && !mayBeRemoved(removals, call.asked, told, call.told) && !isTouched(windows, call.asked, told)) {
+      return turn;
+    }
+  }
+  return undefined;
+}
+
+/** When a question can have no effect any more. */
+function settledAt({ ok, told }: Call): number {
+  return ok ? told : Infinity;
+}
+
+/** The same by positions, in sessions where nothing was removed: the greatest so far is enough. */
+function behindByPosition({ final, turns, positions }: SessionCase, reads: readonly DatedRead[]): Finding[] {
   const acknowledged = [...turns.values()]
     .flatMap(({ turn, count, calls }) => {
       const position = positions.get(tokenText({ turn, index: count - 1 }));
       return position === undefined ? [] : calls.filter(({ ok }) => ok).map((call) => ({ call, turn, position }));
     })
     .sort((a, b) => a.call.told - b.call.told);
-  // Where nothing was removed, the greatest position so far is enough; else all are compared, but for those that may
-  // have been removed and written anew, at another position.
-  const isPlain = removals.length === 0 && windows.length === 0;
   let at = 0;
-  let newest: (typeof acknowledged)[number] | undefined;
+  let newest = { turn: "", position: -1 };
   return reads.flatMap(({ call, newest: shown }) => {
     for (; at < acknowledged.length && acknowledged[at]!.call.told < call.asked; at += 1) {
-      newest = newest !== undefined && newest.position > acknowledged[at]!.position ? newest : acknowledged[at];
+      newest = newest.position > acknowledged[at]!.position ? newest : acknowledged[at]!;
     }
-    const missed = isPlain
-      ? newest !== undefined && newest.position > shown
-        ? newest
-        : undefined
-      : acknowledged
-          .slice(0, at)
-          .find(
-            (one) =>
-              one.position > shown &&
-              !mayBeRemoved(removals, one.call.asked, Infinity) &&
-              !isTouched(windows, one.call.asked, Infinity),
-          );
-    const says = `${call.do} of client ${call.client} at ${call.asked} lacks turn ${missed?.turn}`;
-    return missed === undefined ? [] : [{ figure: "invalidViews", session: final.id, amount: 1, says } as const];
+    const says = `${call.do} of client ${call.client} at ${call.asked} lacks turn ${newest.turn}`;
+    return newest.position <= shown ? [] : [{ figure: "invalidViews", session: final.id, amount: 1, says } as const];
   });
 }
 

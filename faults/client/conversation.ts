@@ -14,9 +14,13 @@ const pattern = ["human", "ai", "human", "call", "tool", "ai"] as const;
 
 const words = ["river", "lantern", "copper", "meadow", "signal", "harbour", "winter", "ladder", "orchard", "paper"];
 
-/** Number of messages of a turn: drawn for an import, fixed for the others. */
-export function sizeOf(shape: Shape, random: Random): number {
-  return shape === "answer" ? 2 : shape === "tool" ? 4 : pattern.length * random.between(2, 30);
+/**
+ * Number of messages of a turn: drawn for an import, fixed for the others. Imports are long where the view stays small,
+ * so that a run is of many messages and not of reading them.
+ */
+export function sizeOf(shape: Shape, random: Random, { isReduced }: { readonly isReduced: boolean }): number {
+  const most = isReduced ? 50 : 10;
+  return shape === "answer" ? 2 : shape === "tool" ? 4 : pattern.length * random.between(2, most);
 }
 
 /**

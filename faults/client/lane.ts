@@ -45,6 +45,11 @@ export class Lane {
     return this.doors.memory.history(this.session.id);
   }
 
+  /** True where a reducer keeps the view small. */
+  get isReduced(): boolean {
+    return this.session.reducer !== "none" && this.session.reducer !== "foreign";
+  }
+
   /** A name that no other turn of the run has. */
   newTurn(): string {
     return this.#name();

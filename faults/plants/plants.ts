@@ -29,8 +29,8 @@ export const plants = {
   "compare-and-set": [
     {
       file: `${scripts}/commit-reduction.ts`,
-      search: "s.rev ~= request.rev or s.next < request.next then return 'STALE' end",
-      replacement: "false then return 'STALE' end",
+      search: "if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then",
+      replacement: "if s.epoch == '' then",
     },
   ],
   /** A reducer's result is stored also where it splits a step. */

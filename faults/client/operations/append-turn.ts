@@ -50,6 +50,6 @@ export const appendPlain: Operation = {
 };
 
 function drawTurn(lane: Lane, random: Random) {
-  const shape: Shape = random.weighted(["answer", "tool", "import"] as const, (name) => (name === "import" ? 1.2 : 1));
-  return { turn: lane.newTurn(), shape, count: sizeOf(shape, random) };
+  const shape: Shape = random.weighted(["answer", "tool", "import"] as const, (name) => (name === "import" ? 1.5 : 1));
+  return { turn: lane.newTurn(), shape, count: sizeOf(shape, random, lane) };
 }

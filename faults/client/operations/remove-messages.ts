@@ -18,9 +18,9 @@ export const rewind: Operation = {
 /** Sends something long and takes it back at once, while it may be written or reduced. */
 export const takeBack: Operation = {
   name: "take-back",
-  weight: ({ removals }) => (removals === "rewind" ? 2 : 0),
+  weight: ({ removals }) => (removals === "rewind" ? 3 : 0),
   run: async (lane, random) => {
-    const turn = { turn: lane.newTurn(), shape: "import", count: sizeOf("import", random) } as const;
+    const turn = { turn: lane.newTurn(), shape: "import", count: sizeOf("import", random, lane) } as const;
     const messages = turnMessages(turn, { attempt: 1, ids: "named" });
     const writing = lane.store({ ...turn, door: "ids" }, () => lane.history.addMessages(messages), { patience: 1 });
     await pause(random.between(10, 200));

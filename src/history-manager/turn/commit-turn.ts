@@ -26,8 +26,8 @@ function writeOf({ turnId, record, opened }: TurnCommit): TurnWrite {
   // A run that was stopped leaves its turn open, so that the answer of a retry takes the place of the interrupted one.
   const done = last === undefined || !isInterrupted(last);
   const stored = opened?.view.stored.turn?.count ?? 0;
-  // Of a turn that was stored when it was read, the record lacks the question: where another has removed the turn since,
-  // the answer alone must not be stored.
+  // Of a turn that was stored when it was read, the record lacks the question: where another has removed the turn
+  // since, the answer alone must not be stored.
   if (opened?.state === "open" || opened?.state === "stored") {
     return { done, stored };
   }
