@@ -29,10 +29,14 @@ export async function startRedis(args: readonly string[] = []): Promise<PrivateR
   }
 }
 
-/** Starts a server on a port that the caller chose. */
-export function startRedisOn(port: number, args: readonly string[] = []): Promise<PrivateRedis> {
+/** Starts a server on a port that the caller chose, with variables added to its environment. */
+export function startRedisOn(
+  port: number,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<PrivateRedis> {
   const volatile = ["--save", "", "--appendonly", "no"];
-  return startProcess(port, (folder) => [...network(port), ...volatile, "--dir", folder, ...args]);
+  return startProcess(port, (folder) => [...network(port), ...volatile, "--dir", folder, ...args], environment);
 }
 
 /** Starts a Sentinel on a port that the caller chose, with these lines as its configuration. */
@@ -48,9 +52,14 @@ function network(port: number): string[] {
   return ["--port", String(port), "--bind", "127.0.0.1"];
 }
 
-async function startProcess(port: number, args: (folder: string) => readonly string[]): Promise<PrivateRedis> {
+async function startProcess(
+  port: number,
+  args: (folder: string) => readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<PrivateRedis> {
   const folder = mkdtempSync(join(tmpdir(), "lcmem-redis-"));
-  const server = spawn(requireRedisServer(), args(folder), { stdio: "ignore" });
+  const env = { ...process.env, ...environment };
+  const server = spawn(requireRedisServer(), args(folder), { stdio: "ignore", env });
   const kill = () => server.kill("SIGKILL");
   process.once("exit", kill);
   const stop = async () => {

@@ -1,0 +1,90 @@
+import { Cluster } from "ioredis";
+import { Cluster as Cluster5 } from "ioredis5";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import type { RedisClient } from "../../src/store/redis/redis-client.js";
+import { writeWhile, type Journal } from "../support/busy-writers.js";
+import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
+import { startReplicatedCluster, type ReplicatedCluster } from "../support/replicated-cluster.js";
+
+/** The slot of a session follows from its id alone; faults hit the master of the first one. */
+const [key, another] = ["s0", "s1"].map((session) => sessionKeys("any", session).state) as [string, string];
+
+describe("Writers on a cluster of three masters and three replicas", () => {
+  let cluster: ReplicatedCluster;
+  let clients: (Cluster | Cluster5)[] = [];
+  beforeAll(async () => {
+    cluster = await startReplicatedCluster(3, 1_500);
+    const options = { retryDelayOnClusterDown: 50, retryDelayOnFailover: 50, slotsRefreshInterval: 500 };
+    clients = [
+      new Cluster([...cluster.seeds], options),
+      new Cluster([...cluster.seeds], { ...options, scaleReads: "slave" }),
+      new Cluster([...cluster.seeds], { ...options, redisOptions: { protocol: 2 } }),
+      new Cluster5([...cluster.seeds], options),
+    ];
+    clients.forEach((client) => client.on("error", () => undefined));
+  }, 60_000);
+  afterAll(async () => {
+    clients.forEach((client) => client.disconnect());
+    await cluster?.stop();
+  });
+
+  const write = (work: () => Promise<unknown>, options: { waitReplicas?: number } = {}) =>
+    writeWhile({ clients: clients as RedisClient[], sessionCount: 12, rest: 8, ...options }, work);
+  const found = (journal: Journal) => compare(journal, clients[0] as RedisClient);
+  /** One group of writers that waits for a replica, and one that does not. */
+  const writeInTwoGroups = async (work: () => Promise<unknown>): Promise<{ waiting: Journal; hasty: Journal }> => {
+    const end = work();
+    const [waiting, hasty] = await Promise.all([write(() => end, { waitReplicas: 1 }), write(() => end)]);
+    return { waiting, hasty };
+  };
+
+  it("lose, double, tear and reorder nothing while slots move", async () => {
+    const journal = await write(async () => {
+      const { master, slot } = await cluster.holdersOf(key);
+      const others = cluster.nodes.slice(0, 3).filter((node) => node !== master);
+      for (const [from, to] of [
+        [master, others[0]!],
+        [others[0]!, others[1]!],
+        [others[1]!, master],
+      ] as const) {
+        await cluster.moveSlot(slot, from, to);
+      }
+    });
+    expect(await found(journal)).toMatchObject(nothingBroken);
+  }, 30_000);
+
+  it("lose nothing when a replica takes over by command", async () => {
+    const { replica, master } = await cluster.holdersOf(key);
+    const journal = await write(() => cluster.failover(replica));
+    expect(await found(journal)).toMatchObject(nothingBroken);
+    await cluster.untilRole(master, "slave");
+    await cluster.untilWhole();
+  }, 30_000);
+
+  it("that wait for a replica lose nothing when a master is killed; others only what Redis had not copied", async () => {
+    const { master, replica } = await cluster.holdersOf(key);
+    const { waiting, hasty } = await writeInTwoGroups(async () => {
+      await cluster.kill(master);
+      await cluster.untilRole(replica, "master");
+      await cluster.restart(master);
+    });
+    await cluster.untilWhole();
+    expect(await found(waiting)).toMatchObject(nothingBroken);
+    expect(await found(hasty)).toMatchObject(nothingElseBroken);
+    expect(waiting.failures).not.toEqual({});
+  }, 60_000);
+
+  it("that wait for a replica lose nothing when the network splits; others only what the cut-off master took", async () => {
+    const { master, replica } = await cluster.holdersOf(another);
+    const { waiting, hasty } = await writeInTwoGroups(async () => {
+      cluster.isolate(master);
+      await cluster.untilRole(replica, "master");
+      cluster.heal();
+      await cluster.untilRole(master, "slave");
+    });
+    await cluster.untilWhole();
+    expect(await found(waiting)).toMatchObject(nothingBroken);
+    expect(await found(hasty)).toMatchObject(nothingElseBroken);
+    expect(waiting.failures).not.toEqual({});
+  }, 60_000);
+});
