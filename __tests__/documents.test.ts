@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { leastCommands } from "./support/least-commands.js";
 import { anchorsOf, documentsIn, linksOf, pathsNamed, readDocument } from "./support/markdown.js";
 
 const root = join(__dirname, "..");
@@ -25,6 +26,31 @@ describe("the documents", () => {
     const { scripts } = JSON.parse(readDocument(root, "package.json")) as { scripts: Record<string, string> };
     const named = [...readDocument(root, path).matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name]) => name!);
     expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
+
+  it("say for every promise of the README which test shows it, and every test of a topology is named", () => {
+    const page = readDocument(root, "docs/guarantees.md");
+    const section = /## What is guaranteed\n([\s\S]*?)\n## /.exec(readDocument(root, "README.md"))![1]!;
+    const promises = section.match(/^- \*\*/gm)!.length;
+    const rows = page.split("\n").filter((line) => /^\| [^-|]*\| `(__tests__|benchmarks)\//.test(line));
+    const named = new Set(rows.map((row) => row.split("|")[1]!.trim()).filter((name) => name !== ""));
+    expect(named.size).toBeGreaterThanOrEqual(promises);
+    const files = new Set(pathsNamed(page));
+    const tests = readdirSync(join(root, "__tests__/topology")).map((name) => `__tests__/topology/${name}`);
+    expect(tests.filter((path) => !files.has(path))).toEqual([]);
+    expect([...files].filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it("list the commands that a Redis user needs as the tests found them", () => {
+    const section = /### Commands that the Redis user needs\n([\s\S]*?)\n## /.exec(
+      readDocument(root, "README.md"),
+    )![1]!;
+    const rows = section
+      .split("\n")
+      .filter((line) => line.startsWith("|"))
+      .slice(2);
+    const listed = rows.map((row) => [...row.replaceAll("\\|", "|").matchAll(/`([a-z|]+)`/g)].map(([, name]) => name!));
+    expect(listed).toEqual(Object.values(leastCommands));
   });
 
   it.each(["an append", "a read", "a reduction"])("show the way of %s, through ten files at most", (call) => {

@@ -47,8 +47,8 @@ export interface BusyWriters {
 const patienceMs = 25_000;
 
 /**
- * Lets writers write to the same sessions for as long as the work takes. Turns have ids or a `turnId` in turn, some hold
- * a tool step, and some are sent twice. A failed call is made again, as its error allows.
+ * Lets writers write to the same sessions for as long as the work takes. Turns have ids or a `turnId` in turn, some
+ * hold a tool step, and some are sent twice. A failed call is made again, as its error allows.
  *
  * @throws the first error that is no StoreError that may be tried again.
  */

@@ -41,7 +41,7 @@ export function requireRedisServer(): string {
   const sentence =
     "The tests need a redis-server: install one (for example `apt-get install redis-server`) or set " +
     "REDIS_SERVER_BIN to its path.";
-  if (!existsSync("/etc/debian_version") || process.getuid?.() !== 0) {
+  if (!canInstall()) {
     throw new Error(sentence);
   }
   try {
@@ -64,11 +64,21 @@ export function linkServerProgram(program: string, link: string): string {
   return link;
 }
 
+/** True where the tests may install Debian's packages: on Debian, as root. */
+export function canInstall(): boolean {
+  return existsSync("/etc/debian_version") && process.getuid?.() === 0;
+}
+
+/** Installs a package of Debian, for the program that was not found. */
+export function installDebianPackage(name: string, missing: string): void {
+  process.stderr.write(`${missing} not found: installing Debian's package ${name} for the tests\n`);
+  runAptGet(["update"]);
+  runAptGet(["install", "-y", "--no-install-recommends", name]);
+}
+
 /** Installs redis-tools and not redis-server, so that no service starts on Redis's default port. */
 function installRedisServer(): string {
-  process.stderr.write("redis-server not found: installing Debian's package redis-tools for the tests\n");
-  runAptGet(["update"]);
-  runAptGet(["install", "-y", "--no-install-recommends", "redis-tools"]);
+  installDebianPackage("redis-tools", "redis-server");
   return linkServerProgram(serverProgram, defaultLink);
 }
 

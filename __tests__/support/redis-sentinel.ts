@@ -11,7 +11,7 @@ export interface PrivateSentinels {
   /** The master and the replica as they were at the start. */
   readonly master: PrivateRedis;
   readonly replica: PrivateRedis;
-  /** Waits until the Sentinels name the replica as master. */
+  /** Waits until the Sentinels name a replica as master. */
   untilPromoted(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -22,29 +22,37 @@ export interface SentinelOptions {
   readonly downAfter?: number;
   /** Password of the master and the replica. @default none */
   readonly password?: string;
+  /** @default 1 */
+  readonly replicas?: number;
 }
 
 const name = "mymaster";
 
 /** Starts them and waits until the replica is in sync and every Sentinel knows it and the other Sentinels. */
-export async function startSentinels({ downAfter = 500, password }: SentinelOptions = {}): Promise<PrivateSentinels> {
+export async function startSentinels(options: SentinelOptions = {}): Promise<PrivateSentinels> {
+  const { downAfter = 500, password, replicas: replicaCount = 1 } = options;
   const processes: PrivateRedis[] = [];
   const stop = async () => void (await Promise.all(processes.map((process) => process.stop())));
   try {
     const master = await startRedis(["--repl-diskless-sync-delay", "0"]);
     processes.push(master);
-    const replica = await startRedis(["--replicaof", "127.0.0.1", String(master.port)]);
-    processes.push(replica);
-    await until(replica.port, async (client) => (await client.info("replication")).includes("link_status:up"));
+    for (let index = 0; index < replicaCount; index += 1) {
+      processes.push(await startRedis(["--replicaof", "127.0.0.1", String(master.port)]));
+    }
+    const servers = [...processes];
+    const [replica, ...others] = servers.slice(1) as [PrivateRedis, ...PrivateRedis[]];
+    for (const { port } of [replica, ...others]) {
+      await until(port, async (client) => (await client.info("replication")).includes("link_status:up"));
+    }
     if (password !== undefined) {
-      await Promise.all([master, replica].map((server) => protect(server, password)));
+      await Promise.all(servers.map((server) => protect(server, password)));
     }
     for (let index = 0; index < 3; index += 1) {
       processes.push(await startSentinelOn(await freePort(), configuration(master.port, { downAfter, password })));
     }
-    const ports = processes.slice(2).map(({ port }) => port);
+    const ports = processes.slice(servers.length).map(({ port }) => port);
     for (const port of ports) {
-      await until(port, (client) => knowsAll(client));
+      await until(port, (client) => knowsAll(client, replicaCount));
     }
     return {
       name,
@@ -54,7 +62,7 @@ export async function startSentinels({ downAfter = 500, password }: SentinelOpti
       replica,
       untilPromoted: async () => {
         for (const port of ports) {
-          await until(port, async (client) => Number((await masterAddress(client))[1]) === replica.port);
+          await until(port, async (client) => Number((await masterAddress(client))[1]) !== master.port);
         }
       },
       stop,
@@ -80,10 +88,10 @@ function configuration(masterPort: number, { downAfter, password }: SentinelOpti
   ];
 }
 
-async function knowsAll(client: Redis): Promise<boolean> {
+async function knowsAll(client: Redis, replicaCount: number): Promise<boolean> {
   const replicas = (await client.call("SENTINEL", "REPLICAS", name)) as unknown[];
   const others = (await client.call("SENTINEL", "SENTINELS", name)) as unknown[];
-  return replicas.length === 1 && others.length === 2;
+  return replicas.length === replicaCount && others.length === 2;
 }
 
 async function masterAddress(client: Redis): Promise<[string, string]> {

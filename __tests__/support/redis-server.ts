@@ -61,6 +61,8 @@ async function startProcess(
   const env = { ...process.env, ...environment };
   const server = spawn(requireRedisServer(), args(folder), { stdio: "ignore", env });
   const kill = () => server.kill("SIGKILL");
+  // One listener for each server; a file of tests may start a dozen.
+  process.setMaxListeners(Math.max(50, process.getMaxListeners()));
   process.once("exit", kill);
   const stop = async () => {
     process.off("exit", kill);

@@ -61,7 +61,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     await cluster.untilWhole();
   }, 30_000);
 
-  it("that wait for a replica lose nothing when a master is killed; others only what Redis had not copied", async () => {
+  it("lose nothing they waited for when a master is killed, and else only what had no copy", async () => {
     const { master, replica } = await cluster.holdersOf(key);
     const { waiting, hasty } = await writeInTwoGroups(async () => {
       await cluster.kill(master);
@@ -74,7 +74,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     expect(waiting.failures).not.toEqual({});
   }, 60_000);
 
-  it("that wait for a replica lose nothing when the network splits; others only what the cut-off master took", async () => {
+  it("lose nothing they waited for when the network splits, and else only what the cut-off master took", async () => {
     const { master, replica } = await cluster.holdersOf(another);
     const { waiting, hasty } = await writeInTwoGroups(async () => {
       cluster.isolate(master);

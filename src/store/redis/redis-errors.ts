@@ -47,7 +47,8 @@ const causes: readonly Cause[] = [
       "a key of the session holds another type of value; nothing was written. Use another keyPrefix, or delete the key",
   },
   {
-    pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid username-password|invalid password)\b/i,
+    // The last one is what a script meets that uses a command which the user may not run.
+    pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid (username-)?password|executing the script can't run this command)\b/i,
     code: "unavailable",
     retryable: false,
     sentence: "Redis refused the user, the password or the permission; check the credentials and the ACL",

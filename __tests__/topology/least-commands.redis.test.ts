@@ -1,0 +1,136 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { ChatHistoryTruncationReducer, RedisChatMemory, RedisToolInvocationHistory } from "langchain-redis-memory";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
+import { records } from "../../src/testing/session-store/store-case.js";
+import { allLeastCommands, leastCommands } from "../support/least-commands.js";
+import { startRedis, type PrivateRedis } from "../support/redis-server.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+
+/** Those that one server without replicas never gets. */
+const elsewhere: readonly string[] = [...leastCommands.cluster, "exists"];
+
+describe("A Redis user with the least commands", () => {
+  let server: PrivateRedis;
+  let admin: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    admin = new Redis(server.url);
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+
+  const open = async (name: string, commands: readonly string[]) => {
+    await admin.call("ACL", "SETUSER", name, "reset", "on", ">pw", "~*", ...commands.map((command) => `+${command}`));
+    const client = new Redis({ port: server.port, username: name, password: "pw", enableReadyCheck: false });
+    client.on("error", () => undefined);
+    return client;
+  };
+
+  describe("keeps the contract", () => {
+    let client: Redis;
+    beforeAll(async () => {
+      client = await open("least", allLeastCommands);
+    });
+    afterAll(() => client.disconnect());
+    for (const { title, run } of sessionStoreContract({
+      create: () => new RedisSessionStore({ client, keyPrefix: uniquePrefix() }),
+    })) {
+      it(title, () => run());
+    }
+  });
+
+  it("needs every one of them: without it, an operation that is named here is refused", async () => {
+    const refusals: Record<string, string> = {};
+    for (const command of allLeastCommands.filter((name) => !elsewhere.includes(name))) {
+      const rest = allLeastCommands.filter((name) => name !== command);
+      const client = await open("lacking", rest);
+      refusals[command] = (await refusedOperation(client, command)) ?? "nothing is refused";
+      client.disconnect();
+    }
+    expect(Object.entries(refusals).filter(([, operation]) => operation === "nothing is refused")).toEqual([]);
+  }, 30_000);
+
+  it("is refused nothing by what the doors do", async () => {
+    await admin.call("ACL", "LOG", "RESET");
+    const client = await open("least", allLeastCommands);
+    expect(await refusedOperation(client)).toBeUndefined();
+    expect(await admin.call("ACL", "LOG")).toEqual([]);
+    client.disconnect();
+  });
+});
+
+/** The first operation that the user is not allowed, or undefined. */
+async function refusedOperation(client: Redis, lacking?: string): Promise<string | undefined> {
+  for (const [name, run] of Object.entries(operations(client))) {
+    try {
+      await run();
+    } catch (error) {
+      if (!/permission/.test(String(error))) {
+        throw new Error(`${name} without ${lacking ?? "anything missing"}: ${String(error)}`, { cause: error });
+      }
+      return name;
+    }
+  }
+  return undefined;
+}
+
+/** What an application does; with each command of the list at least once. */
+function operations(client: Redis): Record<string, () => Promise<unknown>> {
+  const keyPrefix = uniquePrefix();
+  const store = new RedisSessionStore({ client, keyPrefix });
+  const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+  const memory = new RedisChatMemory({ client, keyPrefix, sessionTTL: 60, reducer, retention: "discard" });
+  const history = memory.history("s");
+  const turn = (name: string) => [
+    new HumanMessage({ id: `${name}q`, content: "q" }),
+    new AIMessage({ id: `${name}a`, content: "a" }),
+  ];
+  const lasting = new RedisChatMemory({ client, keyPrefix }).history("lasting");
+  return {
+    "connecting (INFO)": () => client.info(),
+    append: () => store.append("plain", { records: records("a", 3) }),
+    "append once more": () => store.append("plain", { records: records("a", 4) }),
+    "append with a turnId": () => lasting.append(turn("t"), { turnId: "t" }),
+    "a repeated turn": () => lasting.append(turn("t"), { turnId: "t" }),
+    "append with sessionTTL and a reduction": async () => {
+      await history.addMessages(turn("a"));
+      await history.addMessages(turn("b"));
+    },
+    readView: () => store.readView("plain"),
+    "readView with turns and ids": () => store.readView("plain", { turn: "turn-name-0001", ids: ["a1"] }),
+    readLog: () => store.readLog("plain"),
+    readRounds: () => lasting.getRounds(1),
+    rewind: () => lasting.rewind("ta"),
+    "side data": async () => {
+      const log = new RedisToolInvocationHistory({ client, keyPrefix, sessionId: "tools", sessionTTL: 60, limit: 1 });
+      for (const id of ["1", "2", "3"]) {
+        await log.addInvocation({ name: id, inputs: {}, outputs: {}, status: "success" });
+      }
+      await log.toList();
+      await store.writeSide("plain", { set: { a: "1" }, expected: { b: undefined } });
+      await store.writeSide("plain", { remove: ["a"], expected: { a: "1" } });
+    },
+    rebuild: async () => {
+      await lasting.rebuild();
+      await history.rebuild();
+    },
+    "a lease": async () => {
+      const token = await store.acquireLease("s", 1_000);
+      await store.acquireLease("s", 1_000, { held: token! });
+      await store.releaseLease("s", token!);
+    },
+    waitReplicas: () =>
+      new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 1_000 })
+        .append("waiting", { records: records("a", 1) })
+        .catch((error: Error) => {
+          if (!/0 of the 1/.test(error.message)) {
+            throw error;
+          }
+        }),
+    clear: () => history.clear(),
+  };
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { RedisClient } from "../../src/store/redis/redis-client.js";
+import { record } from "../../src/testing/session-store/store-case.js";
+import { writeWhile } from "../support/busy-writers.js";
+import { compare, nothingBroken } from "../support/journal-check.js";
+import { freePort, startRedis, type PrivateRedis } from "../support/redis-server.js";
+import { selfSignedCertificate } from "../support/self-signed-certificate.js";
+
+describe("A server that speaks TLS and asks for the client's certificate", () => {
+  const folder = mkdtempSync(join(tmpdir(), "lcmem-tls-"));
+  const host = "localhost";
+  const of = { server: selfSignedCertificate(host), client: selfSignedCertificate("client") };
+  let server: PrivateRedis;
+  let port: number;
+  beforeAll(async () => {
+    const written = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    port = await freePort();
+    server = await startRedis([
+      ...["--tls-port", String(port), "--tls-auth-clients", "yes"],
+      ...["--tls-cert-file", written("cert.pem", of.server.cert), "--tls-key-file", written("key.pem", of.server.key)],
+      ...["--tls-ca-cert-file", written("clients.pem", of.client.cert)],
+    ]);
+  }, 30_000);
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("keeps what writers with a certificate are told, by ioredis 5 and 6", async () => {
+    const tls = { ca: of.server.cert, cert: of.client.cert, key: of.client.key };
+    const clients = [new Redis({ host, port, tls }), new Redis5({ host, port, tls })];
+    const journal = await writeWhile({ clients: clients as RedisClient[], atLeast: 20 }, async () => undefined);
+    expect(await compare(journal, clients[0] as RedisClient)).toEqual({ ...nothingBroken, acknowledged: 40 });
+    clients.forEach((client) => client.disconnect());
+  }, 20_000);
+
+  it("refuses a client without one, which is a typed error within the command timeout", async () => {
+    const store = new RedisSessionStore({ config: { host, port, tls: { ca: of.server.cert } }, commandTimeout: 2_000 });
+    await expect(store.append("s", { records: [record("a")] })).rejects.toMatchObject({
+      name: "StoreError",
+      code: expect.stringMatching(/^(unavailable|timeout)$/),
+    });
+    await store.close();
+  }, 20_000);
+});
