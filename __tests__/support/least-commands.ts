@@ -16,6 +16,13 @@ export const leastCommands = {
   leases: ["get", "set", "pexpire"],
   /** `waitReplicas`; `exists` in a cluster, when a write is redirected. */
   waitReplicas: ["wait", "exists"],
+  /** Owners and lists of sessions; looking through everything also needs `scan`. */
+  owners: [
+    ...["zadd", "zrem", "zcount", "zscore", "zmscore", "zrangebyscore", "zrevrangebyscore", "zrevrange"],
+    ...["scan"],
+  ],
+  /** `rebuild` of some damage, and keys of encryption that are exchanged. */
+  encryption: ["hsetnx", "lindex"],
   /** What ioredis asks by itself when it connects; without it, it prints a warning. */
   connection: ["info"],
   /** The same to a Cluster; `asking` while slots move. */
