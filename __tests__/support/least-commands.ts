@@ -21,6 +21,8 @@ export const leastCommands = {
     ...["zadd", "zrem", "zcount", "zscore", "zmscore", "zrangebyscore", "zrevrangebyscore", "zrevrange"],
     ...["scan"],
   ],
+  /** Forks of sessions. */
+  forks: ["hgetall", "hincrby", "rename"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
   encryption: ["hsetnx", "lindex"],
   /** What ioredis asks by itself when it connects; without it, it prints a warning. */
