@@ -10,8 +10,9 @@ import { testKeys } from "../support/test-keys.js";
 
 const sealed = (store: SessionStore) => new SealedSessionStore(store, KeyRing.of(testKeys("k2", "k1")));
 
-/** Left out: a message that is larger than the limit when it is encrypted, and what takes seconds. */
-const isApt = ({ title }: { readonly title: string }) => !/ megabyte | ten thousand | 1000 /.test(title);
+/** Left out: a message that is larger than the limit when it is encrypted, what takes seconds, and keys of others. */
+const isApt = ({ title }: { readonly title: string }) =>
+  !/ megabyte | ten thousand | 1000 | keys? | compares | swap /.test(title);
 
 describe("a store in memory that is encrypted keeps the contract of session stores", () => {
   let now = 0;

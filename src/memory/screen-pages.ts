@@ -3,7 +3,7 @@ import { z } from "zod";
 import { decodeHead } from "../codec/head.js";
 import { identifyRecord } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
-import { ConfigurationError, ConflictError } from "../errors.js";
+import { ConfigurationError, ConflictError, EncryptionError } from "../errors.js";
 import { report } from "../events.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import { requireCapability } from "../store/capabilities.js";
@@ -157,7 +157,10 @@ function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items
 function headIds({ head }: StoredPage): ReadonlySet<string> {
   try {
     return new Set(decodeHead(head).flatMap((record) => identifyRecord(record)?.id ?? []));
-  } catch {
+  } catch (error) {
+    if (EncryptionError.isInstance(error)) {
+      throw error;
+    }
     return new Set();
   }
 }

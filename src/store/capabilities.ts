@@ -22,6 +22,7 @@ export interface CapabilityMethods {
   readonly pages: "pages";
   readonly index: "index";
   readonly forks: "forks";
+  readonly recordSwaps: "recordSwaps";
   readonly close: "close";
 }
 
@@ -38,7 +39,10 @@ type ObjectMember = {
 }[OptionalMember];
 
 /** Every member that is an object with methods, and no method itself. */
-const objectMembers = { pages: true, index: true, forks: true } as const satisfies Record<ObjectMember, true>;
+const objectMembers = { pages: true, index: true, forks: true, recordSwaps: true } as const satisfies Record<
+  ObjectMember,
+  true
+>;
 
 /** Every member beyond the core. The compiler refuses a missing and a surplus name. */
 const capabilityOf = {
@@ -54,6 +58,7 @@ const capabilityOf = {
   pages: "pages",
   index: "index",
   forks: "forks",
+  recordSwaps: "recordSwaps",
   close: "close",
 } as const satisfies Record<OptionalMember, StoreCapability>;
 

@@ -1,6 +1,7 @@
 import type { LeaseOptions } from "./leases.js";
 import type { SessionForks } from "./session-forks.js";
 import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
+import type { RecordSwaps } from "./record-swaps.js";
 import type { SessionPages } from "./session-pages.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
@@ -114,6 +115,8 @@ export interface SessionStore extends SessionStoreCore {
   readonly pages?: SessionPages;
   /** Copies of sessions. Missing: `history.fork()` throws a ConfigurationError. */
   readonly forks?: SessionForks;
+  /** Replaces stored texts by others that say the same. Missing: `encryption` throws a ConfigurationError. */
+  readonly recordSwaps?: RecordSwaps;
   /**
    * Closes what this store opened. Later calls fail with a {@link StoreError} `closed`.
    *

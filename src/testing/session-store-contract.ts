@@ -6,6 +6,7 @@ import { expectationCases } from "./session-store/expectation-cases.js";
 import { indexCases } from "./session-store/index-cases.js";
 import { forkCases } from "./session-store/fork-cases.js";
 import { inputCases } from "./session-store/input-cases.js";
+import { keyCases } from "./session-store/key-cases.js";
 import { lifeCases } from "./session-store/life-cases.js";
 import { ownerCases } from "./session-store/owner-cases.js";
 import { pageCases } from "./session-store/page-cases.js";
@@ -48,6 +49,7 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     pageCases,
     forkCases,
     inputCases,
+    keyCases,
   ];
   const capabilities = setup.probe === undefined ? allCapabilities : capabilitiesOf(setup.probe);
   const cases = [capabilityCase(capabilities), ...groups.flat()];

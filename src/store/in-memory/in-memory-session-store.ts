@@ -9,6 +9,8 @@ import type { InMemorySession } from "./in-memory-session.js";
 import { InMemoryForks } from "./in-memory-forks.js";
 import type { SessionForks } from "../session-forks.js";
 import { InMemoryPages } from "./in-memory-pages.js";
+import { InMemoryRecordSwaps } from "./in-memory-record-swaps.js";
+import type { RecordSwaps } from "../record-swaps.js";
 import type { SessionPages } from "../session-pages.js";
 import { InMemorySessions } from "./in-memory-sessions.js";
 import { planAppend, planReplaceTail } from "../append-plan.js";
@@ -46,6 +48,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   readonly forks: SessionForks;
   /** Lists of sessions by owner. */
   readonly index: SessionIndex;
+  readonly recordSwaps: RecordSwaps;
 
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
@@ -55,6 +58,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     this.pages = new InMemoryPages(this.#sessions);
     this.forks = new InMemoryForks(this.#sessions);
     this.index = new InMemoryIndex(this.#sessions);
+    this.recordSwaps = new InMemoryRecordSwaps(this.#sessions);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {

@@ -3,7 +3,7 @@ import { checkEncryption, type EncryptionOptions } from "../../encryption/encryp
 import { KeyRing } from "../../encryption/key-ring.js";
 import { ConfigurationError } from "../../errors.js";
 import { lazy } from "../../options.js";
-import { checkSessionStore } from "../capabilities.js";
+import { checkSessionStore, requireCapability } from "../capabilities.js";
 import { SealedSessionStore } from "../sealed/sealed-session-store.js";
 import type { SessionStore } from "../session-store.js";
 import { RedisSessionStore } from "./redis-session-store.js";
@@ -60,7 +60,8 @@ export function openStore(owner: string, options: StoreOptions): OpenedStore {
   }
   checkEncryption(owner, encryption);
   const { store, ownsStore } = openPlainStore(owner, options);
-  return { store: new SealedSessionStore(store, KeyRing.of(encryption)), ownsStore };
+  const inner = requireCapability(`${owner}: encryption`, store, "recordSwaps");
+  return { store: new SealedSessionStore(inner, KeyRing.of(encryption)), ownsStore };
 }
 
 function openPlainStore(owner: string, options: StoreOptions): OpenedStore {

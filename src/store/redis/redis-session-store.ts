@@ -13,6 +13,8 @@ import type { SessionForks } from "../session-forks.js";
 import { RedisPages } from "./redis-pages.js";
 import { RedisSessionIndex } from "./redis-session-index.js";
 import { readSide, writeSide } from "./redis-side.js";
+import { RedisRecordSwaps } from "./redis-record-swaps.js";
+import type { RecordSwaps } from "../record-swaps.js";
 import type { SessionPages } from "../session-pages.js";
 import { readLogPage, readTail, type Read } from "./redis-reads.js";
 import { checkOwner, roundsFrom, viewFrom, viewReply } from "./redis-replies.js";
@@ -59,9 +61,10 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
-  readonly pages: SessionPages;
   readonly forks: SessionForks;
   readonly #index: RedisSessionIndex;
+  readonly pages: SessionPages;
+  readonly recordSwaps: RecordSwaps;
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
@@ -73,6 +76,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
     this.pages = new RedisPages(this.#runner, this.#options.keyPrefix);
     this.forks = new RedisForks(this.#runner, this.#options.keyPrefix);
+    this.recordSwaps = new RedisRecordSwaps(this.#runner, this.#options.keyPrefix);
     this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
   }
 

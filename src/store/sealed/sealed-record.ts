@@ -31,11 +31,17 @@ export function sealRecord(key: SessionKey, record: string, id: string): string 
   const start = `{"type":"${type}"`.length;
   const end = record.lastIndexOf(metaStart);
   const rest = end < start ? "" : record.slice(end + metaStart.length, -1);
-  const isOwn = record.startsWith(dataStart, start) && isMeta(rest);
-  const data = isOwn ? record.slice(start + dataStart.length, end) : record;
+  const idEnd = endWith(id);
+  const isOwn = record.startsWith(dataStart, start) && isMeta(rest) && record.endsWith(idEnd, end);
+  const data = isOwn ? record.slice(start + dataStart.length, end - idEnd.length) : record;
   const meta = isOwn ? `{"v":${sealedVersion}${rest}` : wholeMeta;
   const text = key.seal(data, { format: "record 2", type, name: id });
   return `{"type":"${type}","data":{"id":${JSON.stringify(id)}},"sealed":"${key.id}.${text}","meta":${meta}}`;
+}
+
+/** How the data of a record ends: with the id, which is kept once. */
+function endWith(id: string): string {
+  return `,"id":${JSON.stringify(id)}}`;
 }
 
 /** True for what can follow the version in `meta` and reads the same when it is written again. */
@@ -79,5 +85,5 @@ export function openRecord(key: SessionKey, { stored }: SealedRecord): string | 
   if (plain === undefined || meta.whole === true) {
     return plain;
   }
-  return `{"type":"${type}","data":${plain},"meta":${JSON.stringify({ ...meta, v: 1 })}}`;
+  return `{"type":"${type}","data":${plain}${endWith(data.id)},"meta":${JSON.stringify({ ...meta, v: 1 })}}`;
 }

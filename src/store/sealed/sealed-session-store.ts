@@ -2,6 +2,7 @@ import type { KeyRing } from "../../encryption/key-ring.js";
 import { sealField } from "../../encryption/sealed-field.js";
 import { optionalMembers } from "../capabilities.js";
 import type { LeaseOptions } from "../leases.js";
+import type { RecordSwaps } from "../record-swaps.js";
 import { checkSessionId } from "../session-id-rules.js";
 import type { SessionForks } from "../session-forks.js";
 import type { SessionPages, StoredPage, StoredPageRequest } from "../session-pages.js";
@@ -25,9 +26,17 @@ import { SealedSide } from "./sealed-side.js";
 import { SealedWrites } from "./sealed-writes.js";
 import { headField } from "./session-opener.js";
 
+/** What a store that seals is made of, for what replaces sealed texts by others. */
+const parts = new WeakMap<object, { readonly store: CompleteSessionStore; readonly ring: KeyRing }>();
+
+/** The store underneath, and the keys; undefined for a store that does not seal. */
+export function sealedParts(store: object) {
+  return parts.get(store);
+}
+
 /**
  * A store whose records, heads and side fields lie encrypted in the store underneath. It has the capabilities of that
- * one, and the same contract; limits of sizes count what is stored, which is about 1.37 times as long.
+ * one, and the same contract; limits of sizes count what is stored, which is about a third longer.
  *
  * Every method throws EncryptionError `unknown_key` and `wrong_key`.
  */
@@ -35,6 +44,7 @@ export class SealedSessionStore implements CompleteSessionStore {
   readonly pages: SessionPages;
   readonly index: SessionIndex;
   readonly forks: SessionForks;
+  readonly recordSwaps: RecordSwaps;
   readonly #inner: CompleteSessionStore;
   readonly #ring: KeyRing;
   readonly #side: SealedSide;
@@ -50,6 +60,8 @@ export class SealedSessionStore implements CompleteSessionStore {
       readReductions: (sessionId, access) => this.#inner.pages.readReductions(sessionId, access),
     };
     this.forks = new SealedForks(this.#inner.forks, ring);
+    this.recordSwaps = this.#inner.recordSwaps;
+    parts.set(this, { store: this.#inner, ring });
     const limits = limitsOf(inner);
     if (limits !== undefined) {
       noteLimits(this, limits);

@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { randomBytes } from "node:crypto";
+import { identifyRecord } from "../../src/codec/message-ids.js";
+import { encodeMessage } from "../../src/codec/encode-message.js";
+import { KeyRing } from "../../src/encryption/key-ring.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { openRecord, parseSealed, sealRecord } from "../../src/store/sealed/sealed-record.js";
+import { anyMessage } from "../support/message-arbitraries.js";
+import { testKey, testKeys } from "../support/test-keys.js";
+
+describe("the option encryption", () => {
+  const short = randomBytes(31);
+  const refused: readonly [string, unknown, string][] = [
+    ["a key of 31 bytes", { current: { id: "k", key: short } }, "encryption.current.key"],
+    ["a key that is text", { current: { id: "k", key: "a".repeat(32) } }, "encryption.current.key"],
+    [
+      "an older key of 33 bytes",
+      { ...testKeys("k"), previous: [{ id: "o", key: randomBytes(33) }] },
+      "encryption.previous.0.key",
+    ],
+    ["an id with spaces", { current: { ...testKey("k"), id: "a b" } }, "encryption.current.id"],
+    ["no key", {}, "encryption.current"],
+    ["no key at all", { current: null }, "encryption.current"],
+    ["two keys of one id", testKeys("k", "k"), "encryption.previous"],
+    ["a source without key()", { currentKeyId: () => "k" }, "encryption.key"],
+    ["null", null, "encryption"],
+    ["an unknown part", { ...testKeys("k"), algorithm: "none" }, "encryption.algorithm"],
+  ];
+  it.each(refused)("is refused with %s, without a part of a key", (_, encryption, option) => {
+    const create = () => new RedisChatMemory({ store: new InMemorySessionStore(), encryption: encryption as never });
+    expect(create).toThrow(expect.objectContaining({ name: "ConfigurationError", option }));
+    expect(create).not.toThrow(new RegExp(`${short.toString("hex").slice(0, 8)}|aaaa`));
+  });
+
+  it("refuses what a source returns in place of a key, and writes nothing", async () => {
+    const store = new InMemorySessionStore();
+    for (const [key, name] of [
+      [short, "ConfigurationError"],
+      [undefined, "EncryptionError"],
+    ] as const) {
+      const encryption = { currentKeyId: () => "k", key: () => key as Uint8Array };
+      const history = new RedisChatMemory({ store, encryption }).history("s");
+      await expect(history.append([], { side: { set: { a: "b" } } })).rejects.toMatchObject({ name });
+    }
+    expect((await store.readView("s")).epoch).toBe("");
+  });
+});
+
+describe("a sealed record", () => {
+  const key = KeyRing.of(testKeys("k")).derived("k", "s")!;
+
+  it("opens to the same text, whatever the message is, and only at its place", () => {
+    fc.assert(
+      fc.property(anyMessage(), fc.string({ minLength: 1 }), (message, id) => {
+        const { record } = encodeMessage(message, { id });
+        const sealed = sealRecord(key, record, id);
+        expect(openRecord(key, parseSealed(sealed)!)).toBe(record);
+        expect(JSON.parse(sealed)).toMatchObject({ type: message.getType(), data: { id }, meta: { v: 2 } });
+        expect(() => identifyRecord(sealed)).toThrow(expect.objectContaining({ name: "EncryptionError" }));
+        const other = KeyRing.of(testKeys("k")).derived("k", "t")!;
+        expect(openRecord(other, parseSealed(sealed)!)).toBeUndefined();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("opens to the same text for text that no release wrote", () => {
+    const texts = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.json().map((text) => `{"type":"ai","data":${text},"meta":{"v":1}}`),
+    );
+    fc.assert(
+      fc.property(texts, fc.string(), (text, id) => {
+        expect(openRecord(key, parseSealed(sealRecord(key, text, id))!)).toBe(text);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

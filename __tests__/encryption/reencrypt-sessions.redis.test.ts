@@ -1,0 +1,144 @@
+import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import type { EncryptionOptions } from "../../src/encryption/encryption-options.js";
+import { identifyRecord } from "../../src/codec/message-ids.js";
+import { KeyRing } from "../../src/encryption/key-ring.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { reencryptSessions } from "../../src/memory/reencrypt-sessions.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { SealedSessionStore } from "../../src/store/sealed/sealed-session-store.js";
+import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+
+let client: Redis;
+beforeAll(() => {
+  client = new Redis(sharedRedisUrl());
+});
+afterAll(() => client.disconnect());
+
+const turn = (name: string) => [
+  new HumanMessage({ id: `${name}-q`, content: `secret question ${name}` }),
+  new AIMessage({ id: `${name}-a`, content: `secret answer ${name}` }),
+];
+
+describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
+  let store: CompleteSessionStore;
+  let keyPrefix: string;
+  beforeEach(() => {
+    keyPrefix = uniquePrefix();
+    store = kind === "Redis" ? new RedisSessionStore({ client, keyPrefix }) : new InMemorySessionStore();
+  });
+  const reducer = new ChatHistoryTruncationReducer({ targetCount: 5 });
+  const memoryWith = (encryption?: EncryptionOptions) =>
+    new RedisChatMemory({ store, reducer, ...(encryption && { encryption }) });
+  const sealedWith = (encryption: EncryptionOptions) => new SealedSessionStore(store, KeyRing.of(encryption));
+  const everything = async () => {
+    const view = await store.readView("s");
+    return [view.head, ...(await store.readLog("s")).records, ...Object.values(await store.readSide("s", ""))];
+  };
+
+  it("moves plain and older text to the current key; then the older keys can go", async () => {
+    const rules = new SystemMessage({ id: "sys", content: "secret rules" });
+    const messages = [rules, ...turn("1"), ...turn("2"), ...turn("3")];
+    await memoryWith()
+      .history("s")
+      .append([rules, ...turn("1")], { side: { set: { note: "secret note" } } });
+    await memoryWith(testKeys("k1"))
+      .history("s")
+      .append([...turn("2"), ...turn("3")], { turnId: "t" });
+    await memoryWith(testKeys("k2", "k1"))
+      .history("s")
+      .append([], { side: { set: { other: "secret" } } });
+    const before = await sealedWith(testKeys("k2", "k1")).readView("s");
+    const seen: unknown[] = [];
+    const request = { sessionIds: ["s", "unknown"], onProgress: (progress: unknown) => seen.push(progress) };
+    const done = await reencryptSessions(sealedWith(testKeys("k2", "k1")), request);
+    // Seven records, the head and one side field; the other field has the current key.
+    expect(done).toEqual({ sessions: 2, sealed: 9, incomplete: 0 });
+    expect(seen.at(-1)).toEqual(done);
+    expect((await everything()).join()).not.toMatch(/secret|k1\./);
+    const only = memoryWith(testKeys("k2"));
+    expect(await sealedWith(testKeys("k2")).readView("s")).toEqual({ ...before, rev: before.rev });
+    expect(await only.history("s").getTranscript()).toEqual(messages);
+    expect(await sealedWith(testKeys("k2")).readSide("s", "")).toEqual({ note: "secret note", other: "secret" });
+    expect(await only.history("s").append(messages)).toMatchObject({ appended: 0, duplicates: 7 });
+    expect(await only.history("s").append(turn("9"), { turnId: "t" })).toMatchObject({ repeated: true });
+    expect(await reencryptSessions(sealedWith(testKeys("k2")), { sessionIds: ["s"] })).toMatchObject({ sealed: 0 });
+  });
+
+  it("refuses without keys, and leaves a session whose key is missing as it is", async () => {
+    await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
+    const before = await everything();
+    await expect(reencryptSessions(store, { sessionIds: ["s"] })).rejects.toMatchObject({ option: "encryption" });
+    const other = reencryptSessions(sealedWith(testKeys("k2")), { sessionIds: ["s"] });
+    await expect(other).rejects.toMatchObject({ name: "EncryptionError", code: "unknown_key" });
+    expect(await everything()).toEqual(before);
+    expect(await memoryWith(testKeys("k1")).history("s").append(turn("1"))).toMatchObject({ duplicates: 2 });
+  });
+
+  it("loses nothing beside writers with both keys, rewinds and reductions", async () => {
+    const [old, current] = [memoryWith(testKeys("k1", "k2")), memoryWith(testKeys("k2", "k1"))];
+    await old.history("s").addMessages(Array.from({ length: 60 }, (_, index) => turn(`first-${index}`)).flat());
+    let writing = true;
+    const stored: string[] = [];
+    const writer = async () => {
+      for (let index = 0; index < 30; index += 1) {
+        const history = (index % 2 === 0 ? old : current).history("s");
+        await history.addMessages(turn(`more-${index}`));
+        if (index % 10 === 9) {
+          await history.rewind(`more-${index}-a`);
+        }
+        stored.push(`more-${index}-q`, ...(index % 10 === 9 ? [] : [`more-${index}-a`]));
+      }
+      writing = false;
+    };
+    const keeper = async () => {
+      while (writing) {
+        await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+      }
+    };
+    await Promise.all([writer(), keeper()]);
+    const last = await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+    expect(last).toMatchObject({ incomplete: 0 });
+    expect((await everything()).join()).not.toMatch(/secret|k1\./);
+    const transcript = await memoryWith(testKeys("k2")).history("s").getTranscript();
+    expect(transcript.map(({ id }) => id).slice(120)).toEqual(stored);
+    expect(transcript.slice(0, 120).map(({ id }) => id!.startsWith("first-"))).not.toContain(false);
+    const again = await memoryWith(testKeys("k2")).history("s").append(transcript);
+    expect(again).toMatchObject({ appended: 0, duplicates: transcript.length });
+  });
+
+  it("does not end a pass that another key wrote into", async () => {
+    await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
+    const ring = KeyRing.of(testKeys("k2", "k1"));
+    const keys = { current: ring.derived("k2", "s")!.tag, known: ring.known("s").map(({ tag }) => tag) };
+    const pass = (await store.recordSwaps.begin("s", keys))!;
+    await memoryWith(testKeys("k1", "k2")).history("s").addMessages(turn("2"));
+    await memoryWith(testKeys("k2", "k1")).history("s").addMessages(turn("3"));
+    expect(await store.recordSwaps.finish("s", pass, keys.current)).toBe(false);
+    await expect(memoryWith(testKeys("k2")).history("s").addMessages(turn("4"))).rejects.toMatchObject({
+      code: "unknown_key",
+    });
+  });
+
+  if (kind === "Redis") {
+    it("keeps the session's expiry, and the index of ids as a rebuild would write it", async () => {
+      const sealed = new RedisChatMemory({ client, keyPrefix, sessionTTL: 1000, encryption: testKeys("k1") });
+      await sealed.history("s").append(turn("1"), { turnId: "t" });
+      const { log, ids, state } = sessionKeys(keyPrefix, "s");
+      const expiries = () => Promise.all([log, ids, state].map((key) => client.call("PEXPIRETIME", key)));
+      const before = await expiries();
+      await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+      expect(await expiries()).toEqual(before);
+      const swapped = await client.hgetall(ids);
+      await sealedWith(testKeys("k2")).rebuild("s", (record) => identifyRecord(record));
+      const rebuilt = await client.hgetall(ids);
+      const digests = (all: Record<string, string>) => Object.values(all).filter((value) => !/^[tT]\d{7}/.test(value));
+      expect(digests(rebuilt).sort()).toEqual(digests(swapped).sort());
+    });
+  }
+});

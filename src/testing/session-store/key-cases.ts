@@ -1,0 +1,108 @@
+import { strict as assert } from "node:assert";
+import { asRead, code, everything, human, record, texts, type StoreCase, type StoreContext } from "./store-case.js";
+
+const needs = ["recordSwaps"] as const;
+const [first, second] = ["k1.AAAAAAAA", "k2.BBBBBBBB"];
+const both = { current: second, known: [first, second] };
+
+/** What a store does for writers that encrypt. It never looks into what they write. */
+export const keyCases: readonly StoreCase[] = [
+  {
+    title: "a session that needs a key refuses every writer that does not name it, and nothing changes",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [human("a"), record("b")], keys: { current: first, known: [first] } });
+      const before = await everything(context);
+      const view = asRead(await store.readView(session));
+      for (const keys of [undefined, { known: [] }, { current: second, known: [second] }]) {
+        const refused = (work: Promise<unknown>) => assert.rejects(work, code("unknown_key"));
+        await refused(store.append(session, { records: [record("c")], ...(keys && { keys }) }));
+        await refused(store.append(session, { records: [human("a")], ...(keys && { keys }) }));
+        const commit = { ...view, start: 1, head: "head", headCount: 1, ...(keys && { keys }) };
+        await refused(store.commitReduction(session, commit));
+        if (context.has("sideData")) {
+          await refused(store.writeSide(session, { set: { name: "value" }, ...(keys && { keys }) }));
+        }
+      }
+      assert.deepEqual(await everything(context), before);
+    },
+  },
+  {
+    title: "a session needs the keys of all its writers, until a pass ends with one",
+    needs,
+    async check({ store, session }) {
+      await store.append(session, { records: [record("a")] });
+      await store.append(session, { records: [record("b")], keys: { current: first, known: [first] } });
+      await store.append(session, { records: [record("c")], keys: both });
+      const only = { current: second, known: [second] };
+      await assert.rejects(store.append(session, { records: [record("d")], keys: only }), code("unknown_key"));
+      await assert.rejects(store.recordSwaps.begin(session, only), code("unknown_key"));
+      const pass = (await store.recordSwaps.begin(session, both))!;
+      assert.equal(await store.recordSwaps.finish(session, pass, second), true);
+      await store.append(session, { records: [record("d")], keys: only });
+      await store.clear(session);
+      await store.append(session, { records: [record("a")] });
+    },
+  },
+  {
+    title: "a writer that compares is given the stored records of ids with other digests, and nothing changes",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [record("a"), record("b"), record("c")] });
+      const before = await everything(context);
+      const list = [record("a"), record("b", { text: "other" }), record("d"), record("c", { text: "other" })];
+      const keys = { ...both, compare: true };
+      const { appended, differing } = await store.append(session, { records: list, keys, expectedNext: 1 });
+      assert.equal(appended, 0);
+      assert.deepEqual(differing, [
+        { index: 1, record: record("b").record },
+        { index: 3, record: record("c").record },
+      ]);
+      assert.deepEqual(await everything(context), before);
+      assert.equal((await store.append(session, { records: [record("a"), record("d")], keys })).appended, 1);
+    },
+  },
+  {
+    title: "a swap replaces what is as it was read, with the digest of its id, and nothing else",
+    needs,
+    check: swapsTexts,
+  },
+  {
+    title: "a pass ends only if no other key wrote since it began",
+    needs,
+    async check({ store, session }) {
+      assert.equal(await store.recordSwaps.begin(session, both), undefined);
+      await store.append(session, { records: [record("a")], keys: { current: first, known: [first] } });
+      const pass = (await store.recordSwaps.begin(session, both))!;
+      await store.append(session, { records: [record("b")], keys: { current: first, known: [first, second] } });
+      await store.append(session, { records: [record("c")], keys: both });
+      assert.equal(await store.recordSwaps.finish(session, pass, second), false);
+    },
+  },
+];
+
+async function swapsTexts({ store, session }: StoreContext): Promise<void> {
+  await store.append(session, { records: [record("a"), record("b")] });
+  const { epoch, fields } = (await store.recordSwaps.begin(session, both))!;
+  assert.deepEqual(fields, {});
+  const [was, other] = [record("b"), record("b", { text: "other" })];
+  const swap = { position: 1, was: was.record, text: other.record, identity: other };
+  const swapped = (request: object) => store.recordSwaps.swap(session, { epoch, records: [swap], ...request });
+  assert.equal(await swapped({ epoch: "another" }), 0);
+  assert.equal(
+    await swapped({
+      records: [
+        { ...swap, position: 0 },
+        { ...swap, position: 9 },
+      ],
+    }),
+    0,
+  );
+  assert.deepEqual((await store.readLog(session)).records, texts([record("a"), was]));
+  assert.equal(await swapped({}), 1);
+  assert.equal(await swapped({}), 0);
+  assert.deepEqual((await store.readLog(session)).records, texts([record("a"), other]));
+  assert.equal((await store.append(session, { records: [other], keys: both })).duplicates, 1);
+}
