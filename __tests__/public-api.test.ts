@@ -249,6 +249,8 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ComparedResult",
         "CompleteSessionStore",
         "CopiedRecord",
+        "Discard",
+        "DiscardedIds",
         "ForkRequest",
         "ForkedSession",
         "IdentifiedRecord",

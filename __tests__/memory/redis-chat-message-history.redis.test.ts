@@ -275,7 +275,7 @@ describe("views", () => {
     const discarding = newHistory({ keyPrefix, reducer, retention: "discard" }).history;
     await discarding.addMessages([human("q5"), ai("a5")]);
     expect(texts(await discarding.getTranscript())).toEqual(["q5", "a5"]);
-    expect(await discarding.append([human("q0", "q0")])).toMatchObject({ appended: 1 });
+    expect(await discarding.append([human("q0", "q0")])).toMatchObject({ appended: 0, duplicates: 1 });
   });
 
   it("hides a tool result whose call is not in the view, and reports it", async () => {

@@ -15,6 +15,7 @@ import type { AppendRequest, AppendResult } from "../store/session-store.js";
 import { appendSchema, copySide, type AppendOptions, type AppendOutcome } from "./append-options.js";
 import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
+import { mendHead } from "./mend-head.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
 import { rewindTo } from "./rewind-session.js";
 import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
@@ -129,6 +130,7 @@ export class ConversationSession {
   async rebuild(): Promise<void> {
     const store = requireCapability("rebuild()", this.context.store, "rebuild");
     await store.rebuild(this.sessionId, (record) => identifyRecord(record));
+    await mendHead(this);
   }
 
   async #readRounds(count: number): Promise<StoredRounds> {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ConfigurationError } from "../errors.js";
 import { type MemoryEventHandler } from "../events.js";
-import { lazy, objectWith, parseOptions, positiveInteger } from "../options.js";
+import { lazy, nonNegativeInteger, objectWith, parseOptions, positiveInteger } from "../options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
@@ -9,6 +9,7 @@ import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { openStore, storeFields, type StoreOptions } from "../store/redis/open-store.js";
 import { requireCapability } from "../store/capabilities.js";
+import type { DiscardedIds } from "../store/discarded-ids.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";
@@ -34,6 +35,12 @@ export interface MemorySettings {
    * @default "keep"
    */
   readonly retention?: "keep" | "discard";
+  /**
+   * With `retention: "discard"`, how many ids of discarded messages a session remembers, and for how many seconds: a
+   * message or turn that is sent again late adds nothing. About 110 bytes of Redis for each.
+   * @default 10,000 and a day
+   */
+  readonly discardedIds?: { readonly count?: number; readonly seconds?: number };
   /** Counts each message once when it is written, so that token reducers need not. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
   /**
@@ -79,6 +86,7 @@ export interface MemoryContext {
   readonly reducer: ChatHistoryReducer | undefined;
   readonly autoReduce: boolean | "background";
   readonly retention: "keep" | "discard";
+  readonly discardedIds: DiscardedIds;
   readonly tokenCounter: TokenCounter | undefined;
   readonly onConflict: "error" | "keep";
   readonly onDamage: "error" | "rebuild";
@@ -104,6 +112,12 @@ const memoryFields = lazy(() => ({
     .optional(),
   autoReduce: z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"').default(true),
   retention: z.enum(["keep", "discard"], 'must be "keep" or "discard"').default("keep"),
+  discardedIds: z
+    .strictObject(
+      { count: nonNegativeInteger.default(10_000), seconds: positiveInteger.default(86_400) },
+      "must be an object with count and seconds",
+    )
+    .prefault({}),
   tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
   onConflict: z.enum(["error", "keep"], 'must be "error" or "keep"').default("error"),
   onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
@@ -131,7 +145,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
     );
   }
   const checked = parseOptions(owner, schemas[owner](), options);
-  const { sessionTTL, reducer, autoReduce, retention, onConflict, onDamage, strict, onEvent } = checked;
+  const { sessionTTL, reducer, autoReduce, retention, discardedIds, onConflict, onDamage, strict, onEvent } = checked;
   const { store, ownsStore } = openStore(owner, options);
   if (onDamage === "rebuild") {
     requireCapability(`${owner}: onDamage "rebuild"`, store, "rebuild");
@@ -139,7 +153,7 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
-    ...{ store, ownsStore, autoReduce, retention, onConflict, onDamage, strict, onEvent },
+    ...{ store, ownsStore, autoReduce, retention, discardedIds, onConflict, onDamage, strict, onEvent },
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
     reducer: resolved,
     profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),

@@ -6,6 +6,7 @@ import { report } from "../events.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability } from "../store/capabilities.js";
 import type { SessionView } from "../store/session-reads.js";
+import type { CommitRequest } from "../store/session-store.js";
 import type { MemoryContext } from "./memory-context.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";
 import { tracedReduction } from "./traced-reduction.js";
@@ -143,14 +144,14 @@ async function commit(
 }
 
 /**
- * Ids of all records before the new start, but for those that live on in the head (a resend of these is still a
- * duplicate), and names of the turns that lie there as a whole.
+ * Ids of all records before the new start and of messages that leave the head, but for those that are in the new head
+ * (a resend of these is a repetition for as long as they are), and names of the turns that lie there as a whole.
  */
 async function whatToForget(
   { sessionId, context }: ReductionTarget,
   view: DecodedView,
   plan: CommitPlan,
-): Promise<{ readonly forget: string[]; readonly turns: string[] }> {
+): Promise<CommitRequest["discard"]> {
   const { base, start, records } = view.stored;
   const leaving: string[] = [];
   for (let from = base; from < start; from += pageSize) {
@@ -162,7 +163,11 @@ async function whatToForget(
     const id = identifyRecord(record)?.id;
     return id === undefined || plan.headIds.has(id) ? [] : [id];
   });
+  const left = view.entries.flatMap(({ position, message: { id } }) => {
+    return position === undefined && id !== undefined && !plan.headIds.has(id) ? [id] : [];
+  });
   const staying = new Set(records.slice(plan.start - start).map((record) => metaOf(record).turn));
   const turns = new Set(leaving.map((record) => metaOf(record).turn));
-  return { forget, turns: [...turns].filter((name) => name !== undefined && !staying.has(name)) as string[] };
+  const gone = [...turns].filter((name) => name !== undefined && !staying.has(name)) as string[];
+  return { forget: [...left, ...forget], turns: gone, remember: context.discardedIds };
 }

@@ -7,6 +7,7 @@ export {
   type StoreWith,
 } from "./capabilities.js";
 export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "./append-decision.js";
+export type { Discard, DiscardedIds } from "./discarded-ids.js";
 export { emptyPage, emptyRounds, emptyView } from "./empty-results.js";
 export { InMemorySessionStore } from "./in-memory/in-memory-session-store.js";
 export type { InMemorySessionStoreOptions } from "./in-memory/in-memory-store-options.js";

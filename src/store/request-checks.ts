@@ -15,6 +15,10 @@ export function checkCommit(sessionId: string, request: CommitRequest): void {
   checkInteger("headCount", request.headCount, 0);
   checkOptional("tokens", request.tokens, checkAmount);
   checkOptional("tokensRead", request.tokensRead, checkAmount);
+  if (request.discard?.remember !== undefined) {
+    checkInteger("discard.remember.count", request.discard.remember.count, 0);
+    checkInteger("discard.remember.seconds", request.discard.remember.seconds, 0);
+  }
 }
 
 /** Rejects a rewind with invalid numbers. */

@@ -1,3 +1,4 @@
+import type { Discard } from "./discarded-ids.js";
 import type { LeaseOptions } from "./leases.js";
 import type { SessionForks } from "./session-forks.js";
 import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
@@ -229,11 +230,8 @@ export interface CommitRequest extends KeyedWrite, SessionAccess {
    * that were appended since. Left out, a commit that other appends have overtaken leaves the total unknown.
    */
   readonly tokensRead?: number;
-  /**
-   * Remove all records before the new start, and forget these ids of theirs. `turns` are the names of turns that
-   * lose all their records, oldest first: the last thousand are remembered.
-   */
-  readonly discard?: { readonly forget: readonly string[]; readonly turns?: readonly string[] };
+  /** Remove all records before the new start. */
+  readonly discard?: Discard;
 }
 
 /** A rewind: `epoch`, `rev` and `next` as they were read, and the ids of all records from `to` on. */

@@ -128,11 +128,11 @@ function addRecords(session: InMemorySession, { request, plan }: Append, fresh: 
 
 /** `to` is where the append cuts the log. */
 function targetOf(session: InMemorySession, to: number | undefined): AppendTarget {
-  const { epoch, base, fence, ids } = session;
+  const { epoch, fence, ids } = session;
   const next = to ?? nextPosition(session);
   const digestOf = (id: string) => {
     const stored = ids.get(id);
-    return stored !== undefined && stored.position >= base && stored.position < next ? stored.digest : undefined;
+    return stored !== undefined && stored.position < next ? stored.digest : undefined;
   };
   return { epoch, next, fence, digestOf };
 }

@@ -8,6 +8,7 @@ import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.
 
 import { newOwnership, type InMemoryOwnership } from "./in-memory-owners.js";
 import { keyNames, withKey } from "../writer-keys.js";
+import { discardIds, type DiscardedId } from "./in-memory-discards.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./in-memory-turns.js";
 
 /** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
@@ -38,6 +39,8 @@ export interface InMemorySession {
   readonly side: Map<string, string>;
   readonly turns: InMemoryTurns;
   readonly ownership: InMemoryOwnership;
+  /** Ids of discarded messages that still count as stored, oldest first. */
+  readonly discarded: DiscardedId[];
 }
 
 /** A session in which nothing has happened. */
@@ -56,7 +59,7 @@ export function newSession(): InMemorySession {
   const turns = { marks: new Map(), discarded: [] };
   const times = { created: undefined, updated: undefined, expiresAt: undefined };
   const past = { cut: "", reductions: [], reduced: 0 };
-  const rest = { ...times, ...past, turns, ownership: newOwnership() };
+  const rest = { ...times, ...past, turns, ownership: newOwnership(), discarded: [] };
   return { epoch, rev: epoch, ...empty, ...rest, log: [], ids: new Map(), side: new Map() };
 }
 
@@ -136,7 +139,7 @@ export function commitTo(
   if (request.discard !== undefined) {
     session.log = session.log.slice(request.start - base);
     session.base = request.start;
-    forget(session, request.discard.forget, (position) => position < request.start);
+    discardIds(session, request.discard, at);
     discardTurns(session.turns, request.discard.turns);
   }
   return true;
@@ -159,7 +162,8 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   truncate(session, request);
   const { owner, label } = session.ownership;
   const isNamed = owner !== undefined || label.title !== undefined;
-  return session.log.length === 0 && session.head === "" && !isNamed ? "ended" : "rewound";
+  const isEmpty = session.log.length === 0 && session.head === "" && session.discarded.length === 0 && !isNamed;
+  return isEmpty ? "ended" : "rewound";
 }
 
 /** True if nothing has changed since the session was read. */
@@ -172,7 +176,11 @@ export function truncate(session: InMemorySession, { to, turns }: RewindRequest)
   const removed = session.log.splice(to - session.base);
   session.rounds -= removed.filter(beginsRound).length;
   // The request's list is for stores that would have to search for these ids.
-  forget(session, [...session.ids.keys()], (position) => position >= to);
+  for (const [id, { position }] of session.ids) {
+    if (position >= to) {
+      session.ids.delete(id);
+    }
+  }
   reopenTurns(session.turns, { to, turns });
   if (to < session.start) {
     Object.assign(session, { head: "", headCount: 0, start: session.base });
@@ -186,7 +194,8 @@ export function truncate(session: InMemorySession, { to, turns }: RewindRequest)
  */
 export function reidentify(session: InMemorySession, identify: IdentifyRecord): void {
   const identities = session.log.map((record, index) => identify(record, session.base + index));
-  session.ids.clear();
+  const discarded = new Set(session.discarded.map(({ id }) => id));
+  [...session.ids.keys()].forEach((id) => discarded.has(id) || session.ids.delete(id));
   identities.forEach((identity, index) => {
     if (identity !== undefined && !session.ids.has(identity.id)) {
       session.ids.set(identity.id, { digest: identity.digest, position: session.base + index });
@@ -196,13 +205,4 @@ export function reidentify(session: InMemorySession, identify: IdentifyRecord): 
   const names = keyNames([session.key, ...identities.flatMap((identity) => identity?.key ?? [])].join(" "));
   session.key = [...new Set(names)].join(" ");
   session.rev = session.cut = randomToken();
-}
-
-function forget(session: InMemorySession, ids: readonly string[], gone: (position: number) => boolean): void {
-  for (const id of ids) {
-    const stored = session.ids.get(id);
-    if (stored !== undefined && gone(stored.position)) {
-      session.ids.delete(id);
-    }
-  }
 }

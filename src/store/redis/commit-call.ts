@@ -4,7 +4,7 @@ import { hashesOf, marksOf } from "./turn-marks.js";
 
 /** The arguments of the script that commits a reduction. */
 export function commitArguments({ head, discard, ...rest }: CommitRequest): string[] {
-  const request = { ...rest, newRev: randomToken(), discard: discard !== undefined };
+  const request = { ...rest, newRev: randomToken(), discard: !!discard, remember: discard?.remember };
   const turns = (discard?.turns ?? []).join("");
   return [JSON.stringify(request), head, hashesOf(discard?.forget ?? []), turns];
 }

@@ -5,7 +5,7 @@ import { digestLength, idHash } from "./id-hash.js";
 import { beginsRound } from "../round-starts.js";
 import type { SessionKeys } from "./keys.js";
 import type { ScriptRunner } from "./script-runner.js";
-import { viewFields } from "./scripts/fragments.js";
+import { readAllScript } from "./scripts/read-all.js";
 import { rebuildScript } from "./scripts/rebuild.js";
 import type { IdentifiedRecord } from "../session-store.js";
 import { marksIn } from "../turns.js";
@@ -25,9 +25,8 @@ export interface Rebuild extends SessionAccess {
 
 interface LogReading {
   readonly length: number;
-  readonly epoch: string;
-  readonly rev: string;
-  readonly next: number;
+  /** Epoch, rev, base and next, as they stand in `state`. */
+  readonly fields: readonly string[];
   readonly rounds: number;
   readonly identities: string;
   /** Names of the keys that records need. */
@@ -70,25 +69,21 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
   const identified: (IdentifiedRecord | undefined)[] = [];
   let rounds = 0;
   for (;;) {
-    const [fields, records] = (await runner.transaction(name, [
-      { verb: "hmget", args: [keys.state, ...viewFields] },
-      { verb: "lrange", args: [keys.log, identities.length, identities.length + pageLength - 1] },
-    ])) as [(string | null)[], string[]];
-    const base = Number(fields[2] ?? 0);
+    const args = [identified.length, identified.length + pageLength - 1];
+    const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
+    const [records, fields] = (await runner.run(name, call)) as [string[], string[]];
+    const base = /^\d{1,14}$/.test(fields[2]!) ? Number(fields[2]) : 0;
     for (const record of records) {
-      const position = base + identities.length;
+      const position = base + identified.length;
       const identity = identify(record, position);
       identified.push(identity);
       identities.push(packedIdentity(identity, { position, seen }));
       rounds += beginsRound(record) ? 1 : 0;
     }
     if (records.length < pageLength) {
-      const [epoch, rev, , , next] = fields;
       return {
-        length: identities.length,
-        epoch: epoch ?? "",
-        rev: rev ?? "",
-        next: Number(next ?? 0),
+        length: identified.length,
+        fields,
         rounds,
         identities: identities.join(""),
         keys: [...new Set(identified.flatMap((identity) => identity?.key ?? []))],

@@ -44,7 +44,8 @@ const causes: readonly Cause[] = [
     code: "wrong_type",
     retryable: false,
     sentence:
-      "a key of the session holds another type of value; nothing was written. Use another keyPrefix, or delete the key",
+      "a key of the session holds another type of value; nothing was written. If the key is another program's, use " +
+      "another keyPrefix. Else rebuild() restores the session, unless it is the log: then only clear() helps",
   },
   {
     // The last one is what a script meets that uses a command which the user may not run.

@@ -1,7 +1,7 @@
 import { StoreError } from "../../errors.js";
 import type { SessionKeys } from "./keys.js";
 import type { LogPage, ReadLogOptions } from "../session-reads.js";
-import { checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./redis-replies.js";
+import { baseFrom, checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./redis-replies.js";
 import type { ScriptCall, ScriptRunner } from "./script-runner.js";
 import type { Command } from "./send-command.js";
 import { viewFields } from "./scripts/fragments.js";
@@ -82,7 +82,7 @@ export async function readLogPage(
     if (page !== undefined) {
       return { page, owner: stored };
     }
-    first = Number(reply.fields[2] ?? 0);
+    first = baseFrom(reply.fields);
   }
 }
 

@@ -32,17 +32,17 @@ export function viewFrom({ fields, records, ids, index }: ViewReply): SessionVie
   if (state.isErased) {
     return emptyView();
   }
-  if (!state.begun) {
-    const { epoch, rev } = state;
+  if (!state.begun || !state.sound) {
+    const { epoch, rev, sound } = state;
     const next = index + records.length;
-    return index > 0 ? undefined : { ...emptyView(), epoch, rev, next, records, damaged: next > 0 };
+    return index > 0 ? undefined : { ...emptyView(), epoch, rev, next, records, damaged: next > 0 || !sound };
   }
   const { epoch, rev, base, start, next, head, headCount, tokens, counter } = state;
   const first = base + index;
   if (first > start) {
     return undefined;
   }
-  const damaged = records.length !== next - first || lacksIds(ids, index + records.length);
+  const damaged = records.length !== next - first || lacksIds(ids, index + records.length) || epoch === "";
   return {
     epoch,
     rev,
@@ -84,12 +84,14 @@ export function pageFrom(
   if (state.isErased) {
     return emptyPage();
   }
-  const base = state.begun ? state.base : 0;
-  const next = state.begun ? state.next : length;
+  const isReadable = state.begun && state.sound;
+  const base = isReadable ? state.base : 0;
+  const next = isReadable ? state.next : length;
   if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
     return undefined;
   }
-  const damaged = length !== (state.begun ? next - base : 0) || lacksIds(ids, length);
+  const isWhole = length === (state.begun ? next - base : 0) && !lacksIds(ids, length);
+  const damaged = !isWhole || !state.sound || (state.begun && state.epoch === "");
   return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
 }
 
@@ -129,17 +131,40 @@ export function sideFrom(reply: unknown): [string, string][] {
 
 function stateFrom(fields: readonly (string | null | undefined)[]) {
   const [epoch, rev, base, start, next, head, headCount, tokens, counter] = fields;
+  const numbers = { base: wholeFrom(base), start: wholeFrom(start), next: wholeFrom(next) };
+  const counts = { headCount: wholeFrom(headCount), tokens: amountFrom(tokens) };
+  const isReadable = Object.values({ ...numbers, headCount: counts.headCount }).every(Number.isFinite);
   return {
     isErased: typeof fields[erasedIndex] === "string",
     epoch: epoch ?? "",
     rev: rev ?? "",
-    base: Number(base ?? 0),
-    start: Number(start ?? 0),
-    next: Number(next ?? 0),
+    ...numbers,
+    ...counts,
     head: head ?? "",
-    headCount: Number(headCount ?? 0),
-    tokens: tokens === null || tokens === undefined ? undefined : Number(tokens),
     counter: counter ?? "",
     begun: next !== null && next !== undefined,
+    /** False if a number cannot be read, or if they do not fit each other. */
+    sound: isReadable && !Number.isNaN(counts.tokens) && numbers.base <= numbers.start && numbers.start <= numbers.next,
   };
+}
+
+/** The position where the log begins, as `state` says it; 0 if that cannot be read. */
+export function baseFrom(fields: readonly (string | null)[]): number {
+  const { begun, sound, base } = stateFrom(fields);
+  return begun && sound ? base : 0;
+}
+
+/** The number that a field holds, 0 if it is missing; NaN unless the scripts can read it too. */
+function wholeFrom(text: string | null | undefined): number {
+  const number = text === null || text === undefined ? 0 : /^\d+$/.test(text) ? Number(text) : NaN;
+  return number <= 5e13 ? number : NaN;
+}
+
+/** An amount, undefined if it is missing; NaN if it is none. */
+function amountFrom(text: string | null | undefined): number | undefined {
+  if (text === null || text === undefined) {
+    return undefined;
+  }
+  const number = /^\d[\d.e+-]*$/.test(text) ? Number(text) : NaN;
+  return number < Infinity ? number : NaN;
 }

@@ -99,7 +99,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     if (view === undefined) {
       const call = { script: readViewScript, args: wanted, writes: false };
       reply = viewReply(await this.#script("readView", sessionId, call));
-      view = viewFrom(reply)!;
+      view = viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })!;
     }
     this.#index.noteOwner(sessionId, checkOwner(sessionId, reply!.fields, options));
     this.#seen.note(sessionId, view.next, view);
@@ -109,9 +109,9 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async readTurn(sessionId: string, name: string, access: SessionAccess = {}): Promise<StoredTurn | undefined> {
     const call = { script: readTurnScript, args: [name, access.owner ?? ""], writes: false };
-    const [, ...rest] = (await this.#script("readTurn", sessionId, call)) as unknown[];
+    const [word, ...rest] = (await this.#script("readTurn", sessionId, call)) as unknown[];
     const turn = turnFrom(rest);
-    return turn.count === 0 && !turn.done ? undefined : turn;
+    return word !== "TURN" || (turn.count === 0 && !turn.done) ? undefined : turn;
   }
 
   async readRounds(sessionId: string, count: number, access: SessionAccess = {}): Promise<StoredRounds> {

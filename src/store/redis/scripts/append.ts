@@ -37,7 +37,7 @@ local reply, mark = forbid(request, s)
 if not reply then reply, mark = checkTurnAndCut(request, s) end
 if reply then return reply end
 local known, duplicates, conflicts = sortOut(s, count)
-local differing = compareKeys(request, s, conflicts)
+local differing = known and compareKeys(request, s, conflicts) or not known and { 'DAMAGED' }
 if differing then return differing end
 local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
 local repeats = count > 0 and fresh == 0 and not refused

@@ -1,3 +1,4 @@
+import { discardIds } from "./discard-fragments.js";
 import { forget, inChunks, loadSession, now } from "./fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
@@ -8,8 +9,9 @@ import { rememberTurns } from "./turn-fragments.js";
 /**
  * Moves the start and replaces the head if the session is as it was read.
  *
- * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard, tokens?,
- * counter?, tokensRead?, owner?, keys? }; the head; packed hashes of the ids to forget; packed names of the turns
+ * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard,
+ * remember?: { count, seconds }, tokens?, counter?, tokensRead?, owner?, keys? }; the head; packed hashes of the ids to
+ * forget; packed names of the turns
  * of which nothing is left. Replies: COMMITTED | STALE | DAMAGED | ERASED | OWNER | RANGE
  * (the start lies before the base) | KEY names (the session needs them).
  *
@@ -17,7 +19,10 @@ import { rememberTurns } from "./turn-fragments.js";
  * was.
  */
 export const commitReductionScript = script(
-  [loadSession, inChunks, now, forget, rememberTurns, rememberReduction, refuseKey, noteKey, forbid],
+  [
+    ...[loadSession, inChunks, now, forget, discardIds, rememberTurns, rememberReduction],
+    ...[refuseKey, noteKey, forbid],
+  ],
   `
 local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
@@ -47,7 +52,7 @@ end
 if request.discard then
   redis.call('LTRIM', log, request.start - s.base, -1)
   redis.call('HSET', state, 'base', request.start)
-  forget(ARGV[3], 0, request.start)
+  discardIds(ARGV[3], request.start, request.remember)
   rememberTurns(ARGV[4])
 end
 return 'COMMITTED'

@@ -9,35 +9,63 @@ export const viewFields = [
 const quotedViewFields = viewFields.map((field) => `'${field}'`).join(", ");
 
 /**
- * Lua, for scripts with KEYS log, ids, state: `loadSession()`, all that scripts decide by. Fails on a key of the wrong
- * type. The head is left out: it may be long, and no write should take longer for that.
+ * Lua: `wholeFrom(text, most)`, the number that a field holds; nil unless it is a whole number from 0 to `most`. By
+ * default up to 5e13: Lua writes numbers from 1e14 on in another form. `amountFrom(text)` is the same for any number
+ * of 0 or more.
  */
-export const loadSession = `
+export const wholeFrom = `
+local function wholeFrom(text, most)
+  local number = text and text:match('^%d+$') and tonumber(text)
+  return number and number <= (most or 5e13) and number or nil
+end
+local function amountFrom(text)
+  local number = text and text:match('^%d[%d.e+-]*$') and tonumber(text)
+  return number and number < math.huge and number or nil
+end`;
+
+/**
+ * Lua, for scripts with KEYS log, ids, state: `loadSession()`, all that scripts decide by. A session whose numbers
+ * cannot be read or do not fit each other is damaged. Fails on a key of the wrong type. The head is left out: it may be
+ * long, and no write should take longer for that.
+ */
+export const loadSession = `${wholeFrom}
 local function loadSession()
   local field = redis.call('HMGET', KEYS[3],
     'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence', 'key',
     'owner', 'erased', 'label')
+  local sound = true
+  local function whole(text, most)
+    local number = wholeFrom(text or '0', most)
+    sound = sound and number ~= nil
+    return number or 0
+  end
   local s = {
-    epoch = field[1] or '', rev = field[2] or '', base = tonumber(field[3] or 0), start = tonumber(field[4] or 0),
-    next = tonumber(field[5] or 0), begun = field[5] ~= false, headCount = tonumber(field[6] or 0),
-    tokens = tonumber(field[7] or ''), counter = field[8] or '',
-    rounds = tonumber(field[9] or 0), fence = tonumber(field[10] or 0), key = field[11] or '',
+    epoch = field[1] or '', rev = field[2] or '', base = whole(field[3]), start = whole(field[4]),
+    next = whole(field[5]), begun = field[5] ~= false, headCount = whole(field[6]),
+    tokens = amountFrom(field[7]), counter = field[8] or '',
+    rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
     owner = field[12] or nil, erased = field[13], label = field[14]
   }
+  sound = sound and (not field[7] or s.tokens ~= nil)
   s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
   if s.erased then s.next, s.begun = 0, false end
-  s.damaged = s.length ~= s.next - s.base or s.length > 0 and s.known <= s.length
+  s.last = s.next
+  s.damaged = not sound or s.rounds > s.next or s.length ~= s.next - s.base or s.start < s.base or s.start > s.next
+    or s.length > 0 and s.known <= s.length or s.begun and s.epoch == ''
   return s
 end`;
 
 /**
  * Lua, for scripts with KEYS log, ids, state: `view()`, a reply of fields, records, number of ids, and index of the
- * first record.
+ * first record: 0 where the fields do not say it.
  */
-export const view = `
+export const view = `${wholeFrom}
 local function view()
   local field = redis.call('HMGET', KEYS[3], ${quotedViewFields})
-  local first = field[5] and tonumber(field[4] or 0) - tonumber(field[3] or 0) or 0
+  local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5] or nil)
+  local sound = base and start and next and base <= start and start <= next
+  sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
+  local first = sound and start - base or 0
   return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEYS[2]), first }
 end`;
 
@@ -133,8 +161,9 @@ local function changeSide(state, from, to, bound)
 end`;
 
 /**
- * Lua: `sortOut(s, count)` finds among the pairs of hash and digest from ARGV[2] on those that are known: the number of
- * repetitions, the conflicts, and both as a set of indexes.
+ * Lua: `sortOut(s, count)` finds among the pairs of hash and digest from ARGV[2] on those that are known, in the log or
+ * as discarded: the number of repetitions, the conflicts, and both as a set of indexes; nothing if one of them cannot
+ * be read.
  */
 export const sortOut = `
 local function sortOut(s, count)
@@ -143,9 +172,10 @@ local function sortOut(s, count)
   for first = 1, count, 7000 do
     local found = redis.call('HMGET', KEYS[2], unpack(hashes, first, math.min(first + 6999, count)))
     for offset = 1, #found do
-      local stored, i = found[offset], first + offset - 1
-      local position = stored and tonumber(stored:sub(${digestLength + 1}))
-      if position and position >= s.base and position < s.next then
+      local stored, i = s.begun and found[offset], first + offset - 1
+      local position = stored and stored:match('^%-?%d+$', ${digestLength + 1})
+      if stored and not (position and tonumber(position) < s.last) then return nil end
+      if stored and tonumber(position) < s.next then
         known[i] = true
         if stored:sub(1, ${digestLength}) == ARGV[2 * i + 1]:sub(1, ${digestLength}) then
           duplicates = duplicates + 1

@@ -1,71 +1,117 @@
 import { turnNameLength } from "../../turns.js";
 import { digestLength, idHashLength } from "../id-hash.js";
-import { explainIds, inChunks, loadSession, now } from "./fragments.js";
+import { restoreDiscarded } from "./discard-fragments.js";
+import { explainIds, inChunks, now, wholeFrom } from "./fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
 
 const identityLength = idHashLength + digestLength;
 
 /**
- * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read.
- *
- * KEYS: log, ids, state. ARGV: what was read, as JSON { length, epoch, rev, next }, with { newEpoch, newRev, rounds,
- * keys, owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the beginning
- * of its mark and the index in the log of its first record. Replies: REBUILT | CHANGED | ERASED | OWNER.
+ * Lua: `mend(length, roundsInLog)` makes the numbers in `state` agree with a log of that length, and returns its base.
+ * Numbers that can be read and that fit stay. Needs `wholeFrom`.
  *
  * A lost log leaves nothing to show: positions go on from `next`, so that none is given twice, and the head stays.
+ * Where the start cannot be read, the view is the whole log behind the head.
+ */
+const mend = `
+local function mend(length, roundsInLog)
+  local state, number, text = KEYS[3], {}, {}
+  local names = { 'base', 'start', 'next', 'headCount', 'rounds', 'tokens', 'fence', 'head' }
+  for i, value in ipairs(redis.call('HMGET', state, unpack(names))) do
+    text[names[i]], number[names[i]] = value, wholeFrom(value, i == 7 and 2 ^ 53 or nil)
+  end
+  if text.fence and not number.fence then redis.call('HDEL', state, 'fence') end
+  if not text.next and length == 0 then
+    redis.call('HDEL', state, 'base', 'start', 'headCount', 'rounds', 'tokens', 'counter', 'head')
+    return 0
+  end
+  local base, next = number.base or 0, number.next
+  local whole = number.base and next and length == next - base
+  if not whole and length == 0 then base = next or base end
+  if not number.base and next and length > 0 and next >= length then base = next - length end
+  if base + length > 5e13 then base = 0 end
+  next = base + length
+  local start = math.max(number.start or base, base)
+  local isBeyond = start > next
+  if isBeyond then redis.call('HDEL', state, 'head', 'headCount') end
+  if isBeyond or not number.start then start = base end
+  local rounds = number.rounds or roundsInLog
+  if length > 0 and (not whole or rounds < roundsInLog) or rounds > next then rounds = roundsInLog end
+  if not whole or isBeyond or not amountFrom(text.tokens) then
+    redis.call('HDEL', state, 'tokens', 'counter')
+  end
+  if not isBeyond and text.headCount and not number.headCount then
+    redis.call('HSET', state, 'headCount', (text.head or '') == '' and 0 or 1)
+  end
+  redis.call('HSET', state, 'base', base, 'start', start, 'next', next, 'rounds', rounds)
+  return base
+end`;
+
+/**
+ * Lua: `restoreTurns()` marks the turns that `state` names as discarded; what cannot be read is dropped.
+ */
+const restoreTurns = `
+local function restoreTurns()
+  local names = redis.call('HGET', KEYS[3], 'turns') or ''
+  if #names % ${turnNameLength} ~= 0 or names:match('[^%w_-]') then
+    redis.call('HDEL', KEYS[3], 'turns')
+    return
+  end
+  for at = 1, #names, ${turnNameLength} do
+    redis.call('HSET', KEYS[2], names:sub(at, at + ${turnNameLength - 1}), 'T00000000')
+  end
+end`;
+
+/**
+ * Writes `ids` anew and makes `state` agree with the log, if the session is as it was read. Keys `ids` and `state` of
+ * another type count as lost.
+ *
+ * KEYS: log, ids, state. ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch,
+ * newRev, rounds, keys, owner? }; hash and digest of each record of the log, one after the other; for each turn its
+ * name, the beginning of its mark and the index in the log of its first record. Replies: REBUILT | CHANGED | ERASED |
+ * OWNER.
  */
 export const rebuildScript = script(
-  [loadSession, inChunks, now, explainIds, forbid],
+  [inChunks, now, wholeFrom, explainIds, mend, restoreTurns, restoreDiscarded, forbid],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s = cjson.decode(ARGV[1]), loadSession()
-local refusal = forbid(request, s)
+local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
+local field = redis.pcall('HMGET', state, 'epoch', 'rev', 'base', 'next', 'owner', 'erased')
+local isHash = not field.err
+local refusal = forbid(request, { owner = field[5] or nil, erased = field[6] })
 if refusal then return refusal[1] end
-if s.rev == request.newRev then return 'REBUILT' end
-if s.length ~= request.length or s.next ~= request.next then return 'CHANGED' end
-if s.epoch ~= request.epoch or s.rev ~= request.rev then return 'CHANGED' end
-if s.epoch == '' and s.length == 0 then
-  redis.call('UNLINK', ids)
-  return 'REBUILT'
+if field[2] == request.newRev then return 'REBUILT' end
+for i = 1, 4 do
+  if (isHash and field[i] or '') ~= request.fields[i] then return 'CHANGED' end
 end
-local whole = s.length == s.next - s.base
-local left = redis.call('PTTL', s.length > 0 and log or state)
-if s.epoch == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
+if length ~= request.length then return 'CHANGED' end
+local left = redis.call('PTTL', length > 0 and log or state)
+if not isHash then redis.call('UNLINK', state) end
+redis.call('UNLINK', ids)
+if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then return 'REBUILT' end
+if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
+local key = redis.call('HGET', state, 'key') or ''
 for _, name in ipairs(request.keys) do
-  if not (' ' .. s.key .. ' '):find(' ' .. name .. ' ', 1, true) then s.key = s.key .. ' ' .. name end
+  if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
 end
-if #request.keys > 0 then redis.call('HSET', state, 'key', s.key:match('^%s*(.-)$')) end
+if #request.keys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
 if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
-if not whole then
-  redis.call('HDEL', state, 'tokens', 'counter')
-  local base = s.length > 0 and s.base or s.next
-  local start, next = math.max(s.start, base), base + s.length
-  if start > next then
-    redis.call('HDEL', state, 'head', 'headCount')
-    start = base
-  end
-  local rounds = s.length > 0 and request.rounds or s.rounds
-  redis.call('HSET', state, 'base', base, 'start', start, 'next', next, 'rounds', rounds)
-  s.base = base
-end
+local base = mend(length, request.rounds)
+if length > 0 then explainIds() end
+restoreTurns()
+restoreDiscarded()
 local entries = {}
-for i = 1, s.length do
+for i = 1, length do
   local at = ${identityLength} * (i - 1)
   entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + ${idHashLength})
   local digest = ARGV[2]:sub(at + ${idHashLength + 1}, at + ${identityLength})
-  entries[2 * i] = digest .. string.format('%.0f', s.base + i - 1)
+  entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
 end
 for i = 3, #ARGV, 3 do
   entries[#entries + 1] = ARGV[i]
-  entries[#entries + 1] = ARGV[i + 1] .. string.format('%.0f', s.base + ARGV[i + 2])
-end
-local discarded = redis.call('HGET', state, 'turns') or ''
-redis.call('UNLINK', ids)
-if s.length > 0 then explainIds() end
-for at = 1, #discarded, ${turnNameLength} do
-  redis.call('HSET', ids, discarded:sub(at, at + ${turnNameLength - 1}), 'T00000000')
+  entries[#entries + 1] = ARGV[i + 1] .. string.format('%.0f', base + ARGV[i + 2])
 end
 inChunks('HSET', ids, entries)
 local at = string.format('%.0f', now() + left)

@@ -3,8 +3,8 @@ import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
 
 /**
- * Removes the end of the log if the session is as it was read; a session of which neither record nor head, owner nor
- * title is left ends.
+ * Removes the end of the log if the session is as it was read; a session ends of which neither record nor head, owner,
+ * title nor discarded id is left.
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, to, owner? }; packed hashes of the ids
  * to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it. Replies: REWOUND | STALE |
@@ -21,7 +21,7 @@ if s.damaged then return 'DAMAGED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'STALE' end
 if request.to < s.base then return 'RANGE' end
 local headless = request.to < s.start or redis.call('HSTRLEN', KEYS[3], 'head') == 0
-local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') == 1
+local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
 if request.to == s.base and headless and not named then
   redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
   return 'REWOUND'

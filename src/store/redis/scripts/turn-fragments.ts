@@ -3,14 +3,16 @@ import { maxDiscardedTurns, turnNameLength } from "../../turns.js";
 /**
  * Lua, for scripts with KEYS log, ids, state: `storedTurn(s, turn)` compares a claim with the turn's mark, which is `T`
  * (done) or `t` (open), the number of messages in seven digits, and the first position. Returns a reply if they
- * differ, else nothing and the mark.
+ * differ, else nothing and the mark; for a mark that cannot be read `DAMAGED`. Needs `wholeFrom`.
  */
 export const storedTurn = `
 local function storedTurn(s, turn)
   local mark = s.begun and redis.call('HGET', KEYS[2], turn.name)
-  local done, count = mark and mark:byte(1) == 84, mark and tonumber(mark:sub(2, 8)) or 0
+  local kind, size, position = (mark or ''):match('^([Tt])(%d%d%d%d%d%d%d)(%d+)$')
+  local first = mark and wholeFrom(position) or s.next
+  if mark and not wholeFrom(position) then return { 'DAMAGED' } end
+  local done, count = kind == 'T', tonumber(size or 0)
   if not done and count == turn.stored then return nil, mark end
-  local first = mark and tonumber(mark:sub(9)) or s.next
   local from, to = math.max(first, s.base) - s.base, first + count - 1 - s.base
   local records = to >= from and redis.call('LRANGE', KEYS[1], from, to) or {}
   return { 'TURN', done and 1 or 0, count, first, s.next, s.epoch, records }

@@ -1,0 +1,159 @@
+import { Redis } from "ioredis";
+import { ConfigurationError, ConflictError } from "../../src/errors.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { DiscardedIds } from "../../src/store/discarded-ids.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import { asRead, record, records } from "../../src/testing/session-store/store-case.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const turn = (index: number | string) => [human(`q${index}`, `q${index}`), ai(`a${index}`, { id: `a${index}` })];
+
+describe.each(["Redis", "memory"] as const)("messages that retention discarded, in %s", (kind) => {
+  let client: Redis;
+  let keyPrefix: string;
+  let store: SessionStore;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  beforeEach(() => {
+    keyPrefix = uniquePrefix();
+    store = kind === "Redis" ? new RedisSessionStore({ client, keyPrefix }) : new InMemorySessionStore();
+  });
+  afterAll(() => client.disconnect());
+
+  const open = (discardedIds?: Partial<DiscardedIds>, onConflict?: "keep") => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const options = { store, reducer, retention: "discard" as const, ...(onConflict && { onConflict }) };
+    return new RedisChatMemory({ ...options, ...(discardedIds && { discardedIds }) }).history("s");
+  };
+  const texts = async (history: ReturnType<typeof open>) => (await history.getTranscript()).map(({ text }) => text);
+
+  it("add nothing when they are sent again late, and stay out of the view", async () => {
+    const history = open();
+    for (let index = 0; index < 5; index += 1) {
+      await history.append(turn(index));
+    }
+    for (let index = 0; index < 5; index += 1) {
+      await expect(history.append(turn(index))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
+    }
+    expect(await texts(history)).toEqual(["q4", "a4"]);
+    await expect(history.append([...turn(0), ...turn(5)])).resolves.toMatchObject({ appended: 2, duplicates: 2 });
+    expect(await texts(history)).toEqual(["q5", "a5"]);
+  });
+
+  it("are a conflict with other content, or kept, as if they were still there", async () => {
+    await open().append(turn(0));
+    await open().append(turn(1));
+    await expect(open().append([human("other", "q0")])).rejects.toThrow(ConflictError);
+    await expect(open(undefined, "keep").append([human("other", "q0")])).resolves.toMatchObject({ appended: 0 });
+    expect(await texts(open())).toEqual(["q1", "a1"]);
+  });
+
+  it("stay known after a rewind to nothing and after a rebuild, and not after clear", async () => {
+    const history = open();
+    await history.append(turn(0));
+    await history.append(turn(1));
+    await history.rebuild();
+    await expect(history.append(turn(0))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
+    await history.rewind("q1");
+    expect(await texts(history)).toEqual([]);
+    await expect(history.append(turn(0))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
+    await expect(history.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0, next: 4 });
+    if (kind === "Redis") {
+      await client.unlink(`${keyPrefix}:{s}:ids`);
+      await history.rebuild();
+    }
+    await expect(history.append([...turn(0), ...turn(2)])).resolves.toMatchObject({ appended: 0, duplicates: 4 });
+    await history.clear();
+    await expect(history.append(turn(0))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
+  });
+
+  it("are known up to a count, the newest of them", async () => {
+    const history = open({ count: 4 });
+    for (let index = 0; index < 6; index += 1) {
+      await history.append(turn(index));
+    }
+    for (const known of [3, 4]) {
+      await expect(history.append(turn(known))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
+    }
+    await expect(history.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
+    const forgetting = open({ count: 0 });
+    await forgetting.append(turn(7));
+    await expect(forgetting.append(turn(2))).resolves.toMatchObject({ appended: 2, duplicates: 0 });
+  });
+
+  it("are counted exactly over many reductions, whatever each of them discards", async () => {
+    const remember = { count: 300, seconds: 60 };
+    let last = 0;
+    for (const size of [1, 5, 130, 2, 400, 1, 1, 127, 129, 3]) {
+      const added = Array.from({ length: size }, (_, index) => record(`m${last + index}`));
+      const { view } = await store.append("s", { records: added, viewLimit: { messages: 0 } });
+      last += size;
+      const discard = { forget: added.map(({ id }) => id), remember };
+      await store.commitReduction("s", { ...asRead(view!), start: last, head: "", headCount: 0, discard });
+    }
+    const known = Array.from({ length: 300 }, (_, index) => record(`m${last - 300 + index}`));
+    await expect(store.append("s", { records: known })).resolves.toMatchObject({ appended: 0, duplicates: 300 });
+    const older = [record(`m${last - 301}`)];
+    await expect(store.append("s", { records: older })).resolves.toMatchObject({ appended: 1, duplicates: 0 });
+  });
+
+  it("are known for some seconds, counted at the next discard", async () => {
+    let now = 1_000_000;
+    if (kind === "memory") {
+      store = new InMemorySessionStore({ now: () => now });
+    }
+    const discardOne = async (id: string) => {
+      const { view } = await store.append("s", { records: [record(id)], viewLimit: { messages: 0 } });
+      const discard = { forget: [id], remember: { count: 10, seconds: 100 } };
+      await store.commitReduction("s", { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard });
+    };
+    await discardOne("old");
+    await discardOne("older");
+    now += 101_000;
+    if (kind === "Redis") {
+      // A server's clock cannot be moved: what it wrote is made older.
+      const chunk = (await client.hget(`${keyPrefix}:{s}:state`, "discarded:1"))!;
+      const aged = chunk.replace(/\d{10}(?=.{22}|$)/g, (second) => String(Number(second) - 101).padStart(10, "0"));
+      await client.hset(`${keyPrefix}:{s}:state`, "discarded:1", aged);
+    }
+    await expect(store.append("s", { records: [record("old")] })).resolves.toMatchObject({ duplicates: 1 });
+    await discardOne("new");
+    await expect(store.append("s", { records: records("new", 0) })).resolves.toMatchObject({ appended: 0 });
+    const all = ["old", "older", "new"].map((id) => record(id));
+    await expect(store.append("s", { records: all })).resolves.toMatchObject({ appended: 2, duplicates: 1 });
+  });
+
+  it("are known in bounds that are checked", () => {
+    for (const bad of [[], 5, { count: -1 }, { count: 1.5 }, { seconds: 0 }, { count: "1" }, { other: 1 }]) {
+      expect(() => open(bad as never)).toThrow(ConfigurationError);
+    }
+  });
+});
+
+it("The ids of discarded messages take less than 140 bytes of Redis each", async () => {
+  const client = new Redis(sharedRedisUrl());
+  const keyPrefix = uniquePrefix();
+  const store = new RedisSessionStore({ client, keyPrefix });
+  const keys = [`${keyPrefix}:{s}:ids`, `${keyPrefix}:{s}:state`];
+  const used = async () => {
+    const sizes = await Promise.all(keys.map((key) => client.call("MEMORY", "USAGE", key, "SAMPLES", "0")));
+    return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
+  };
+  const fill = async (count: number) => {
+    for (let from = 0; from < count; from += 1_000) {
+      const added = Array.from({ length: 1_000 }, (_, index) => record(`m${from + index}`));
+      const { view } = await store.append("s", { records: added, viewLimit: { messages: 0 } });
+      const discard = { forget: added.map(({ id }) => id), remember: { count: 10_000, seconds: 60 } };
+      await store.commitReduction("s", { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard });
+    }
+    return used();
+  };
+  const each = ((await fill(10_000)) - 2_000) / 10_000;
+  expect(each).toBeLessThan(140);
+  client.disconnect();
+});

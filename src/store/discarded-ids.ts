@@ -1,0 +1,15 @@
+/** How many ids of discarded messages a session remembers, and for how many seconds, counted up to a later discard. */
+export interface DiscardedIds {
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** What a reduction removes for good. */
+export interface Discard {
+  /** Ids of the removed records, oldest first: they are forgotten, or, with `remember`, those beyond that bound. */
+  readonly forget: readonly string[];
+  /** Names of the turns that lose all their records, oldest first; the last thousand are remembered. */
+  readonly turns?: readonly string[];
+  /** How many ids go on counting as stored. A store that cannot forgets all: a late resend is then added again. */
+  readonly remember?: DiscardedIds;
+}
