@@ -1,0 +1,212 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { identifyRecord } from "../../src/codec/message-ids.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
+const turn = (index: number) => [human(`q${index}`, `q${index}`), ai(`a${index}`, { id: `a${index}` })];
+
+describe("pages and branches of a session", () => {
+  const keyPrefix = uniquePrefix();
+  const client = new Redis(sharedRedisUrl());
+  let proxy: FaultProxy;
+  let memory: RedisChatMemory;
+
+  beforeAll(async () => {
+    proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    memory = new RedisChatMemory({ url: proxy.url, keyPrefix, sessionTTL: 600 });
+    await memory.history("first").getMessages();
+  });
+  afterAll(async () => {
+    await memory.close();
+    await proxy.stop();
+    client.disconnect();
+  });
+
+  async function tripsOf(action: () => Promise<unknown>): Promise<number> {
+    proxy.resetFlights();
+    await action();
+    return proxy.flights();
+  }
+
+  it("pages through a session from the newest message to the oldest and back, one round trip each", async () => {
+    const history = memory.history("pages");
+    await history.addMessages(Array.from({ length: 10 }, (_, index) => turn(index)).flat());
+    const seen: string[][] = [];
+    let before: number | undefined;
+    do {
+      const page = await history.getPage({ limit: 8, ...(before !== undefined && { before }) });
+      seen.push(texts(page.items.map(({ message }) => message)));
+      expect(page.total).toBe(20);
+      before = page.previous;
+    } while (before !== undefined);
+    expect(seen.map(({ length }) => length)).toEqual([8, 8, 4]);
+    expect(seen.reverse().flat()).toEqual(texts(await history.getTranscript()));
+    const oldest = await history.getPage({ after: -1, limit: 3 });
+    expect(oldest.items.map(({ position }) => position)).toEqual([0, 1, 2]);
+    expect(oldest.next).toBe(2);
+    const around = await history.getPage({ around: "q5", limit: 3 });
+    expect(texts(around.items.map(({ message }) => message))).toEqual(["a4", "q5", "a5"]);
+    expect(await tripsOf(() => history.getPage({ around: "q5" }))).toBe(1);
+    expect(await tripsOf(() => history.stats())).toBe(1);
+    expect(await tripsOf(() => history.getReductions())).toBe(1);
+    await expect(history.getPage({ around: "q99" })).rejects.toMatchObject({ code: "unknown_message" });
+    await expect(history.getPage({ limit: 0 })).rejects.toMatchObject({ option: "limit" });
+    await expect(history.getPage({ before: 3, after: 1 })).rejects.toMatchObject({ option: "after" });
+  });
+
+  it("gives each message the server's time at which it was stored first, also after a resend", async () => {
+    const history = memory.history("times");
+    const [seconds, micros] = await client.time();
+    const began = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+    await history.addMessages(turn(1));
+    const at = async () => (await history.getPage()).items.map((item) => item.at);
+    const first = await at();
+    expect(first.every((time) => time! >= began - 50 && time! <= Date.now() + 50)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await history.addMessages(turn(1));
+    expect(await at()).toEqual(first);
+  });
+
+  it("keeps positions while another process appends, and leaves out a record that cannot be read", async () => {
+    const history = memory.history("moving");
+    await history.addMessages(turn(0));
+    await client.rpush(`${keyPrefix}:{moving}:log`, "no record");
+    await client.hset(`${keyPrefix}:{moving}:state`, "next", 3);
+    await client.hset(`${keyPrefix}:{moving}:ids`, "xxxxxxxxxxxxxx", "yyyyyyyy2");
+    await history.addMessages(turn(1));
+    const page = await history.getPage({ limit: 3 });
+    expect(page.items.map(({ position }) => position)).toEqual([3, 4]);
+    await history.addMessages(turn(2));
+    const older = await history.getPage({ before: page.previous!, limit: 3 });
+    expect(older.items.map(({ position }) => position)).toEqual([0, 1]);
+  });
+
+  it("shows which messages the model sees, and when and why others left", async () => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const reduced = new RedisChatMemory({ url: proxy.url, keyPrefix, reducer });
+    const history = reduced.history("reduced");
+    await history.addMessages([...turn(1), ...turn(2)]);
+    const { items } = await history.getPage();
+    expect(items.map(({ inView }) => inView)).toEqual([false, false, true, true]);
+    const reductions = await history.getReductions();
+    expect(reductions).toMatchObject([{ start: 2, head: 0, before: { messages: 4 }, after: { messages: 2 } }]);
+    const stats = await history.stats();
+    expect(stats).toMatchObject({ messages: 4, rounds: 2, view: { messages: 2 }, reductions: 1 });
+    expect(stats.createdAt! <= reductions[0]!.at && reductions[0]!.at <= stats.updatedAt!).toBe(true);
+    await reduced.close();
+  });
+
+  it("replaces a message and all after it in one read and one write; an edit keeps its id", async () => {
+    const history = memory.history("edited");
+    await history.append([...turn(1)], { turnId: "t1" });
+    await history.append([...turn(2)], { turnId: "t2" });
+    const edited = [new HumanMessage({ id: "q2", content: "other" }), new AIMessage({ id: "a9", content: "answer" })];
+    const trips = await tripsOf(() => history.replaceFrom("q2", edited, { turnId: "t2b" }));
+    expect(trips).toBe(2);
+    expect(texts(await history.getTranscript())).toEqual(["q1", "a1", "other", "answer"]);
+    expect(await history.append(turn(2), { turnId: "t1" })).toMatchObject({ repeated: true });
+    const stored = (await history.getPage()).items[1]!.message;
+    expect(await history.replaceFrom("a1", [ai("again", { id: "a1" })])).toMatchObject({ appended: 1, next: 2 });
+    expect(stored.text).toBe("a1");
+    expect(texts(await history.getMessages())).toEqual(["q1", "again"]);
+  });
+
+  it("loses nothing by an edit that is refused, or of the first message; a resend is a repetition", async () => {
+    const history = memory.history("first-edit");
+    await history.append([...turn(1), ...turn(2)], { side: { set: { note: "x" } } });
+    const before = await history.getTranscript();
+    const conflict = [new HumanMessage({ id: "q1", content: "other" })];
+    await expect(history.replaceFrom("q2", conflict)).rejects.toMatchObject({ code: "content" });
+    await expect(history.replaceFrom("q2", [human("x")], { expectedNext: 3 })).rejects.toMatchObject({
+      ...{ code: "position", next: 4 },
+    });
+    await expect(history.replaceFrom("q9", [human("x")])).rejects.toMatchObject({ code: "unknown_message" });
+    await expect(history.replaceFrom("q2", [])).rejects.toMatchObject({ option: "messages" });
+    expect(await history.getTranscript()).toEqual(before);
+    const edit = [human("new", "n1")];
+    await history.replaceFrom("q1", edit);
+    expect(await history.replaceFrom("q1", edit)).toMatchObject({ appended: 0, duplicates: 1, next: 1 });
+    expect(texts(await history.getMessages())).toEqual(["new"]);
+    expect(await client.hget(`${keyPrefix}:{first-edit}:state`, "side:note")).toBe("x");
+    const keys = ["log", "ids", "state"].map((part) => `${keyPrefix}:{first-edit}:${part}`);
+    const expiries = await Promise.all(keys.map((key) => client.call("PEXPIRETIME", key)));
+    expect(new Set(expiries).size).toBe(1);
+    expect(Number(expiries[0])).toBeGreaterThan(Date.now());
+  });
+
+  it("refuses an append by expectedNext and says where the log ends; a resend is a repetition", async () => {
+    const history = memory.history("expected");
+    const { next } = await history.append(turn(1));
+    await history.append(turn(2), { expectedNext: next });
+    expect(await history.append(turn(2), { expectedNext: next })).toMatchObject({ appended: 0, duplicates: 2 });
+    await expect(history.append(turn(3), { expectedNext: next })).rejects.toMatchObject({ code: "position", next: 4 });
+  });
+
+  it("shows a fork when it is complete, and refuses it onto a session that exists", async () => {
+    const history = memory.history("long");
+    await history.addMessages(Array.from({ length: 700 }, (_, index) => turn(index)).flat());
+    const copying = history.fork("branch", { at: 1_300 });
+    const early = await memory.history("branch").getMessages();
+    expect([0, 1_300]).toContain(early.length);
+    const branch = await copying;
+    expect(texts(await branch.getTranscript())).toEqual(texts((await history.getTranscript()).slice(0, 1_300)));
+    expect((await client.keys(`${keyPrefix}:{branch}:*`)).sort()).toEqual(
+      ["ids", "log", "state"].map((part) => `${keyPrefix}:{branch}:${part}`),
+    );
+    await expect(history.fork("branch")).rejects.toMatchObject({ code: "exists" });
+    await expect(memory.history("none").fork("other")).rejects.toMatchObject({ code: "unknown_session" });
+    await expect(history.fork("other", { at: 1_401 })).rejects.toMatchObject({ code: "position", next: 1_400 });
+  });
+
+  it("goes on with a fork where it was interrupted", async () => {
+    await memory.history("source").addMessages(Array.from({ length: 700 }, (_, index) => turn(index)).flat());
+    const store = new RedisSessionStore({ client, keyPrefix });
+    const copied: number[] = [];
+    const copyUntil = (end: number) => (record: string, position: number) => {
+      copied.push(position);
+      if (position === end) {
+        throw new Error("interrupted");
+      }
+      return { record, identity: identifyRecord(record) };
+    };
+    await expect(store.forks.fork("source", "target", { copyRecord: copyUntil(900) })).rejects.toThrow("interrupted");
+    expect((await store.readView("target")).epoch).toBe("");
+    copied.length = 0;
+    await store.forks.fork("source", "target", { copyRecord: copyUntil(-1) });
+    expect(copied[0]).toBe(500);
+    expect((await store.readLog("target")).records).toEqual((await store.readLog("source")).records);
+    expect((await store.append("target", { records: [] })).next).toBe(1_400);
+  });
+
+  it("never tears a fork, whatever writers of the source do", async () => {
+    let [torn, copies] = [0, 0];
+    for (let round = 0; round < 12; round += 1) {
+      const history = memory.history(`busy-${round}`);
+      await history.addMessages(Array.from({ length: 600 }, (_, index) => human(`0-${index}`, `m${index}`)));
+      let version = 0;
+      let isDone = false;
+      const writer = (async () => {
+        while (!isDone) {
+          version += 1;
+          const tail = Array.from({ length: 100 }, (_, index) => human(`${version}-${index}`, `m${500 + index}`));
+          await history.replaceFrom("m500", tail);
+          await new Promise((resolve) => setTimeout(resolve, 3 * round));
+        }
+      })();
+      const copy = await history.fork(`copy-${round}`).catch((error: { code?: string }) => error.code);
+      isDone = true;
+      await writer;
+      const shown = typeof copy === "object" ? texts(await copy.getTranscript()).slice(500) : [];
+      copies += typeof copy === "object" ? 1 : 0;
+      torn += new Set(shown.map((text) => text.split("-")[0])).size > 1 ? 1 : 0;
+      expect(typeof copy === "object" || copy === "stale").toBe(true);
+    }
+    expect({ torn, copied: copies > 0 }).toEqual({ torn: 0, copied: true });
+  }, 20_000);
+});
