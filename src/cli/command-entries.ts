@@ -10,9 +10,39 @@ export interface CommandEntry {
 /** Every command, in the order of `--help`. */
 export const commandEntries: readonly CommandEntry[] = [
   {
-    name: "doctor",
-    summary: "Look at how the server is set up, and say what to change.",
-    load: async () => (await import("./commands/doctor.js")).doctorCommand(),
+    name: "sessions",
+    summary: "List sessions: owner, messages, rounds, tokens, times.",
+    load: async () => (await import("./commands/sessions.js")).sessionsCommand(),
+  },
+  {
+    name: "show",
+    summary: "Show a session as rounds: what the model sees, and what left its view.",
+    load: async () => (await import("./commands/show.js")).showCommand(),
+  },
+  {
+    name: "check",
+    summary: "Look for damage, and for what a model would refuse.",
+    load: async () => (await import("./commands/check.js")).checkCommand(),
+  },
+  {
+    name: "stats",
+    summary: "Count sessions and messages, and measure what they take in Redis.",
+    load: async () => (await import("./commands/stats.js")).statsCommand(),
+  },
+  {
+    name: "watch",
+    summary: "Show what is written to a session while it is written.",
+    load: async () => (await import("./commands/watch.js")).watchCommand(),
+  },
+  {
+    name: "rebuild",
+    summary: "Repair a session of which Redis lost a part, from its log.",
+    load: async () => (await import("./commands/rebuild.js")).rebuildCommand(),
+  },
+  {
+    name: "delete",
+    summary: "Delete sessions and all that is kept about them.",
+    load: async () => (await import("./commands/delete.js")).deleteCommand(),
   },
   {
     name: "migrate",
@@ -23,5 +53,10 @@ export const commandEntries: readonly CommandEntry[] = [
     name: "simulate",
     summary: "Replay conversations through reducers: tokens sent, cached and billed, and what is still seen.",
     load: async () => (await import("./commands/simulate.js")).simulateCommand(),
+  },
+  {
+    name: "doctor",
+    summary: "Look at how the server is set up, and say what to change.",
+    load: async () => (await import("./commands/doctor.js")).doctorCommand(),
   },
 ];

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import type { Command } from "commander";
+import type { MemoryEventHandler } from "../events.js";
 import { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { urlOptions } from "../store/redis/connection-url.js";
 import { defaultKeyPrefix } from "../store/redis/keys.js";
+import { RedisSessionStore } from "../store/redis/redis-session-store.js";
 import { UnreachableError, UsageError } from "./failure.js";
 
 /** What the user says about the server. */
@@ -17,6 +19,8 @@ export interface ServerOptions {
 export interface Server {
   readonly client: Redis | Cluster;
   readonly keyPrefix: string;
+  readonly store: RedisSessionStore;
+  /** Without a reducer: what the command reads stays as it is. */
   readonly memory: RedisChatMemory;
   /** The server's address without user and password. */
   readonly address: string;
@@ -44,19 +48,24 @@ export function withServerOptions(command: Command): Command {
  * @throws UsageError for a URL or file that cannot be used; UnreachableError if nobody answers or the login is refused.
  *   Neither shows the URL's user or password.
  */
-export async function openServer({ url, cluster, prefix }: ServerOptions, env: Environment): Promise<Server> {
+export async function openServer(
+  { url, cluster, prefix }: ServerOptions,
+  env: Environment,
+  onEvent?: MemoryEventHandler,
+): Promise<Server> {
   const given = url ?? env["REDIS_URL"] ?? "redis://localhost:6379";
   const parsed = urlOptions({ url: given, option: url === undefined ? "REDIS_URL" : "--url", owner: "Server" });
   const options: RedisOptions = { ...parsed.options, ...login(env), ...tls(env), lazyConnect: true };
   const address = addressOf(given);
   const node = await connected(await oneNode(parsed.url, options), address);
   const client = cluster === true ? await clusterOf(parsed.url, { node, options, address }) : node;
-  const memory = new RedisChatMemory({ client, keyPrefix: prefix });
+  const store = new RedisSessionStore({ client, keyPrefix: prefix });
+  const memory = new RedisChatMemory({ store, ...(onEvent && { onEvent }) });
   const close = async () => {
     await memory.close();
     client.disconnect();
   };
-  return { client, keyPrefix: prefix, memory, address, close };
+  return { client, keyPrefix: prefix, store, memory, address, close };
 }
 
 /** A client that gives up soon: whoever types a command waits for it. */

@@ -5,6 +5,7 @@ import { permissionFindings } from "../doctor/permissions.js";
 import { serverFindings } from "../doctor/server-findings.js";
 import { factsOf } from "../doctor/server-facts.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { counted } from "../figures.js";
 import { printable } from "../printable.js";
 import { mastersOf } from "../find-keys.js";
 import type { Screen } from "../screen.js";
@@ -35,7 +36,7 @@ async function doctor({ screen, env, signal }: CommandContext, options: ServerOp
   } finally {
     await server.close();
   }
-  await screen.line(findings === 0 ? "Nothing to change." : `${findings} ${findings === 1 ? "finding" : "findings"}.`);
+  await screen.line(findings === 0 ? "Nothing to change." : `${counted(findings, "finding")}.`);
   return findings === 0 ? exitCodes.done : exitCodes.findings;
 }
 

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { MemoryError } from "../../errors.js";
 import { RedisChatMemory } from "../../memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
@@ -9,6 +9,8 @@ import { compareSession, copySession, Pace, type Copied, type Difference } from 
 import { documentSessions } from "../migrate/document-source.js";
 import { countElements, listSessions, literalStart } from "../migrate/list-source.js";
 import type { Skipped, SourceSession } from "../migrate/source.js";
+import { whole } from "../figures.js";
+import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
 import type { Screen } from "../screen.js";
@@ -32,7 +34,7 @@ export function migrateCommand(): CommandDefinition {
     .option("--file <path>", "instead of lists: exported RedisJSON documents of langchain-redis, one a line")
     .option("--dry-run", "read and count only")
     .option("--verify", "read both sides afterwards and compare message by message; with --dry-run, only that")
-    .option("--rate <number>", "messages a second at most", positiveNumber)
+    .option("--rate <number>", "messages a second at most", positiveOperand)
     .option("--in-place", "remove each list after its copy was verified")
     .addHelpText("after", helpText);
   return { command, run: (context, options) => migrate(context, options as MigrateOptions) };
@@ -217,30 +219,20 @@ interface Summary {
 async function summarize(screen: Screen, { tally, options, seconds, signal }: Summary): Promise<void> {
   await screen.record({ ...tally, seconds, interrupted: signal.aborted, dryRun: options.dryRun === true });
   const { sessions, messages, stored, duplicates, skipped, failed, different } = tally;
-  const number = (value: number) => value.toLocaleString("en-US");
-  const rate = number(Math.round(messages / Math.max(seconds, 0.001)));
-  await screen.line(`${number(sessions)} sessions, ${number(messages)} messages, ${rate} a second.`);
+  const rate = whole(Math.round(messages / Math.max(seconds, 0.001)));
+  await screen.line(`${whole(sessions)} sessions, ${whole(messages)} messages, ${rate} a second.`);
   await screen.line(
     options.dryRun
       ? "Nothing was written (--dry-run)."
-      : `${number(stored)} were stored, ${number(duplicates)} were stored before.`,
+      : `${whole(stored)} were stored, ${whole(duplicates)} were stored before.`,
   );
   if (skipped + failed > 0) {
-    await screen.line(`${number(skipped)} cannot be read, ${number(failed)} sessions were not copied; see above.`);
+    await screen.line(`${whole(skipped)} cannot be read, ${whole(failed)} sessions were not copied; see above.`);
   }
   if (options.verify || options.inPlace) {
-    await screen.line(
-      different === 0 ? "Both sides are the same." : `${number(different)} sessions differ; see above.`,
-    );
+    await screen.line(different === 0 ? "Both sides are the same." : `${whole(different)} sessions differ; see above.`);
   }
   if (signal.aborted) {
     screen.note("Interrupted. Run the same command again to go on; what is stored is not stored again.");
   }
-}
-
-function positiveNumber(value: string): number {
-  if (!/^[1-9]\d*$/.test(value)) {
-    throw new InvalidArgumentError("It must be a whole number of at least 1.");
-  }
-  return Number(value);
 }

@@ -6,6 +6,8 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { readConversationFile, shippedConversations } from "../conversation-file.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError, UsageError } from "../failure.js";
+import { whole } from "../figures.js";
+import { collected, positiveOperand } from "../operands.js";
 import { reducerOf, reducerSpecHelp } from "../reducer-spec.js";
 import type { Column, Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
@@ -35,13 +37,13 @@ export function simulateCommand(): CommandDefinition {
     ),
   )
     .option("--file <path>", "conversations in OpenAI's chat format, one JSON object { messages } a line")
-    .option("--reducer <spec>", "a reducer, see below; may be given several times", collect)
+    .option("--reducer <spec>", "a reducer, see below; may be given several times", collected)
     .option(
       "--price <input,cached>",
       "price of a prompt token, and of one in the prompt cache (default: 1,0.1)",
       prices,
     )
-    .option("--summary-tokens <number>", "length of a summary; no model is called", positive, 300)
+    .option("--summary-tokens <number>", "length of a summary; no model is called", positiveOperand, 300)
     .option("--svg <path>", "write a picture of the results")
     .addHelpText("after", reducerSpecHelp);
   return {
@@ -119,7 +121,7 @@ async function print(
       result.reducer,
       whole(result.sent),
       whole(result.cached),
-      whole(result.billed),
+      price(result.billed),
       whole(result.reductions),
       whole(result.prefixBreaks),
       percent(result.questionsSeen),
@@ -132,16 +134,13 @@ async function print(
   );
 }
 
-function whole(value: number): string {
-  return value >= 100 || Number.isInteger(value) ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
+/** A sum of prices may be far below 1. */
+function price(value: number): string {
+  return value >= 100 || Number.isInteger(value) ? whole(value) : value.toPrecision(3);
 }
 
 function percent(share: number): string {
   return `${(100 * share).toFixed(share === 1 ? 0 : 1)} %`;
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
 }
 
 function prices(value: string): PromptPrices {
@@ -150,11 +149,4 @@ function prices(value: string): PromptPrices {
     throw new InvalidArgumentError('It must be two numbers of 0 or more, such as "2.5,0.25".');
   }
   return { input: Number(input), cached: Number(cached) };
-}
-
-function positive(value: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(value)) {
-    throw new InvalidArgumentError("It must be a whole number of at least 1.");
-  }
-  return Number(value);
 }

@@ -1,0 +1,165 @@
+import { once } from "node:events";
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+jest.setTimeout(120_000);
+
+const client = new Redis(sharedRedisUrl());
+let count = 0;
+afterAll(() => client.quit().then(() => undefined));
+
+/** A key prefix of a test's own, a memory that writes under it, and commands that read it. */
+function place() {
+  count += 1;
+  const prefix = `cli-sessions-${process.pid}-${count}`;
+  const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
+  const memory = new RedisChatMemory({ client, keyPrefix: prefix, reducer, sessionTTL: 7_200 });
+  const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
+  const command = (...args: readonly string[]) => runCommand([...args, ...server]);
+  return { prefix, memory, command, server };
+}
+
+async function weatherTalk(memory: RedisChatMemory, sessionId: string): Promise<void> {
+  const history = memory.history(sessionId);
+  const answer = [aiCalls("c1"), tool("c1", "secret result"), ai("4 °C.")];
+  await history.addMessages([system("Be brief."), human("Oslo?"), ...answer]);
+  await history.addMessages([human("Rome? \u001b[31m"), ai("18 °C.")]);
+}
+
+describe("the command sessions", () => {
+  it("lists sessions in the order asked for, and says how many there are", async () => {
+    const { memory, command } = place();
+    for (let length = 1; length <= 4; length += 1) {
+      await memory.history(`s${length}`).addMessages(Array.from({ length }, (_, index) => human(`q${index}`)));
+    }
+    const { exitCode, output } = await command("sessions", "--sort", "messages", "--limit", "2", "--min-messages", "2");
+    expect(exitCode).toBe(0);
+    expect(output).toMatch(/^session +owner +messages +rounds +tokens +updated \(UTC\) +expires in\ns4 .*\ns3 /);
+    expect(output).toContain("2 of 3 sessions; --limit shows more.");
+    const { output: json } = await command("sessions", "--json", "--match", "s1");
+    expect(jsonLines(json)).toEqual([expect.objectContaining({ sessionId: "s1", messages: 1, rounds: 1 })]);
+  });
+
+  it("says where to look if there is none", async () => {
+    const { command } = place();
+    expect((await command("sessions")).output).toBe("No session was found. Check --prefix, and --owner or --match.\n");
+  });
+});
+
+describe("the command show", () => {
+  it("shows rounds, what is in the view and what left it, and no text unless asked", async () => {
+    const { memory, command } = place();
+    await weatherTalk(memory, "ann");
+    const { output, exitCode } = await command("show", "ann");
+    expect(exitCode).toBe(0);
+    expect(output).toMatch(/ 0 ● .*system\n\n +1 ○ .*human\n +2 ○ .*ai calls lookup\n +3 ○ .*result of lookup\n/);
+    expect(output).toMatch(/Reductions \(UTC\):\n.* 7 → 3 messages/);
+    expect(output).not.toContain("secret result");
+    const withContent = await command("show", "ann", "--content", "--last", "3");
+    expect(withContent.output).toContain("Rome? \\u001b[31m");
+    expect(withContent.output).not.toContain("\u001b");
+    expect(withContent.output).not.toContain("Oslo?");
+  });
+
+  it("prints the session and each message as JSON", async () => {
+    const { memory, command } = place();
+    await weatherTalk(memory, "ann");
+    const [session, ...messages] = jsonLines((await command("show", "ann", "--json", "--content")).output);
+    expect(session).toMatchObject({ sessionId: "ann", messages: 7, view: { messages: 3 }, reductions: 1 });
+    expect(messages.map(({ inView }) => inView)).toEqual([true, false, false, false, false, true, true]);
+    expect(messages[3]).toMatchObject({ position: 3, kind: "result of lookup", content: "secret result" });
+  });
+
+  it("says that a session is not there, and exits with 1", async () => {
+    const { command } = place();
+    const { exitCode, errors } = await command("show", "nobody");
+    expect({ exitCode, errors }).toEqual({
+      exitCode: 1,
+      errors: 'show: there is no session "nobody". Check --prefix.\n',
+    });
+  });
+});
+
+describe("the commands check, rebuild and delete", () => {
+  it("find damage, repair it, and find nothing afterwards", async () => {
+    const { prefix, memory, command } = place();
+    await weatherTalk(memory, "ann");
+    await weatherTalk(memory, "bob");
+    expect(await command("check", "--all")).toMatchObject({ exitCode: 0, output: "2 sessions checked, 0 findings.\n" });
+    await client.lpop(`${prefix}:{ann}:log`);
+    const damaged = await command("check", "--all", "--json");
+    expect(damaged.exitCode).toBe(1);
+    expect(jsonLines(damaged.output)).toEqual([expect.objectContaining({ sessionId: "ann", problem: "damaged" })]);
+    expect((await command("rebuild", "ann")).output).toBe("ann: rebuilt from its log, 6 messages.\n");
+    expect((await command("check", "ann")).exitCode).toBe(0);
+  });
+
+  it("name what breaks a rule of the profile, and records that cannot be read", async () => {
+    const { prefix, memory, command } = place();
+    await memory.history("ann").addMessages([human("q"), aiCalls("c1"), human("and?")]);
+    const { exitCode, output } = await command("check", "ann", "--json");
+    expect(exitCode).toBe(1);
+    expect(jsonLines(output)[0]).toMatchObject({ problem: "structure", severity: "error", position: 1 });
+    await client.lset(`${prefix}:{ann}:log`, 0, "junk");
+    const unreadable = jsonLines((await command("check", "ann", "--json")).output);
+    expect(unreadable[0]).toMatchObject({ problem: "unreadable record", position: 0 });
+    expect(JSON.stringify(unreadable)).not.toContain("junk");
+  });
+
+  it("delete nothing without --yes, and all of a session with it", async () => {
+    const { prefix, memory, command } = place();
+    await weatherTalk(memory, "ann");
+    expect((await command("delete", "ann")).exitCode).toBe(2);
+    expect(await memory.history("ann").getTranscript()).toHaveLength(7);
+    const { exitCode, output } = await command("delete", "ann", "nobody", "--yes");
+    expect(exitCode).toBe(1);
+    expect(output).toBe("ann: deleted\nnobody: there is no such session\n");
+    expect(await client.exists(`${prefix}:{ann}:log`)).toBe(0);
+  });
+
+  it("refuse a call that names nothing", async () => {
+    const { command } = place();
+    expect((await command("check")).errors).toBe("check: name sessions, or give --all.\n");
+  });
+});
+
+describe("the command stats", () => {
+  it("counts sessions and messages, and measures a sample", async () => {
+    const { memory, command } = place();
+    await weatherTalk(memory, "ann");
+    await memory.history("bob").addMessages([human("hi")]);
+    const [figures] = jsonLines((await command("stats", "--json")).output);
+    expect(figures).toMatchObject({ sessions: 2, messages: 8, expiring: 2, length: { max: 7 } });
+    expect(figures).toMatchObject({ biggest: [{ sessionId: "ann", messages: 7 }, { sessionId: "bob" }] });
+    expect((figures as { memory: { perMessage: number } }).memory.perMessage).toBeGreaterThan(100);
+    expect((await command("stats")).output).toMatch(/^sessions +2, 0 with an owner, 2 that expire\nmessages +8\n/);
+  });
+});
+
+describe("the command watch", () => {
+  it("shows messages and reductions as they are written, and ends with Ctrl-C", async () => {
+    const { memory, server } = place();
+    await weatherTalk(memory, "ann");
+    const running = startCommand(["watch", "ann", "--json", "--every", "20", ...server]);
+    let output = "";
+    running.stdout!.on("data", (text) => (output += String(text)));
+    await once(running.stderr!, "data");
+    await memory.history("ann").addMessages([human("Paris?"), ai("12 °C.")]);
+    while (!output.includes("reduced")) {
+      await once(running.stdout!, "data");
+    }
+    running.kill("SIGINT");
+    const [exitCode] = (await once(running, "close")) as [number];
+    expect(exitCode).toBe(130);
+    const lines = jsonLines(output);
+    expect(lines.slice(0, 2)).toEqual([
+      expect.objectContaining({ position: 7, kind: "human" }),
+      expect.objectContaining({ position: 8, kind: "ai" }),
+    ]);
+    expect(lines[2]).toMatchObject({ reduced: { before: { messages: 5 }, after: { messages: 3 } } });
+  });
+});

@@ -1,0 +1,37 @@
+/** A whole number with separators. */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/** A number with what it counts, `noun` in the singular. */
+export function counted(count: number, noun: string): string {
+  return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A time to the minute, in UTC; empty for none. */
+export function minute(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? "" : new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ");
+}
+
+/** How long until a time, in the largest unit that fits; empty for none. */
+export function until(milliseconds: number | undefined, now: number): string {
+  if (milliseconds === undefined) {
+    return "";
+  }
+  const left = Math.max(0, milliseconds - now) / 1_000;
+  const units = [
+    ["d", 86_400],
+    ["h", 3_600],
+    ["min", 60],
+  ] as const;
+  const [unit, seconds] = units.find(([, size]) => left >= size) ?? ["s", 1];
+  return `${Math.floor(left / seconds)} ${unit}`;
+}
+
+/** A size in the largest decimal unit that fits. */
+export function bytes(count: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
+  const value = count / 1_000 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toPrecision(3)} ${units[power]}`;
+}
