@@ -12,51 +12,51 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: "sessions",
     summary: "List sessions: owner, messages, rounds, tokens, times.",
-    load: async () => (await import("./commands/sessions.js")).sessionsCommand(),
+    load: async () => (await import("./commands/sessions-command.js")).sessionsCommand(),
   },
   {
     name: "show",
     summary: "Show a session as rounds: what the model sees, and what left its view.",
-    load: async () => (await import("./commands/show.js")).showCommand(),
+    load: async () => (await import("./commands/show-command.js")).showCommand(),
   },
   {
     name: "check",
     summary: "Look for damage, and for what a model would refuse.",
-    load: async () => (await import("./commands/check.js")).checkCommand(),
+    load: async () => (await import("./commands/check-command.js")).checkCommand(),
   },
   {
     name: "stats",
     summary: "Count sessions and messages, and measure what they take in Redis.",
-    load: async () => (await import("./commands/stats.js")).statsCommand(),
+    load: async () => (await import("./commands/stats-command.js")).statsCommand(),
   },
   {
     name: "watch",
     summary: "Show what is written to a session while it is written.",
-    load: async () => (await import("./commands/watch.js")).watchCommand(),
+    load: async () => (await import("./commands/watch-command.js")).watchCommand(),
   },
   {
     name: "rebuild",
     summary: "Repair a session of which Redis lost a part, from its log.",
-    load: async () => (await import("./commands/rebuild.js")).rebuildCommand(),
+    load: async () => (await import("./commands/rebuild-command.js")).rebuildCommand(),
   },
   {
     name: "delete",
     summary: "Delete sessions and all that is kept about them.",
-    load: async () => (await import("./commands/delete.js")).deleteCommand(),
+    load: async () => (await import("./commands/delete-command.js")).deleteCommand(),
   },
   {
     name: "migrate",
     summary: "Copy histories that @langchain/redis, @langchain/community or LangChain in Python wrote.",
-    load: async () => (await import("./commands/migrate.js")).migrateCommand(),
+    load: async () => (await import("./commands/migrate-command.js")).migrateCommand(),
   },
   {
     name: "simulate",
     summary: "Replay conversations through reducers: tokens sent, cached and billed, and what is still seen.",
-    load: async () => (await import("./commands/simulate.js")).simulateCommand(),
+    load: async () => (await import("./commands/simulate-command.js")).simulateCommand(),
   },
   {
     name: "doctor",
     summary: "Look at how the server is set up, and say what to change.",
-    load: async () => (await import("./commands/doctor.js")).doctorCommand(),
+    load: async () => (await import("./commands/doctor-command.js")).doctorCommand(),
   },
 ];
