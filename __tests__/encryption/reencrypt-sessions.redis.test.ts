@@ -82,11 +82,11 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
 
   it("loses nothing beside writers with both keys, rewinds and reductions", async () => {
     const [old, current] = [memoryWith(testKeys("k1", "k2")), memoryWith(testKeys("k2", "k1"))];
-    await old.history("s").addMessages(Array.from({ length: 60 }, (_, index) => turn(`first-${index}`)).flat());
+    await old.history("s").addMessages(Array.from({ length: 30 }, (_, index) => turn(`first-${index}`)).flat());
     let writing = true;
     const stored: string[] = [];
     const writer = async () => {
-      for (let index = 0; index < 30; index += 1) {
+      for (let index = 0; index < 20; index += 1) {
         const history = (index % 2 === 0 ? old : current).history("s");
         await history.addMessages(turn(`more-${index}`));
         if (index % 10 === 9) {
@@ -106,10 +106,29 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     expect(last).toMatchObject({ incomplete: 0 });
     expect((await everything()).join()).not.toMatch(/secret|k1\./);
     const transcript = await memoryWith(testKeys("k2")).history("s").getTranscript();
-    expect(transcript.map(({ id }) => id).slice(120)).toEqual(stored);
-    expect(transcript.slice(0, 120).map(({ id }) => id!.startsWith("first-"))).not.toContain(false);
+    expect(transcript.map(({ id }) => id).slice(60)).toEqual(stored);
+    expect(transcript.slice(0, 60).map(({ id }) => id!.startsWith("first-"))).not.toContain(false);
     const again = await memoryWith(testKeys("k2")).history("s").append(transcript);
     expect(again).toMatchObject({ appended: 0, duplicates: transcript.length });
+  }, 30_000);
+
+  it("keeps titles and metadata sealed, in lists too, and moves them to the current key", async () => {
+    const label = { title: "secret title", metadata: '{"a":"secret"}', listed: '{"a":"secret"}' };
+    const first = sealedWith(testKeys("k1"));
+    await first.append("s", { records: [], side: { set: { a: "b" } }, owner: "ann", label });
+    const listed = async (from: CompleteSessionStore) => {
+      await from.index.flush();
+      return (await from.index.list("ann", { limit: 5 })).sessions.map((session) => session.label);
+    };
+    expect(await listed(first)).toEqual([expect.objectContaining({ title: "secret title" })]);
+    expect(JSON.stringify([await listed(store), await store.index.describe("s")])).not.toContain("secret");
+    const { labelVersion: version } = (await first.index.describe("s"))!;
+    expect(await first.index.relabel("s", { label: { ...label, title: "secret too" }, version })).toBe("changed");
+    await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
+    const second = sealedWith(testKeys("k2"));
+    expect(await second.index.describe("s")).toMatchObject({ label: { ...label, title: "secret too" } });
+    expect(await listed(second)).toEqual([expect.objectContaining({ title: "secret too" })]);
+    await expect(listed(sealedWith(testKeys("k3")))).rejects.toMatchObject({ code: "unknown_key" });
   });
 
   it("does not end a pass that another key wrote into", async () => {

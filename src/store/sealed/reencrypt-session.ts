@@ -5,6 +5,8 @@ import { ConfigurationError } from "../../errors.js";
 import type { RecordSwap, SwapPass } from "../record-swaps.js";
 import { damaged } from "../refusals.js";
 import type { CompleteSessionStore, IdentifyRecord } from "../session-store.js";
+import { hasCapability } from "../capabilities.js";
+import { needsSeal, openLabel, sealLabel } from "./sealed-index.js";
 import { sealRecord } from "./sealed-record.js";
 import { SealedWrites } from "./sealed-writes.js";
 import type { SessionOpener } from "./session-opener.js";
@@ -66,8 +68,10 @@ async function onePass(work: Reencryption): Promise<Reencrypted | undefined> {
   }
   const fields = await swapFields(work, { opener: writes.opener, key, pass });
   const records = await swapRecords(work, { opener: writes.opener, key, pass });
-  const isWhole = fields.left + records.left === 0 && (await store.recordSwaps.finish(sessionId, pass, key.tag));
-  return { sealed: fields.sealed + records.sealed, complete: isWhole };
+  const label = await relabel(work, writes.opener, key);
+  const isWhole =
+    fields.left + records.left + label.left === 0 && (await store.recordSwaps.finish(sessionId, pass, key.tag));
+  return { sealed: fields.sealed + records.sealed + label.sealed, complete: isWhole };
 }
 
 interface Pass {
@@ -89,6 +93,17 @@ async function swapFields({ store, sessionId }: Reencryption, { opener, key, pas
     sealed += await store.recordSwaps.swap(sessionId, { epoch: pass.epoch, records: [], fields: some });
   }
   return { sealed, left: fields.length - sealed };
+}
+
+/** Seals title and metadata anew, in the session and in its owner's list. */
+async function relabel({ store, sessionId }: Reencryption, opener: SessionOpener, key: SessionKey) {
+  const details = hasCapability(store, "index") ? await store.index.describe(sessionId) : undefined;
+  if (details === undefined || !needsSeal(key, details.label)) {
+    return { sealed: 0, left: 0 };
+  }
+  const label = sealLabel(key, await openLabel(opener, details.label));
+  const changed = await store.index.relabel(sessionId, { label, version: details.labelVersion });
+  return changed === "changed" ? { sealed: 1, left: 0 } : { sealed: 0, left: 1 };
 }
 
 async function swapRecords({ store, sessionId, identify }: Reencryption, { opener, key, pass }: Pass) {

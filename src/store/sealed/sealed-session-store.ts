@@ -22,6 +22,7 @@ import type { SideWrite } from "../side-fields.js";
 import { limitsOf, noteLimits } from "../size-limits.js";
 import type { StoredTurn } from "../turns.js";
 import { SealedForks } from "./sealed-forks.js";
+import { sealedIndex } from "./sealed-index.js";
 import { SealedSide } from "./sealed-side.js";
 import { SealedWrites } from "./sealed-writes.js";
 import { headField } from "./session-opener.js";
@@ -53,7 +54,7 @@ export class SealedSessionStore implements CompleteSessionStore {
     this.#inner = inner as CompleteSessionStore;
     this.#ring = ring;
     this.#side = new SealedSide(this.#inner);
-    this.index = this.#inner.index;
+    this.index = sealedIndex(this.#inner.index, ring);
     this.pages = {
       readPage: (sessionId, request) => this.#readPage(sessionId, request),
       readStats: (sessionId, access) => this.#inner.pages.readStats(sessionId, access),

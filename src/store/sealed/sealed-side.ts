@@ -4,6 +4,7 @@ import type { SessionKey } from "../../encryption/session-key.js";
 import type { StoreWith } from "../capabilities.js";
 import type { SessionAccess } from "../session-index.js";
 import type { SideWrite } from "../side-fields.js";
+import { sealLabel } from "./sealed-index.js";
 import { sealSide, sideField, type SealedWrites } from "./sealed-writes.js";
 
 const maxSeen = 10_000;
@@ -50,6 +51,7 @@ export class SealedSide {
         const written = await this.#store.writeSide(sessionId, {
           ...sealed,
           keys,
+          ...(changes.label && { label: sealLabel(key, changes.label) }),
           ...(wanted && { expected: wanted }),
         });
         this.#note(sessionId, written ? changes.set : {}, sealed.set);

@@ -6,6 +6,7 @@ import type { AppendRequest, AppendResult, NewRecord } from "../session-store.js
 import type { SideChanges } from "../side-fields.js";
 import type { WriterKeys } from "../writer-keys.js";
 import { parseSealed, sealRecord } from "./sealed-record.js";
+import { sealLabel } from "./sealed-index.js";
 import { SessionOpener } from "./session-opener.js";
 
 /** Name of a side field, apart from what a store keeps about the session. */
@@ -58,7 +59,8 @@ export class SealedWrites {
     const result = await this.send(async (keys, key) => {
       const side = sealSide(key, request.side);
       const records = request.records.map((record) => sealNew(key, record));
-      const sealed = { ...request, ...(side && { side }), records };
+      const label = request.label && sealLabel(key, request.label);
+      const sealed = { ...request, ...(side && { side }), ...(label && { label }), records };
       const first = await send({ ...sealed, keys: { ...keys, compare: true } });
       if (first === "stale" || first.differing === undefined) {
         return first;
