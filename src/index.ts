@@ -108,6 +108,10 @@ export {
   type RoundSource,
 } from "./memory/recall/chat-memory-module.js";
 export { RedisChatMemory } from "./memory/redis-chat-memory.js";
+export type { HistoryIdentity } from "./memory/sessions/history-identity.js";
+export { MemorySessions, type SessionList } from "./memory/sessions/memory-sessions.js";
+export type { ListedSession, StoredSession, UsageSum } from "./memory/sessions/stored-sessions.js";
+export type { SessionMetadata, SessionNames } from "./memory/sessions/session-labels.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./memory/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "./memory/append-options.js";
 export type { ForkOptions } from "./memory/fork-session.js";

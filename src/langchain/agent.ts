@@ -116,7 +116,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
       const place = placeOf(config, { sessionId, context });
       // One that is resumed after an interrupt goes on with a turn that has begun.
-      const history = memory.history(place.sessionId);
+      const history = memory.history(place.sessionId, place.identity);
       const session = sessionOf(owner, history);
       const lease = oneTurnAtATime && isNew ? await takeTurn(session, config.signal) : undefined;
       lease?.keep(false);

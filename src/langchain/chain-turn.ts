@@ -18,7 +18,7 @@ import { describeOutput, storedOutput } from "../turns/turn-output.js";
 import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-messages.js";
 import { runnableInput } from "./runnable-input.js";
 import type { ChainOptions } from "./chain-options.js";
-import { sessionIdOf } from "./session-id.js";
+import { ownerIn, sessionIdOf } from "./session-id.js";
 
 const sessionHint =
   'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
@@ -71,9 +71,8 @@ export class ChainTurn {
   static async begin(options: ChainOptions, input: ChainInput, config: Partial<RunnableConfig>): Promise<ChainTurn> {
     const { configurable = {}, signal } = config;
     const named: unknown = options.sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
-    const history = options.memory.history(
-      sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint }),
-    );
+    const sessionId = sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint });
+    const history = options.memory.history(sessionId, ownerIn(configurable, "withRedisMemory"));
     const session = sessionOf("withRedisMemory", history);
     const messages = inputMessages(input, options.inputMessagesKey);
     const turnId = turnIdOf(configurable, messages);

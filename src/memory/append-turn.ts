@@ -96,7 +96,8 @@ async function tryAppend(
     ...(name !== undefined && { turn: name }),
     ...(turn?.output && { output: turn.output }),
   };
-  const records = recordsOf(rest.messages, { counterId: tokenCounter?.id, turnId, offset: rest.offset, meta });
+  const place = { turnId, offset: rest.offset, meta };
+  const records = recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place });
   const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;
   const request: AppendRequest = {
     records,

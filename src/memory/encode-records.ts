@@ -5,7 +5,9 @@ import { messageIdOf, ownIdOf } from "../codec/message-ids.js";
 import type { RecordMeta } from "../codec/record-meta.js";
 import { ConfigurationError, MemoryError, RecordError } from "../errors.js";
 import type { NewRecord } from "../store/session-store.js";
+import type { ModelUsage } from "../store/session-index.js";
 import { checkNumberOfRecords } from "../store/size-limits.js";
+import { usageOf } from "./usage-of.js";
 
 /** A message as it was when it was given to be stored: what is made of it does not change with the object. */
 export interface CopiedMessage {
@@ -14,6 +16,8 @@ export interface CopiedMessage {
   readonly id: string | undefined;
   /** Tokens under the counter in use, as soon as they are counted. */
   tokens?: number;
+  /** What the model took for it, where the message says so. */
+  readonly usage?: ModelUsage | undefined;
 }
 
 /**
@@ -41,7 +45,8 @@ export function copyMessages(
 function copyMessage(message: BaseMessage, { index, turnId }: { index: number; turnId: string | undefined }) {
   try {
     const content = encodeContent(message);
-    return { content, id: turnId === undefined ? messageIdOf(message) : ownIdOf(message) };
+    const usage = usageOf(message);
+    return { content, usage, id: turnId === undefined ? messageIdOf(message) : ownIdOf(message) };
   } catch (error) {
     const isTyped = MemoryError.isInstance(error);
     const reason = isTyped ? error.message.replace(/^The message cannot be stored: /, "") : "a field cannot be read.";
@@ -61,6 +66,8 @@ export interface RecordContext {
   /** Id of the counter that made the counts. */
   readonly counterId: string | undefined;
   readonly turnId: string | undefined;
+  /** True to let the store sum up what models took. */
+  readonly tracksUsage: boolean;
   /** Index in the turn of the first message. */
   readonly offset: number;
   /** The time and the turn's name for all of the records, and the output for the last of them. */
@@ -69,17 +76,18 @@ export interface RecordContext {
 
 /** The records of messages, in order, with their token counts where they are counted. */
 export function recordsOf(copies: readonly CopiedMessage[], context: RecordContext): NewRecord[] {
-  const { counterId, turnId, offset, meta } = context;
+  const { counterId, turnId, tracksUsage, offset, meta } = context;
   const { at, turn, output } = meta;
   const records: NewRecord[] = [];
-  for (const [index, { content, id, tokens }] of copies.entries()) {
+  for (const [index, { content, id, tokens, usage }] of copies.entries()) {
     const record = recordOf(content, {
       id: id ?? `${turnId}-${offset + index}`,
       tokens: tokens === undefined || counterId === undefined ? undefined : { [counterId]: tokens },
       ...{ at, turn },
       output: index === copies.length - 1 ? output : undefined,
     });
-    records.push(tokens === undefined ? record : { ...record, tokens });
+    const paid = tracksUsage && usage !== undefined ? { ...record, usage } : record;
+    records.push(tokens === undefined ? paid : { ...paid, tokens });
   }
   return records;
 }

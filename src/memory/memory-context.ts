@@ -60,6 +60,11 @@ export interface MemorySettings {
    */
   readonly strict?: boolean;
   /**
+   * Sums up the `usage_metadata` of stored AI messages for each session and model, in the write itself;
+   * `memory.sessions` shows the sums. @default false
+   */
+  readonly trackUsage?: boolean;
+  /**
    * What the model accepts: a profile of the structure rules. Every door repairs what it sends to a model for it; what
    * is stored stays as it is. @default "langchain"
    */
@@ -91,6 +96,7 @@ export interface MemoryContext {
   readonly onConflict: "error" | "keep";
   readonly onDamage: "error" | "rebuild";
   readonly strict: boolean;
+  readonly trackUsage: boolean;
   readonly profile: StructureProfile;
   readonly onEvent: MemoryEventHandler | undefined;
   /** Counts that records lack; undefined if nothing counts. */
@@ -122,6 +128,7 @@ const memoryFields = lazy(() => ({
   onConflict: z.enum(["error", "keep"], 'must be "error" or "keep"').default("error"),
   onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
   strict: z.boolean("must be true or false").default(false),
+  trackUsage: z.boolean("must be true or false").default(false),
   profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
   beforeStore: z.custom<BeforeStore>((value) => typeof value === "function", "must be a function").optional(),
 }));
@@ -146,14 +153,18 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   }
   const checked = parseOptions(owner, schemas[owner](), options);
   const { sessionTTL, reducer, autoReduce, retention, discardedIds, onConflict, onDamage, strict, onEvent } = checked;
+  const { trackUsage } = checked;
   const { store, ownsStore } = openStore(owner, options);
   if (onDamage === "rebuild") {
     requireCapability(`${owner}: onDamage "rebuild"`, store, "rebuild");
   }
+  if (trackUsage) {
+    requireCapability(`${owner}: trackUsage`, store, "index");
+  }
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
-    ...{ store, ownsStore, autoReduce, retention, discardedIds, onConflict, onDamage, strict, onEvent },
+    ...{ store, ownsStore, autoReduce, retention, discardedIds, onConflict, onDamage, strict, trackUsage, onEvent },
     ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
     reducer: resolved,
     profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),
@@ -164,9 +175,10 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   };
 }
 
-/** Resolves when no reduction is under way in the background. */
+/** Resolves when no reduction is under way in the background, and lists show what this process has written. */
 export async function drainContext(context: MemoryContext): Promise<void> {
   while (context.pending.size > 0) {
     await Promise.all(context.pending);
   }
+  await context.store.index?.flush();
 }

@@ -10,6 +10,8 @@ import {
 } from "./memory-context.js";
 import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
 import { noteContext } from "./session-of.js";
+import { contextFor, type HistoryIdentity } from "./sessions/history-identity.js";
+import { MemorySessions } from "./sessions/memory-sessions.js";
 
 /**
  * The conversations of an application: one connection and one set of options, and a history for each session.
@@ -23,14 +25,23 @@ import { noteContext } from "./session-of.js";
 export class RedisChatMemory implements AsyncDisposable {
   readonly #context: MemoryContext;
 
+  /** Lists of sessions by owner, titles, export and erasure. */
+  readonly sessions: MemorySessions;
+
   constructor(options: RedisChatMemoryOptions) {
     this.#context = createMemoryContext("RedisChatMemory", options);
+    this.sessions = new MemorySessions(this.#context.store);
     noteContext(this, this.#context);
   }
 
-  /** The history of a session. Cheap: it makes no connection and reads nothing. */
-  history(sessionId: string): RedisChatMessageHistory {
-    return new RedisChatMessageHistory(sharedOptions(sessionId, this.#context));
+  /**
+   * The history of a session. Cheap: it makes no connection and reads nothing. With an owner, everything that is done
+   * with it is done for this owner: a session of another one is refused.
+   *
+   * @throws ConfigurationError `owner`, `title`, `metadata`.
+   */
+  history(sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory {
+    return new RedisChatMessageHistory(sharedOptions(sessionId, contextFor(this.#context, identity)));
   }
 
   /**
@@ -38,10 +49,13 @@ export class RedisChatMemory implements AsyncDisposable {
    * write, `rewind`, `clear`, …), because that class reads twice and takes the difference in length for what is
    * new. It is an arrow function because it is called without its object.
    */
-  readonly getMessageHistory = (sessionId: string): RedisChatMessageHistory =>
-    new RunScopedHistory(sharedOptions(sessionId, this.#context));
+  readonly getMessageHistory = (sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory =>
+    new RunScopedHistory(sharedOptions(sessionId, contextFor(this.#context, identity)));
 
-  /** Resolves when no reduction is under way in the background; call it before the process ends. */
+  /**
+   * Resolves when no reduction is under way in the background and lists are up to date; call it before the process
+   * ends.
+   */
   drain(): Promise<void> {
     return drainContext(this.#context);
   }

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { ConfigurationError } from "../../errors.js";
-import { sessionIdOf, type SessionIdOption } from "../session-id.js";
+import { ownerIn, sessionIdOf, type SessionIdOption } from "../session-id.js";
 
 const owner = "redisMemoryMiddleware";
 const sessionHint =
@@ -16,6 +16,8 @@ export interface AgentRuntime<Context = unknown> {
 /** Where a run stands: its session, and what LangGraph says about it. */
 export interface RunPlace {
   readonly sessionId: string;
+  /** Whose session it is, where the caller says so. */
+  readonly identity: { readonly owner?: string };
   /** The turn's id, where the caller gave one. */
   readonly turnId: string | undefined;
   /** True where the state comes from a checkpoint, so that it holds messages of earlier runs. */
@@ -61,6 +63,7 @@ export function placeOf(
   const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
   return {
     sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
+    identity: ownerIn(configurable, owner),
     turnId: isSubagent ? undefined : turnIdOf(configurable["turnId"]),
     hasCheckpointer: Boolean(configurable["__pregel_checkpointer"]),
   };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { listedSummary } from "../listed-summary.js";
 import { erased, otherOwner } from "../refusals.js";
 import { randomToken } from "../random-token.js";
@@ -67,8 +68,11 @@ export class RedisSessionIndex implements SessionIndex {
         gone.push({ sessionId, score });
         return undefined;
       }
-      this.#repair(this.#owners.put(owner, [described], { mode: "keep" }));
-      return listedSummary(described.details);
+      const current = listedSummary(described.details);
+      if (summary === undefined || differs(summary, current)) {
+        this.#repair(this.#owners.put(owner, [described], { mode: "keep" }));
+      }
+      return current;
     });
     const sessions = (await Promise.all(looked)).filter((session) => session !== undefined);
     if (gone.length > 0) {
@@ -189,4 +193,13 @@ export class RedisSessionIndex implements SessionIndex {
     const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#repairs.delete(tracked));
     this.#repairs.add(tracked);
   }
+}
+
+/** Times of expiry are compared by the second: the same one is computed anew with each look at a session. */
+function differs(known: SessionSummary, current: SessionSummary): boolean {
+  const inSeconds = ({ expiresAt, ...rest }: SessionSummary) => ({
+    ...rest,
+    at: expiresAt && Math.round(expiresAt / 1_000),
+  });
+  return !isDeepStrictEqual(inSeconds(known), inSeconds(current));
 }

@@ -1,0 +1,65 @@
+import { decodeHead } from "../../codec/head.js";
+import { hasCapability, type StoreWith } from "../../store/capabilities.js";
+import type { SessionAccess } from "../../store/session-index.js";
+import { namesIn } from "./session-labels.js";
+
+const pageLength = 500;
+
+/**
+ * All that is stored of a session as lines of JSON: the session itself, its head, records, side data and reductions.
+ * Nothing for a session that does not exist. Reads page by page.
+ */
+export async function* exportSession(
+  store: StoreWith<"index">,
+  sessionId: string,
+  access: SessionAccess,
+): AsyncGenerator<string> {
+  const details = await store.index.describe(sessionId, access);
+  if (details === undefined) {
+    return;
+  }
+  const { label, labelVersion: _, ...rest } = details;
+  yield JSON.stringify({ type: "session", ...rest, ...namesIn(label) });
+  const { head } = await store.readView(sessionId, access);
+  for (const record of head === "" ? [] : recordsIn(head)) {
+    yield JSON.stringify({ type: "head", sessionId, record: parsed(record) });
+  }
+  let from: number | undefined = 0;
+  while (from !== undefined) {
+    const page: { records: readonly string[]; from: number } = await store.readLog(sessionId, {
+      ...access,
+      from,
+      limit: pageLength,
+    });
+    for (const [index, record] of page.records.entries()) {
+      yield JSON.stringify({ type: "record", sessionId, position: page.from + index, record: parsed(record) });
+    }
+    from = page.records.length < pageLength ? undefined : page.from + page.records.length;
+  }
+  if (hasCapability(store, "sideData")) {
+    for (const [name, value] of Object.entries(await store.readSide(sessionId, "", access))) {
+      yield JSON.stringify({ type: "side", sessionId, name, value: parsed(value) });
+    }
+  }
+  if (hasCapability(store, "pages")) {
+    for (const reduction of await store.pages.readReductions(sessionId, access)) {
+      yield JSON.stringify({ type: "reduction", sessionId, ...reduction });
+    }
+  }
+}
+
+function recordsIn(head: string): readonly string[] {
+  try {
+    return decodeHead(head);
+  } catch {
+    return [head];
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

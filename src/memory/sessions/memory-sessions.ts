@@ -1,0 +1,199 @@
+import { z } from "zod";
+import { ConflictError } from "../../errors.js";
+import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.js";
+import { requireCapability, type StoreWith } from "../../store/capabilities.js";
+import { maxListLimit, type IndexProgress, type SessionAccess } from "../../store/session-index.js";
+import type { SessionStore } from "../../store/session-store.js";
+import { exportSession } from "./export-session.js";
+import { checkOwnerName } from "./owner-name.js";
+import { cursorText, placeIn } from "./session-cursor.js";
+import { labelOf, namesIn, type SessionMetadata, type SessionNames } from "./session-labels.js";
+import { listedSession, storedSession, type ListedSession, type StoredSession } from "./stored-sessions.js";
+
+const attempts = 5;
+const defaultLimit = 30;
+const defaultGuardMs = 600_000;
+
+/** A page of an owner's sessions. */
+export interface SessionList {
+  readonly sessions: readonly ListedSession[];
+  /** Pass it as `cursor` for the next page; left out on the last one. */
+  readonly next?: string;
+}
+
+const accessSchema = lazy(() => z.strictObject({ owner: z.unknown().optional() }));
+const listSchema = lazy(() =>
+  z.strictObject({
+    owner: z.unknown(),
+    limit: positiveInteger.max(maxListLimit, `must be at most ${maxListLimit}`).default(defaultLimit),
+    cursor: z.unknown().optional(),
+    verify: z.boolean("must be true or false").optional(),
+  }),
+);
+const erasureSchema = lazy(() =>
+  z.strictObject({
+    owner: z.unknown().optional(),
+    guardMs: positiveInteger.default(defaultGuardMs),
+    onProgress: anyFunction<(progress: IndexProgress) => void>().optional(),
+  }),
+);
+
+/** The sessions of a memory: lists by owner, titles, export and erasure. */
+export class MemorySessions {
+  readonly #store: SessionStore;
+
+  /** The memory makes it: `memory.sessions`. */
+  constructor(store: SessionStore) {
+    this.#store = store;
+  }
+
+  /**
+   * A page of an owner's sessions, newest first by their last write: 30 by default, at most 1,000. One round trip,
+   * however many sessions there are. No session comes twice in one walk; one that is written meanwhile moves to the
+   * front. What another process wrote may be missing for a second; `verify: true` looks at each session of the page
+   * (one more wait) and repairs what disagrees.
+   *
+   * @throws ConfigurationError `owner`, `limit`, `cursor`; StoreError.
+   */
+  async list(options: { owner: string; limit?: number; cursor?: string; verify?: boolean }): Promise<SessionList> {
+    const { owner, limit, cursor, verify } = parseOptions("sessions.list", listSchema(), options);
+    checkOwnerName("sessions.list", owner);
+    const before = cursor === undefined ? undefined : placeIn(cursor);
+    const page = await this.#indexed("list").index.list(owner, {
+      limit,
+      ...(before !== undefined && { before }),
+      ...(verify !== undefined && { verify }),
+    });
+    return {
+      sessions: page.sessions.map(listedSession),
+      ...(page.next !== undefined && { next: cursorText(page.next) }),
+    };
+  }
+
+  /** The number of an owner's sessions. One round trip. */
+  async count(options: { owner: string }): Promise<number> {
+    const { owner } = parseOptions("sessions.count", accessSchema(), options);
+    checkOwnerName("sessions.count", owner);
+    return this.#indexed("count").index.count(owner);
+  }
+
+  /** A session with all of its metadata; undefined for one that does not exist. One round trip. */
+  async get(sessionId: string, options: { owner?: string } = {}): Promise<StoredSession | undefined> {
+    const details = await this.#indexed("get").index.describe(sessionId, accessOf("sessions.get", options));
+    return details && storedSession(details);
+  }
+
+  /**
+   * Changes title and metadata: what is given replaces, keys of metadata that are `undefined` go, an empty title
+   * removes it. Compare-and-set: two updates at once both happen. Returns the session; undefined for one that does not
+   * exist.
+   *
+   * @throws ConfigurationError `title`, `metadata`; ConflictError `other_owner`, or `stale` if others kept changing it.
+   */
+  async update(
+    sessionId: string,
+    changes: SessionNames,
+    options: { owner?: string } = {},
+  ): Promise<StoredSession | undefined> {
+    const access = accessOf("sessions.update", options);
+    const { index } = this.#indexed("update");
+    const { title, metadata = {} } = parseOptions("sessions.update", changesSchema(), changes) as SessionNames;
+    const given = Object.entries(metadata);
+    labelOf("sessions.update", { ...(title !== undefined && { title }), metadata: definedOnly(given) });
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const details = await index.describe(sessionId, access);
+      if (details === undefined) {
+        return undefined;
+      }
+      const current = namesIn(details.label);
+      const label = labelOf("sessions.update", {
+        ...(current.title !== undefined && { title: current.title }),
+        ...(title !== undefined && { title }),
+        metadata: definedOnly([...Object.entries(current.metadata), ...given]),
+      });
+      const outcome = await index.relabel(sessionId, { ...access, label, version: details.labelVersion });
+      if (outcome !== "stale") {
+        return outcome === "missing" ? undefined : storedSession({ ...details, label });
+      }
+    }
+    throw new ConflictError("sessions.update: other processes kept changing this session; try again.", {
+      code: "stale",
+      sessionId,
+    });
+  }
+
+  /**
+   * Removes a session with all that is kept about it; false if there was none. For `guardMs` (ten minutes by default)
+   * late writers are refused with a StoreError `erased`, so that a run under way does not bring it back.
+   * `history.clear()` empties a session and leaves no guard.
+   */
+  async delete(sessionId: string, options: { owner?: string; guardMs?: number } = {}): Promise<boolean> {
+    const { owner, guardMs } = parseOptions("sessions.delete", erasureSchema(), options);
+    const access = accessOf("sessions.delete", owner === undefined ? {} : { owner });
+    return this.#indexed("delete").index.erase(sessionId, { ...access, guardMs });
+  }
+
+  /**
+   * Erases all that is stored of an owner's sessions, while writers go on, and returns their number. For `guardMs` (ten
+   * minutes by default; it must outlast this call and the longest turn) nobody brings one of them back. New sessions of
+   * the owner are allowed when it has ended. Safe to call again after a failure. Looks through all keys of Redis.
+   */
+  async deleteOwner(
+    owner: string,
+    options: { guardMs?: number; onProgress?: (progress: IndexProgress) => void } = {},
+  ): Promise<number> {
+    checkOwnerName("sessions.deleteOwner", owner);
+    const { guardMs, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
+    return this.#indexed("deleteOwner").index.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
+  }
+
+  /** All that is stored of a session, as lines of JSON, read page by page. Nothing for one that does not exist. */
+  export(sessionId: string, options: { owner?: string } = {}): AsyncIterable<string> {
+    return exportSession(this.#indexed("export"), sessionId, accessOf("sessions.export", options));
+  }
+
+  /** All that is stored of all sessions of an owner, as lines of JSON. Looks through all keys of Redis. */
+  exportOwner(owner: string): AsyncIterable<string> {
+    checkOwnerName("sessions.exportOwner", owner);
+    return exportAll(this.#indexed("exportOwner"), owner);
+  }
+
+  /**
+   * Makes all lists agree with the sessions, by looking through all keys of Redis, and returns the number of sessions
+   * with an owner. Writers go on meanwhile.
+   */
+  async reindex(options: { onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
+    const { onProgress } = parseOptions("sessions.reindex", erasureSchema(), options);
+    return this.#indexed("reindex").index.reindex(onProgress && { onProgress });
+  }
+
+  #indexed(method: string): StoreWith<"index"> {
+    return requireCapability(`sessions.${method}()`, this.#store, "index");
+  }
+}
+
+const changesSchema = lazy(() =>
+  z.strictObject({
+    title: z.unknown().optional(),
+    metadata: z.record(z.string(), z.unknown(), "must be an object of JSON values").optional(),
+  }),
+);
+
+async function* exportAll(store: StoreWith<"index">, owner: string): AsyncGenerator<string> {
+  for await (const sessionId of store.index.scan({ owner })) {
+    yield* exportSession(store, sessionId, { owner });
+  }
+}
+
+function accessOf(user: string, options: unknown): SessionAccess {
+  const { owner } = parseOptions(user, accessSchema(), options);
+  if (owner === undefined) {
+    return {};
+  }
+  checkOwnerName(user, owner);
+  return { owner };
+}
+
+function definedOnly(entries: readonly (readonly [string, unknown])[]): SessionMetadata {
+  return Object.fromEntries([...new Map(entries)].filter(([, value]) => value !== undefined));
+}

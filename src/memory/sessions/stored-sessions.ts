@@ -1,0 +1,52 @@
+import type { SessionDetails, SessionSummary } from "../../store/session-index.js";
+import { namesIn, type SessionMetadata } from "./session-labels.js";
+
+/** Tokens that stored answers of a model took. */
+export interface UsageSum {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** A session in a list. Times are milliseconds since 1970, server time. */
+export interface ListedSession {
+  readonly sessionId: string;
+  readonly title?: string;
+  /** In a list the first keys that fit into 1 kB. */
+  readonly metadata: SessionMetadata;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Messages of the transcript. */
+  readonly messages: number;
+  readonly rounds: number;
+  /** Tokens of the view, where they are known. */
+  readonly tokens?: number;
+  /** By model, with `trackUsage`. */
+  readonly usage?: Readonly<Record<string, UsageSum>>;
+  readonly expiresAt?: number;
+}
+
+/** A session with its owner. */
+export interface StoredSession extends ListedSession {
+  readonly owner?: string;
+}
+
+/** A session as `get` shows it. */
+export function storedSession(details: SessionDetails): StoredSession {
+  return { ...listedSession(details), ...(details.owner !== undefined && { owner: details.owner }) };
+}
+
+/** A session as a list shows it. */
+export function listedSession({ sessionId, label, usage, tokens, expiresAt, ...rest }: SessionSummary): ListedSession {
+  const { createdAt, updatedAt, messages, rounds } = rest;
+  const sums = usage?.map(({ model, input, output, total }): [string, UsageSum] => [
+    model,
+    { input_tokens: input, output_tokens: output, total_tokens: total },
+  ]);
+  return {
+    ...{ sessionId, ...namesIn(label), createdAt, updatedAt, messages, rounds },
+    ...(tokens !== undefined && { tokens }),
+    ...(sums && { usage: Object.fromEntries(sums) }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+}

@@ -1,0 +1,73 @@
+import type { SessionClaim } from "./session-index.js";
+import type { SessionStore } from "./session-store.js";
+import { limitsOf, noteLimits } from "./size-limits.js";
+
+/** Index of the argument in which a method takes who calls, for all methods that take it. */
+const places: Readonly<Record<string, number>> = {
+  append: 1,
+  replaceTail: 1,
+  readView: 1,
+  readLog: 1,
+  commitReduction: 1,
+  rewind: 1,
+  clear: 1,
+  writeSide: 1,
+  readRounds: 2,
+  readTurn: 2,
+  rebuild: 2,
+  readSide: 2,
+  readPage: 1,
+  readStats: 1,
+  readReductions: 1,
+};
+const claiming = new Set(["append", "replaceTail", "writeSide"]);
+const originals = new WeakMap<object, SessionStore>();
+
+/**
+ * The same store for one caller: each call names the owner, and writes bring the label. So nobody who is handed the
+ * store can forget to.
+ */
+export function boundStore(store: SessionStore, claim: SessionClaim): SessionStore {
+  const bound = boundObject(store, claim);
+  const limits = limitsOf(store);
+  if (limits !== undefined) {
+    noteLimits(bound, limits);
+  }
+  originals.set(bound, originalStore(store));
+  return bound;
+}
+
+/** The store behind a bound one; any other store itself. */
+export function originalStore(store: SessionStore): SessionStore {
+  return originals.get(store) ?? store;
+}
+
+function boundObject<T extends object>(target: T, claim: SessionClaim): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === "pages" && typeof value === "object" && value !== null) {
+        return boundObject(value, claim);
+      }
+      return typeof value === "function" ? boundMethod(target, { name: String(name), method: value, claim }) : value;
+    },
+  });
+}
+
+interface BoundMethod {
+  readonly name: string;
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type
+  readonly method: Function;
+  readonly claim: SessionClaim;
+}
+
+function boundMethod(target: object, { name, method, claim }: BoundMethod): unknown {
+  const place = Object.hasOwn(places, name) ? places[name]! : undefined;
+  return (...given: unknown[]): unknown => {
+    if (place !== undefined) {
+      const own = claiming.has(name) ? claim : { owner: claim.owner };
+      given[place] = { ...(given[place] as object | undefined), ...own };
+    }
+    return Reflect.apply(method, target, given);
+  };
+}
