@@ -40,7 +40,7 @@ export function summaryModel(journal: JournalWriter): RunnableLambda<BaseMessage
     const seen = tokensIn(text.includes("<messages>") ? after : "");
     const door = currentDoor.getStore();
     const number = journal.ask({ ...(door && { door }), do: "summarize", ...(seen[0] && { turn: seen[0].turn }) });
-    await pause(50 + (seen.length % 7) * 50);
+    await pause(100 + (seen.length % 7) * 80);
     const keepsSoFar = text.includes("Write a summary of the messages only");
     const soFar = keepsSoFar || !text.includes("<summary_so_far>") ? coverageIn("") : coverageIn(before);
     journal.told(number, { ok: true, runs: writeRuns(seen) });

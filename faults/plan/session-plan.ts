@@ -16,7 +16,7 @@ export interface SessionPlan {
   readonly waits: boolean;
 }
 
-const removalWeights = { none: 3, rewind: 2, clear: 1 };
+const removalWeights = { none: 3, rewind: 3, clear: 1 };
 
 /** How the clients share the work. */
 export interface Workload {

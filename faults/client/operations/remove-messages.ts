@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { sizeOf, turnMessages } from "../conversation.js";
+import { described } from "../lane.js";
 import type { Operation } from "./operation.js";
 
 /** Rewinds to one of the newest turns of this client. */
@@ -15,7 +16,7 @@ export const rewind: Operation = {
   },
 };
 
-/** Sends something long and takes it back at once, while it may be written or reduced. */
+/** Sends something long, takes it back at once, while it may be written or reduced, and says something else. */
 export const takeBack: Operation = {
   name: "take-back",
   weight: ({ removals }) => (removals === "rewind" ? 3 : 0),
@@ -23,9 +24,15 @@ export const takeBack: Operation = {
     const turn = { turn: lane.newTurn(), shape: "import", count: sizeOf("import", random, lane) } as const;
     const messages = turnMessages(turn, { attempt: 1, ids: "named" });
     const writing = lane.store({ ...turn, door: "ids" }, () => lane.history.addMessages(messages), { patience: 1 });
-    await pause(random.between(10, 200));
+    // Where the reduction runs in the background, the write is answered while it begins.
+    await (lane.session.autoReduce === "background" ? writing : pause(random.between(10, 200)));
     await lane.ask({ do: "rewind", turn: turn.turn, index: 0 }, () => lane.history.rewind(`${turn.turn}-0`));
     await writing;
+    await pause(random.between(50, 500));
+    const edited = { turn: lane.newTurn(), shape: "answer", count: 2 } as const;
+    const said = turnMessages(edited, { attempt: 1, ids: "named" });
+    await lane.store({ ...edited, door: "ids" }, () => lane.history.addMessages(said));
+    await lane.ask({ do: "view" }, async () => described(await lane.history.getMessages()));
   },
 };
 
