@@ -25,6 +25,8 @@ class SlowModel extends SimpleChatModel {
   readonly sent: BaseMessage[][] = [];
   /** Is called when the model waits: not before the run has read its session, however slow the machine is. */
   onWait: () => void = () => undefined;
+  /** What it waits for after its second word. */
+  pause: Promise<void> | undefined;
   constructor(private readonly answers: string[]) {
     super({});
   }
@@ -45,7 +47,8 @@ class SlowModel extends SimpleChatModel {
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     this.sent.push(messages);
-    for (const word of this.answers.shift()!.split(/(?<= )/)) {
+    for (const [index, word] of this.answers.shift()!.split(/(?<= )/).entries()) {
+      await (index === 2 ? this.pause : undefined);
       if (word === "…") {
         this.onWait();
         await delay(10_000, undefined, { ...(options.signal && { signal: options.signal }), ref: false });
@@ -75,6 +78,12 @@ const isInterrupted = (message: BaseMessage | undefined) =>
   (message?.response_metadata as Record<string, unknown> | undefined)?.["interrupted"];
 
 type Stopped = Pick<ReturnType<typeof chainOf>["chain"], "stream" | "invoke">;
+
+function signalled() {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve };
+}
 
 function chainOf(answers: string[], onAbort?: "discard" | "keep", persist?: "turn" | "step") {
   const model = new SlowModel(answers);
@@ -122,21 +131,30 @@ async function abortWhileHolding(chain: Stopped): Promise<void> {
   await memory.drain();
 }
 
-/** A page that is closed while a real server streams the answer to it. */
-async function closePage(chain: Stopped): Promise<void> {
+/** A page that is closed while a real server streams the answer to it; the model goes on when the server knows. */
+async function closePage(chain: Stopped, model: SlowModel): Promise<void> {
+  const gone = signalled();
+  const left = signalled();
   const ended = new Promise<void>((resolve) => {
     const server = createServer((_, response) => {
+      model.pause = gone.promise;
+      response.once("close", gone.resolve);
       void (async () => {
         const chunks = await chain.stream("q", turn);
         const bytes = Readable.from(
           (async function* () {
-            for await (const { text } of chunks) {
-              yield text;
+            try {
+              for await (const { text } of chunks) {
+                yield text;
+              }
+            } finally {
+              left.resolve();
             }
           })(),
         );
         await pipeline(bytes, response).catch(() => undefined);
-        await delay(30);
+        await left.promise;
+        model.pause = undefined;
         server.close(() => resolve());
         server.closeAllConnections();
       })();
@@ -166,7 +184,7 @@ const stops = [
 describe.each(stops)("a chain's run that is stopped because %s", (_, stop, answer) => {
   it("stores nothing by default, and runs anew when it is retried", async () => {
     const { model, chain } = chainOf([answer, "whole answer"]);
-    await stop(chain);
+    await stop(chain, model);
     expect(await stored()).toEqual([]);
     await drainStream(chain);
     expect(model.sent).toHaveLength(2);
@@ -174,8 +192,8 @@ describe.each(stops)("a chain's run that is stopped because %s", (_, stop, answe
   });
 
   it("leaves the question with persist step", async () => {
-    const { chain } = chainOf([answer, "whole answer"], "discard", "step");
-    await stop(chain);
+    const { model, chain } = chainOf([answer, "whole answer"], "discard", "step");
+    await stop(chain, model);
     expect(texts(await stored())).toEqual(["q"]);
     await drainStream(chain);
     expect(texts(await stored())).toEqual(["q", "whole answer"]);
@@ -183,7 +201,7 @@ describe.each(stops)("a chain's run that is stopped because %s", (_, stop, answe
 
   it.each(["turn", "step"] as const)("keeps what was said with onAbort keep, persist %s", async (persist) => {
     const { model, chain } = chainOf([answer, "whole answer"], "keep", persist);
-    await stop(chain);
+    await stop(chain, model);
     const [question, partial, ...rest] = await stored();
     expect([question?.text, isInterrupted(partial), rest]).toEqual(["q", true, []]);
     expect(answer.startsWith(partial!.text.trim()) && partial!.text.length < answer.length).toBe(true);

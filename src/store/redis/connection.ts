@@ -88,13 +88,14 @@ function checkedConfig(owner: string, config: unknown): Readonly<Record<string, 
  *
  * The socket's timeout leaves a quarter of the call's time for another try on a new connection, and is longer than the
  * half that WAIT may take. Without limits ioredis waits for ever for a silent Sentinel, and two seconds for a frozen
- * master to close a connection that is left.
+ * master to close a connection that is left. It waits as long for one that is closed already, which keeps the process
+ * alive after `close()` where the server is gone.
  */
 function withTimeouts({ url, options }: ConnectionOptions, commandTimeout: number): ConnectionOptions {
   const socketTimeout = Math.ceil(0.75 * commandTimeout);
   const connectTimeout = Math.min(10_000, Math.max(1_000, commandTimeout));
-  const ofSentinel = { failoverDetector: true, sentinelCommandTimeout: 2_000, disconnectTimeout: 500 };
-  const defaults = { socketTimeout, connectTimeout, ...("sentinels" in options && ofSentinel) };
+  const ofSentinel = { failoverDetector: true, sentinelCommandTimeout: 2_000 };
+  const defaults = { socketTimeout, connectTimeout, disconnectTimeout: 500, ...("sentinels" in options && ofSentinel) };
   return { url, options: { ...defaults, ...options } };
 }
 
@@ -143,5 +144,7 @@ async function end(client: OwnClient, milliseconds: number): Promise<void> {
     await Promise.race([client.quit().catch(() => undefined), patience]);
     clearTimeout(timer);
   }
-  client.disconnect();
+  if (client.status !== "end") {
+    client.disconnect();
+  }
 }
