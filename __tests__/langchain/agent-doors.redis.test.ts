@@ -92,19 +92,24 @@ describe("the cost of an agent's turn", () => {
 
 describe("a structured response", () => {
   const city = z.object({ city: z.string(), size: z.number().default(1) });
+  const plain = { title: "City", type: "object", properties: { city: { type: "string" }, size: { type: "number" } } };
   const formats = [
-    ["tool strategy", "call", toolStrategy(city)],
-    ["provider strategy", "text", providerStrategy(city)],
+    ["the tool strategy", "call", toolStrategy(city)],
+    ["the provider strategy", "text", providerStrategy(city)],
+    ["a zod schema", "call", city],
+    ["a zod schema with a title", "call", city.meta({ title: "Town" })],
+    ["a JSON schema with a title", "call", plain],
+    ["one of several schemas", "call", [city, z.object({ other: z.string() }), city]],
+    ["a zod schema and a model that answers in JSON", "text", city],
   ] as const;
 
   it.each(
     formats.flatMap(([name, ...rest]) => (["step", "turn"] as const).map((door) => [name, door, ...rest] as const)),
-  )("comes back with a repeated turn, by the %s (persist: %s)", async (_, persist, kind, responseFormat) => {
+  )("comes back with a repeated turn, by %s (persist: %s)", async (_, persist, kind, responseFormat) => {
     const memory = newMemory();
-    const name = (responseFormat as unknown as { name?: string }[])[0]?.name ?? "";
     const model: ToolModel = new ToolModel((sent) => {
       const id = `s${model.sent.length}`;
-      const call = { id: `c${id}`, name, args: { city: "Bonn", size: 3 }, type: "tool_call" as const };
+      const call = { id: `c${id}`, name: model.lastTool, args: { city: "Bonn", size: 3 }, type: "tool_call" as const };
       const isLooked = sent.at(-1)!.getType() === "tool";
       if (!isLooked) {
         return lookupCall("Bonn");
@@ -113,6 +118,7 @@ describe("a structured response", () => {
         ? new AIMessage({ content: '{"city":"Bonn","size":3}', id })
         : new AIMessage({ content: "", id, tool_calls: [call] });
     });
+    Object.defineProperty(model, "profile", { value: { structuredOutput: kind === "text" } });
     const middleware = [redisMemoryMiddleware({ memory, persist })];
     const agent = createAgent({ model, tools: [lookup], middleware, responseFormat: responseFormat as never });
     const run = () => agent.invoke(ask("where?", "q1"), ann) as Promise<{ structuredResponse?: unknown }>;

@@ -47,7 +47,10 @@ class SlowModel extends SimpleChatModel {
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     this.sent.push(messages);
-    for (const [index, word] of this.answers.shift()!.split(/(?<= )/).entries()) {
+    for (const [index, word] of this.answers
+      .shift()!
+      .split(/(?<= )/)
+      .entries()) {
       await (index === 2 ? this.pause : undefined);
       if (word === "…") {
         this.onWait();

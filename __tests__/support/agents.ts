@@ -1,4 +1,5 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { tool } from "@langchain/core/tools";
@@ -8,7 +9,12 @@ import { ScriptedModel } from "./scripted-model.js";
 
 /** A scripted model that an agent can bind tools to. */
 export class ToolModel extends ScriptedModel {
-  override bindTools(): this {
+  /** The name of the last tool that was bound: the one of a structured response, where there is one. */
+  lastTool = "";
+
+  override bindTools(tools: readonly BindToolsInput[] = []): this {
+    const last = tools.at(-1) as { readonly function?: { readonly name: string } } | undefined;
+    this.lastTool = last?.function?.name ?? "";
     return this;
   }
 

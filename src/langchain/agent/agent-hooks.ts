@@ -7,7 +7,7 @@ import type { TurnLease } from "../../turns/turn-lease.js";
 import { PartialAnswer, stopSignal } from "./partial-answer.js";
 import { currentConfig } from "./run-place.js";
 import { SkipWatch } from "./skip-watch.js";
-import { structuredAnswer } from "./structured-answer.js";
+import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 
 /** When a run's messages are stored, and what is kept of one that is stopped. */
 export interface StorePolicy {
@@ -18,11 +18,9 @@ export interface StorePolicy {
 }
 
 /** The request of a model call, as far as it matters here. */
-interface CallRequest {
+interface CallRequest extends ResponseFormat {
   readonly messages: BaseMessage[];
   readonly state: { readonly messages: BaseMessage[] };
-  /** How the agent reads its structured response; undefined for an agent without one. */
-  readonly responseFormat?: unknown;
 }
 
 /** What the state is given beside messages, where the agent has a structured response. */
@@ -41,7 +39,7 @@ export class AgentHooks {
   readonly #watch = new SkipWatch();
   readonly #onStop = () => this.#keepWhatWasSaid();
   #run: Promise<AgentRun> | undefined;
-  #responseFormat: unknown;
+  #format: ResponseFormat = {};
   #signal: AbortSignal | undefined;
   #state: readonly BaseMessage[] = [];
   /** What the model said last, or is saying. */
@@ -86,7 +84,7 @@ export class AgentHooks {
     this.#watch.disarm();
     const config = currentConfig();
     const { messages: state } = request.state;
-    this.#responseFormat = request.responseFormat;
+    this.#format = request;
     if (this.#policy.onAbort === "keep") {
       this.#watchStop(state, config);
     }
@@ -95,9 +93,9 @@ export class AgentHooks {
     this.#isCalled = true;
     if (replay !== undefined) {
       await this.#policy.lease?.release();
-      // The form in which a model request gives a structured response: the only one that takes several messages.
-      const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request.responseFormat);
-      return { messages: replay, structuredResponse } as Response;
+      // As a structured response: the only form that takes several messages.
+      const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request);
+      return asAnswer({ messages: replay, structuredResponse }) as Response;
     }
     if (this.#policy.persist === "step") {
       await run.store(state, { done: false });
@@ -110,7 +108,7 @@ export class AgentHooks {
     if (isAnswer(response)) {
       this.#expect(state, { steps: false });
     }
-    return response;
+    return isStructured(response) ? (asAnswer(response) as Response) : response;
   }
 
   /** After the agent: stores the rest. Returns what the state lacks where another run stored this turn first. */
@@ -122,7 +120,7 @@ export class AgentHooks {
       await run.store(state, { done: true });
       const messages = run.correction(state);
       const { storedAnswer = [] } = run;
-      const structuredResponse = structuredAnswer(storedAnswer, this.#responseFormat);
+      const structuredResponse = structuredAnswer(storedAnswer, this.#format);
       return messages && { messages, ...(structuredResponse !== undefined && { structuredResponse }) };
     } finally {
       await this.#policy.lease?.release();
