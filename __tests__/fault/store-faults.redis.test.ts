@@ -220,8 +220,13 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
       wrong,
     );
     await expect(store.rewind("s", { ...asRead(view), to: 1, forget: ["a2"] })).rejects.toEqual(wrong);
-    await expect(store.rebuild("s", () => undefined)).rejects.toEqual(wrong);
     expect(await dumps()).toEqual(before);
+    // As long as the log is a list, everything else is derived from it.
+    const rebuilt = store.rebuild("s", () => undefined);
+    await (part === "log" ? expect(rebuilt).rejects.toEqual(wrong) : rebuilt);
+    expect(await store.readLog("s").catch(() => wrong)).toEqual(
+      part === "log" ? wrong : expect.objectContaining({ damaged: false, records: texts(records("a", 2)) }),
+    );
     await store.clear("s");
     expect((await store.append("s", { records: [record("n")] })).next).toBe(1);
   });

@@ -27,6 +27,10 @@ export async function rewindTo(
     const page = await store.readLog(sessionId);
     const ids = page.records.map((record) => identifyRecord(record)?.id);
     const index = ids.lastIndexOf(messageId);
+    if (index < 0 && attempt > 1) {
+      // It was there before: an earlier try was carried out, and its reply was lost; or someone else removed it.
+      return;
+    }
     if (index < 0) {
       throw new ConflictError("rewind(): the session holds no message with this id.", {
         ...{ code: "unknown_message", sessionId, messageId },

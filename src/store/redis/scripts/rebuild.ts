@@ -88,8 +88,10 @@ end
 if length ~= request.length then return 'CHANGED' end
 local left = redis.call('PTTL', length > 0 and log or state)
 if not isHash then redis.call('UNLINK', state) end
-redis.call('UNLINK', ids)
-if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then return 'REBUILT' end
+if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
+  redis.call('UNLINK', ids)
+  return 'REBUILT'
+end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
 local key = redis.call('HGET', state, 'key') or ''
@@ -98,6 +100,7 @@ for _, name in ipairs(request.keys) do
 end
 if #request.keys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
 if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
+redis.call('UNLINK', ids)
 local base = mend(length, request.rounds)
 if length > 0 then explainIds() end
 restoreTurns()

@@ -1,0 +1,84 @@
+import { Redis } from "ioredis";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { CommitRequest, RewindRequest } from "../../src/store/session-store.js";
+import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { ai, human } from "../support/messages.js";
+import { startRedis, type PrivateRedis } from "../support/redis-server.js";
+
+describe("A write whose reply was lost and that the client sends again", () => {
+  let server: PrivateRedis;
+  let proxy: FaultProxy;
+  let client: Redis;
+  let direct: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    proxy = await startFaultProxy(server.port);
+    client = new Redis({ port: proxy.port, retryStrategy: () => 20 });
+    direct = new Redis({ port: server.port });
+  });
+  afterAll(async () => {
+    client.disconnect();
+    direct.disconnect();
+    await proxy.stop();
+    await server.stop();
+  });
+
+  /** Lets the server carry out a write, swallows its reply, and cuts the connection. */
+  async function loseReply<T>(keyPrefix: string, write: () => Promise<T>): Promise<T> {
+    const revision = () => direct.hget(`${keyPrefix}:{s}:state`, "rev");
+    const before = await revision();
+    proxy.dropReplies();
+    const writing = write();
+    while ((await revision()) === before) {
+      await new Promise(setImmediate);
+    }
+    proxy.restoreReplies();
+    proxy.cut();
+    return writing;
+  }
+
+  class LosingStore extends RedisSessionStore {
+    readonly keyPrefix: string;
+
+    constructor(keyPrefix: string) {
+      super({ client, keyPrefix });
+      this.keyPrefix = keyPrefix;
+    }
+
+    override rewind(sessionId: string, request: RewindRequest) {
+      return loseReply(this.keyPrefix, () => super.rewind(sessionId, request));
+    }
+
+    override commitReduction(sessionId: string, request: CommitRequest) {
+      return loseReply(this.keyPrefix, () => super.commitReduction(sessionId, request));
+    }
+  }
+
+  const historyOf = async (keyPrefix: string) => {
+    const store = new LosingStore(keyPrefix);
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const history = new RedisChatMessageHistory({ store, sessionId: "s", reducer, autoReduce: false });
+    const chat = [human("q1", "q1"), ai("a1", { id: "a1" }), human("q2", "q2"), ai("a2", { id: "a2" })];
+    await history.addMessages(chat);
+    return history;
+  };
+  const texts = async (history: RedisChatMessageHistory) => (await history.getTranscript()).map(({ text }) => text);
+
+  it.each([
+    ["the last answer", "a2", ["q1", "a1", "q2"]],
+    ["all of the session", "q1", []],
+  ])("has removed %s, by rewind", async (_, messageId, left) => {
+    const history = await historyOf(`rewind-${messageId}`);
+    await expect(history.rewind(messageId)).resolves.toBeUndefined();
+    expect(await texts(history)).toEqual(left);
+    await expect(history.rewind(messageId)).rejects.toMatchObject({ code: "unknown_message" });
+  });
+
+  it("has reduced the view once", async () => {
+    const history = await historyOf("reduce");
+    await expect(history.reduceView()).resolves.toMatchObject({ changed: true });
+    expect((await history.getMessages()).map(({ text }) => text)).toEqual(["q2", "a2"]);
+  });
+});
