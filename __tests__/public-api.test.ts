@@ -136,6 +136,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "ReductionOutcome",
         "ReductionReason",
         "ReductionSize",
+        "ReencryptProgress",
         "RefusalPart",
         "RemoveFromText",
         "RepairAction",

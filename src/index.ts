@@ -110,6 +110,7 @@ export {
 export { RedisChatMemory } from "./memory/redis-chat-memory.js";
 export type { HistoryIdentity } from "./memory/sessions/history-identity.js";
 export { MemorySessions, type SessionList } from "./memory/sessions/memory-sessions.js";
+export type { ReencryptProgress } from "./memory/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "./memory/sessions/stored-sessions.js";
 export type { SessionMetadata, SessionNames } from "./memory/sessions/session-labels.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./memory/redis-chat-message-history.js";

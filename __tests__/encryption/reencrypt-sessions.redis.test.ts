@@ -131,6 +131,23 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     await expect(listed(sealedWith(testKeys("k3")))).rejects.toMatchObject({ code: "unknown_key" });
   });
 
+  it("moves every session that the memory finds, and says how far it is", async () => {
+    const names = ["s1", "s2", "s3"];
+    for (const id of names) {
+      await memoryWith(testKeys("k1")).history(id).addMessages(turn(id));
+    }
+    const seen: number[] = [];
+    const memory = memoryWith(testKeys("k2", "k1"));
+    const done = await memory.sessions.reencrypt({ onProgress: ({ sessions }) => seen.push(sessions) });
+    expect(done).toEqual({ sessions: 3, sealed: 6, incomplete: 0 });
+    expect(seen).toEqual([1, 2, 3]);
+    for (const id of names) {
+      expect(await memoryWith(testKeys("k2")).history(id).getMessages()).toHaveLength(2);
+    }
+    await expect(memoryWith().sessions.reencrypt()).rejects.toMatchObject({ option: "encryption" });
+    await expect(memory.sessions.reencrypt({ onProgress: 1 as never })).rejects.toMatchObject({ option: "onProgress" });
+  });
+
   it("does not end a pass that another key wrote into", async () => {
     await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
     const ring = KeyRing.of(testKeys("k2", "k1"));

@@ -25,7 +25,7 @@ import { MemorySessions } from "./sessions/memory-sessions.js";
 export class RedisChatMemory implements AsyncDisposable {
   readonly #context: MemoryContext;
 
-  /** Lists of sessions by owner, titles, export and erasure. */
+  /** Lists of sessions by owner, titles, export, erasure and re-encryption. */
   readonly sessions: MemorySessions;
 
   constructor(options: RedisChatMemoryOptions) {

@@ -4,6 +4,7 @@ import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.
 import { requireCapability, type StoreWith } from "../../store/capabilities.js";
 import { maxListLimit, type IndexProgress, type SessionAccess } from "../../store/session-index.js";
 import type { SessionStore } from "../../store/session-store.js";
+import { reencryptSessions, type ReencryptProgress } from "../reencrypt-sessions.js";
 import { exportSession } from "./export-session.js";
 import { checkOwnerName } from "./owner-name.js";
 import { cursorText, placeIn } from "./session-cursor.js";
@@ -37,8 +38,11 @@ const erasureSchema = lazy(() =>
     onProgress: anyFunction<(progress: IndexProgress) => void>().optional(),
   }),
 );
+const reencryptSchema = lazy(() =>
+  z.strictObject({ onProgress: anyFunction<(progress: ReencryptProgress) => void>().optional() }),
+);
 
-/** The sessions of a memory: lists by owner, titles, export and erasure. */
+/** The sessions of a memory: lists by owner, titles, export, erasure and re-encryption. */
 export class MemorySessions {
   readonly #store: SessionStore;
 
@@ -165,6 +169,18 @@ export class MemorySessions {
   async reindex(options: { onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
     const { onProgress } = parseOptions("sessions.reindex", erasureSchema(), options);
     return this.#indexed("reindex").index.reindex(onProgress && { onProgress });
+  }
+
+  /**
+   * Encrypts all sessions anew with the current key, beside writers: what other keys sealed, and what is plain. Looks
+   * through all keys of Redis. Repeat it while the result names `incomplete` sessions, and after a failure.
+   *
+   * @throws ConfigurationError without the option `encryption`; EncryptionError if a key is missing; StoreError.
+   */
+  async reencrypt(options: { onProgress?: (progress: ReencryptProgress) => void } = {}): Promise<ReencryptProgress> {
+    const { onProgress } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
+    const { index } = this.#indexed("reencrypt");
+    return reencryptSessions(this.#store, { sessionIds: index.scan(), onProgress });
   }
 
   #indexed(method: string): StoreWith<"index"> {
