@@ -113,6 +113,7 @@ export { MemorySessions, type SessionList } from "./memory/sessions/memory-sessi
 export type { ReencryptProgress } from "./memory/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "./memory/sessions/stored-sessions.js";
 export type { SessionMetadata, SessionNames } from "./memory/sessions/session-labels.js";
+export type { WithTurnOptions } from "./memory/one-at-a-time/turn-options.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "./memory/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "./memory/append-options.js";
 export type { ForkOptions } from "./memory/fork-session.js";

@@ -281,8 +281,8 @@ describe("withRedisMemory, when something goes wrong", () => {
     await expect(run).rejects.toThrow("the session id is a number");
   });
 
-  it("refuses oneTurnAtATime at once for a store without leases", () => {
-    const store = Object.assign(new InMemorySessionStore(), { acquireLease: undefined, releaseLease: undefined });
+  it("refuses oneTurnAtATime at once for a store without a queue for turns", () => {
+    const store = Object.assign(new InMemorySessionStore(), { turnQueue: undefined });
     const { memory } = newMemory({ store: store as never });
     expect(() => withRedisMemory(echoModel(), { memory, oneTurnAtATime: true })).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option: "store" }),

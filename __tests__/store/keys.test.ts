@@ -13,7 +13,6 @@ describe("sessionKeys", () => {
       ids: "app:{alice%40example.com%2F7}:ids",
       state: "app:{alice%40example.com%2F7}:state",
       lease: "app:{alice%40example.com%2F7}:lease",
-      turn: "app:{alice%40example.com%2F7}:turn",
     });
   });
 

@@ -122,8 +122,18 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
     },
     "a lease": async () => {
       const token = await store.acquireLease("s", 1_000);
-      await store.acquireLease("s", 1_000, { held: token! });
       await store.releaseLease("s", token!);
+    },
+    "a turn": async () => {
+      const held = { ticket: "a", holdMs: 1_000, graceMs: 1_000, ttlMs: 1_000 };
+      const place = await store.turnQueue.enter("turns", held);
+      await store.turnQueue.enter("turns", { ...held, ticket: "b" });
+      await store.turnQueue.renew("turns", held);
+      if (place.isHeld) {
+        await store.turnQueue.restart("turns", place);
+      }
+      await store.turnQueue.leave("turns", "b");
+      await store.turnQueue.leave("turns", "a");
     },
     waitReplicas: () =>
       new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 1_000 })

@@ -5,13 +5,13 @@ import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
 import { sessionOf } from "../memory/session-of.js";
 import { requireCapability } from "../store/capabilities.js";
-import { takeTurn } from "../turns/turn-lease.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./agent/agent-hooks.js";
 import { AgentRuns } from "./agent/agent-runs.js";
 import { splitState } from "./agent/agent-state.js";
+import { RunTurn } from "./agent/run-turn.js";
 import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./agent/run-place.js";
 import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
 
@@ -39,9 +39,12 @@ export interface RedisMemoryMiddlewareOptions<Schema extends z.ZodObject | undef
    */
   readonly onAbort?: "discard" | "keep";
   /**
-   * True to let the runs of a session wait for each other, so that of two runs of the same turn only one calls the
-   * model. A run that waits longer than a minute is refused (ConflictError `busy`). A run whose tools take longer than
-   * half a minute, or that was interrupted, lets others begin. @default false
+   * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
+   * turn only one calls the model. A run holds the session until it ends, fails, is stopped or interrupted, its tools
+   * included; one that is resumed takes it again before it calls the model. A run that waits longer than a minute is
+   * refused (ConflictError `busy`); one that was paused past its turn cannot write behind a later one (`fenced`). A run
+   * that ends where no hook is called (a recursion limit, an error of another middleware after a call of tools) holds
+   * the session for a quarter of an hour; one whose process dies, for half a minute. @default false
    */
   readonly oneTurnAtATime?: boolean;
   /** What the model accepts. @default the memory's profile */
@@ -101,7 +104,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   const { memory, sessionId, contextSchema, persist, onAbort, oneTurnAtATime } = options;
   const owner = "redisMemoryMiddleware";
   if (oneTurnAtATime) {
-    requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "leases");
+    requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "turnQueue");
   }
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfile("redisMemoryMiddleware", given);
@@ -115,13 +118,14 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
     const open = async () => {
       const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
       const place = placeOf(config, { sessionId, context });
-      // One that is resumed after an interrupt goes on with a turn that has begun.
       const history = memory.history(place.sessionId, place.identity);
       const session = sessionOf(owner, history);
-      const lease = oneTurnAtATime && isNew ? await takeTurn(session, config.signal) : undefined;
-      lease?.keep(false);
+      // Without a writer each hook opens a run of its own, and would wait for the one before it.
+      const isHeld = oneTurnAtATime && writer !== undefined;
+      const turn = isHeld ? new RunTurn(session, `${owner}: oneTurnAtATime`) : undefined;
+      await turn?.enter(config);
       const parts = splitState(messages, place.hasCheckpointer);
-      return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, lease });
+      return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, turn });
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

@@ -38,8 +38,9 @@ export interface WithRedisMemoryOptions {
   /** What the model accepts; the conversation is repaired for it. @default the memory's profile */
   readonly profile?: BuiltInProfile | StructureProfile;
   /**
-   * True to let the runs of a session wait for each other, so that of two runs of the same turn only one calls the
-   * model. A run that waits longer than a minute is refused (ConflictError `busy`). @default false
+   * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
+   * turn only one calls the model. A run that waits longer than a minute is refused (ConflictError `busy`); one that
+   * was paused past its turn cannot write behind a later one (`fenced`). @default false
    */
   readonly oneTurnAtATime?: boolean;
 }
@@ -70,7 +71,7 @@ export function chainOptions(options: WithRedisMemoryOptions) {
   const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
   const context = contextOf(checked.memory);
   if (checked.oneTurnAtATime && context !== undefined) {
-    requireCapability("withRedisMemory: oneTurnAtATime", context.store, "leases");
+    requireCapability("withRedisMemory: oneTurnAtATime", context.store, "turnQueue");
   }
   return { ...checked, ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }) };
 }

@@ -4,6 +4,8 @@ import { ConfigurationError } from "../errors.js";
 import { report } from "../events.js";
 import type { AppendOutcome, TurnWrite } from "../memory/append-options.js";
 import type { ConversationSession } from "../memory/conversation-session.js";
+import type { HeldTurn } from "../memory/one-at-a-time/held-turn.js";
+import { takeTurn } from "../memory/one-at-a-time/take-turn.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { replacedTail } from "../memory/replaced-tail.js";
 import { sessionOf } from "../memory/session-of.js";
@@ -12,7 +14,6 @@ import { interruptedAnswer } from "../turns/interrupted-answer.js";
 import { modelInput } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
 import { openTurn, type OpenTurn } from "../turns/open-turn.js";
-import { takeTurn, type TurnLease } from "../turns/turn-lease.js";
 import { messagesOfTurn } from "../memory/turn-messages.js";
 import { describeOutput, storedOutput } from "../turns/turn-output.js";
 import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-messages.js";
@@ -22,6 +23,10 @@ import { ownerIn, sessionIdOf } from "./session-id.js";
 
 const sessionHint =
   'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
+
+const owner = "withRedisMemory: oneTurnAtATime";
+/** A run that says nothing for so long, or whose stream nobody reads any more, holds its session no longer. */
+const longestMs = 15 * 60_000;
 
 /** What a turn is made of. */
 interface TurnParts {
@@ -33,7 +38,7 @@ interface TurnParts {
   readonly opened: OpenTurn;
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
-  readonly lease: TurnLease | undefined;
+  readonly held: HeldTurn | undefined;
 }
 
 const ignore = () => undefined;
@@ -49,6 +54,8 @@ export class ChainTurn {
   /** Records of the turn that are known to be stored. */
   #stored: number;
   #isOver = false;
+  /** What is stored of a run that was stopped, before the next turn may begin. */
+  #stopping: Promise<void> | undefined;
 
   private constructor(parts: TurnParts) {
     this.#parts = parts;
@@ -76,14 +83,14 @@ export class ChainTurn {
     const session = sessionOf("withRedisMemory", history);
     const messages = inputMessages(input, options.inputMessagesKey);
     const turnId = turnIdOf(configurable, messages);
-    const lease = options.oneTurnAtATime ? await takeTurn(session, signal) : undefined;
+    const held = options.oneTurnAtATime ? await takeTurn(session, { owner, longestMs, signal }) : undefined;
     try {
-      const opening = ChainTurn.#open({ options, history, session, turnId, signal, lease }, input, messages);
+      const opening = ChainTurn.#open({ options, history, session, turnId, signal, held }, input, messages);
       // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
       session.inBackground(opening.then(ignore, ignore));
       return await opening;
     } catch (error) {
-      await lease?.release();
+      await held?.release();
       throw error;
     }
   }
@@ -147,19 +154,24 @@ export class ChainTurn {
     this.#isOver = true;
     const { options, session, turnId } = this.#parts;
     const isKept = options.onAbort === "keep" && !this.#isStored;
-    const work = (isKept ? this.#storeStopped(partial) : Promise.resolve())
-      .catch((error: unknown) => {
-        const { sessionId, context } = session;
-        report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
-      })
-      .finally(() => this.end());
+    this.#stopping = (isKept ? this.#storeStopped(partial) : Promise.resolve()).catch((error: unknown) => {
+      const { sessionId, context } = session;
+      report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
+    });
+    const work = this.end();
     session.inBackground(work);
     return work;
   }
 
+  /** The run goes on: a part of its answer has come and was taken. */
+  signOfLife(): void {
+    this.#parts.held?.signOfLife();
+  }
+
   /** Lets the next turn of the session begin. */
   async end(): Promise<void> {
-    await this.#parts.lease?.release();
+    await this.#stopping;
+    await this.#parts.held?.release();
   }
 
   async #storeInput(): Promise<void> {

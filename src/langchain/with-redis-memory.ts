@@ -122,6 +122,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
         } else {
           for await (const chunk of await this.#bound.stream(turn.input, childConfig(config, runManager))) {
             chunks.add(chunk);
+            turn.signOfLife();
             yield chunk;
           }
           if (!chunks.isEmpty) {

@@ -26,11 +26,15 @@ const pageSchema = lazy(() =>
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger }));
 const noOptions: AppendOptions = {};
 
-/** One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but its id. */
+/**
+ * One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but its id, and the
+ * fence of its turn.
+ */
 export class ConversationSession {
   constructor(
     readonly sessionId: string,
-    readonly context: MemoryContext,
+    /** Replaced by one with a fenced store where the session's history belongs to a turn. */
+    public context: MemoryContext,
   ) {
     if (typeof sessionId !== "string" || sessionId === "") {
       throw new ConfigurationError("sessionId", 'The session id ("sessionId") must be a non-empty string.');

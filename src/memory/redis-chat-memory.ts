@@ -9,9 +9,11 @@ import {
   type RedisChatMemoryOptions,
 } from "./memory-context.js";
 import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
-import { noteContext } from "./session-of.js";
 import { contextFor, type HistoryIdentity } from "./sessions/history-identity.js";
 import { MemorySessions } from "./sessions/memory-sessions.js";
+import { takeTurn } from "./one-at-a-time/take-turn.js";
+import { turnOptions, type WithTurnOptions } from "./one-at-a-time/turn-options.js";
+import { noteContext, sessionOf } from "./session-of.js";
 
 /**
  * The conversations of an application: one connection and one set of options, and a history for each session.
@@ -51,6 +53,36 @@ export class RedisChatMemory implements AsyncDisposable {
    */
   readonly getMessageHistory = (sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory =>
     new RunScopedHistory(sharedOptions(sessionId, contextFor(this.#context, identity)));
+
+  /**
+   * Runs a function with the session for itself: one turn of a session at a time, across all processes, first come,
+   * first served. The turn is held while the function runs and given back when it returns or throws.
+   *
+   * What is written through the given history carries a fence: a process that was paused for longer than `holdMs`
+   * cannot write once another turn has begun (ConflictError `fenced`), or the session was cleared by others or expired
+   * (`epoch`). Two round trips besides those of the function, while nobody else waits.
+   *
+   * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`; what the function throws.
+   * @example
+   * await memory.withTurn("ann-1", async (history) => {
+   *   const messages = [...(await history.getMessages()), new HumanMessage("Hi")];
+   *   await history.addMessages([messages.at(-1)!, await model.invoke(messages)]);
+   * });
+   */
+  async withTurn<Result>(
+    sessionId: string,
+    run: (history: RedisChatMessageHistory) => Result | Promise<Result>,
+    options?: WithTurnOptions,
+  ): Promise<Result> {
+    const { waitMs, holdMs } = turnOptions(run, options);
+    const history = this.history(sessionId);
+    const turn = await takeTurn(sessionOf("withTurn", history), { owner: "withTurn", waitMs, holdMs });
+    try {
+      return await run(history);
+    } finally {
+      await turn.release();
+    }
+  }
 
   /**
    * Resolves when no reduction is under way in the background and lists are up to date; call it before the process

@@ -1,4 +1,4 @@
-import { contentConflict, epochConflict, fenced, positionConflict } from "./refusals.js";
+import { contentConflict, positionConflict, refuseFenced } from "./refusals.js";
 import type { AppendPlan } from "./append-plan.js";
 import type { AppendRequest, NewRecord } from "./session-store.js";
 
@@ -58,17 +58,13 @@ function refuseUnlessExpected(
   target: AppendTarget | undefined,
   { fresh, conflicts }: Pick<AppendDecision, "fresh" | "conflicts">,
 ): void {
-  const { expectedEpoch, expectedNext, fencingToken } = request;
+  const { expectedEpoch, expectedNext } = request;
   const { epoch, next, fence } = target ?? { epoch: "", next: 0, fence: 0 };
   const refused = request.onConflict !== "keep" && conflicts.length > 0;
   // A repeated append is answered, not refused: the first try itself moved the session on.
   const repeats = plan.records.length > 0 && fresh.length === 0 && !refused;
-  if (expectedEpoch !== undefined && expectedEpoch !== epoch && !(repeats && expectedEpoch === "")) {
-    throw epochConflict(sessionId);
-  }
-  if (fencingToken !== undefined && fencingToken < fence) {
-    throw fenced(sessionId);
-  }
+  const creates = repeats && expectedEpoch === "";
+  refuseFenced(sessionId, { ...request, ...(creates && { expectedEpoch: epoch }) }, { epoch, fence });
   if (expectedNext !== undefined && expectedNext !== next && !repeats) {
     throw positionConflict(sessionId, expectedNext, next);
   }

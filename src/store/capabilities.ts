@@ -23,6 +23,7 @@ export interface CapabilityMethods {
   readonly index: "index";
   readonly forks: "forks";
   readonly recordSwaps: "recordSwaps";
+  readonly turnQueue: "turnQueue";
   readonly close: "close";
 }
 
@@ -39,10 +40,13 @@ type ObjectMember = {
 }[OptionalMember];
 
 /** Every member that is an object with methods, and no method itself. */
-const objectMembers = { pages: true, index: true, forks: true, recordSwaps: true } as const satisfies Record<
-  ObjectMember,
-  true
->;
+const objectMembers = {
+  pages: true,
+  index: true,
+  forks: true,
+  recordSwaps: true,
+  turnQueue: true,
+} as const satisfies Record<ObjectMember, true>;
 
 /** Every member beyond the core. The compiler refuses a missing and a surplus name. */
 const capabilityOf = {
@@ -59,6 +63,7 @@ const capabilityOf = {
   index: "index",
   forks: "forks",
   recordSwaps: "recordSwaps",
+  turnQueue: "turnQueue",
   close: "close",
 } as const satisfies Record<OptionalMember, StoreCapability>;
 

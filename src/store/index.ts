@@ -75,4 +75,4 @@ export {
   type TurnRemainder,
 } from "./turns.js";
 export { exceedsLimit, totalAfterAppend, totalAfterCommit, type TokenTotal } from "./token-total.js";
-export type { LeaseOptions } from "./leases.js";
+export type { Fenced, HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "./turn-queue.js";

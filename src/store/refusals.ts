@@ -2,6 +2,7 @@ import { unknownKey } from "../encryption/key-refusals.js";
 import { ConfigurationError, ConflictError, StoreError, type EncryptionError } from "../errors.js";
 import { encodeSessionId } from "./session-id-rules.js";
 import { keyNames, type WriterKeys } from "./writer-keys.js";
+import type { Fenced } from "./turn-queue.js";
 
 /** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
 export function sessionLabel(sessionId: string): string {
@@ -67,6 +68,24 @@ export function fenced(sessionId: string): ConflictError {
       "Read the session and run the turn again.",
     { code: "fenced", sessionId },
   );
+}
+
+/**
+ * Refuses a write of a turn that is over: another has begun, or the session's life has ended.
+ *
+ * @throws ConflictError `epoch` or `fenced`.
+ */
+export function refuseFenced(
+  sessionId: string,
+  { expectedEpoch, fencingToken }: Fenced,
+  { epoch, fence }: { readonly epoch: string; readonly fence: number } = { epoch: "", fence: 0 },
+): void {
+  if (expectedEpoch !== undefined && expectedEpoch !== epoch) {
+    throw epochConflict(sessionId);
+  }
+  if (fencingToken !== undefined && fencingToken < fence) {
+    throw fenced(sessionId);
+  }
 }
 
 /** The error for a write to a session of which a part is missing. */

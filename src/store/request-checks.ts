@@ -3,6 +3,7 @@ import { checkSessionId } from "./session-id-rules.js";
 import { outOfRange } from "./refusals.js";
 import type { CommitRequest, RewindRequest } from "./session-store.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
+import type { HeldTicket, TurnEntry } from "./turn-queue.js";
 
 /** Rejects a commit with invalid numbers. */
 export function checkCommit(sessionId: string, request: CommitRequest): void {
@@ -19,6 +20,7 @@ export function checkCommit(sessionId: string, request: CommitRequest): void {
     checkInteger("discard.remember.count", request.discard.remember.count, 0);
     checkInteger("discard.remember.seconds", request.discard.remember.seconds, 0);
   }
+  checkOptional("fencingToken", request.fencingToken, notNegative);
 }
 
 /** Rejects a rewind with invalid numbers. */
@@ -29,11 +31,13 @@ export function checkRewind(sessionId: string, request: RewindRequest): void {
   if (request.to > request.next) {
     throw outOfRange("to");
   }
+  checkOptional("fencingToken", request.fencingToken, notNegative);
 }
 
 /** Rejects a side write with invalid parts. */
 export function checkSideWrite(sessionId: string, changes: SideWrite): void {
   checkSessionId(sessionId);
+  checkOptional("fencingToken", changes.fencingToken, notNegative);
   checkSide(changes);
   checkOptional("ttlMs", changes.ttlMs, positive);
 }
@@ -108,4 +112,19 @@ export function checkAmount(option: string, value: unknown): void {
 /** Describes a value for an error; a text is never shown. */
 export function received(value: unknown): string {
   return typeof value === "number" ? String(value) : value === null ? "null" : `a value of type ${typeof value}`;
+}
+
+/** Rejects a ticket that is no token, and times that are no positive integers. */
+export function checkTicket({ ticket, holdMs, ttlMs }: HeldTicket): void {
+  if (typeof ticket !== "string" || !/^[\w-]{1,64}$/.test(ticket)) {
+    throw new ConfigurationError("ticket", '"ticket" must be 1 to 64 characters of base64url.');
+  }
+  positive("holdMs", holdMs);
+  checkOptional("ttlMs", ttlMs, positive);
+}
+
+/** Rejects a request for a turn with invalid parts. */
+export function checkTurnEntry(entry: TurnEntry): void {
+  checkTicket(entry);
+  positive("graceMs", entry.graceMs);
 }

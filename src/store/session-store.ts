@@ -1,11 +1,11 @@
 import type { Discard } from "./discarded-ids.js";
-import type { LeaseOptions } from "./leases.js";
 import type { SessionForks } from "./session-forks.js";
 import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
 import type { RecordSwaps } from "./record-swaps.js";
 import type { SessionPages } from "./session-pages.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
+import type { Fenced, TurnQueue } from "./turn-queue.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
 
@@ -98,15 +98,21 @@ export interface SessionStore extends SessionStoreCore {
   /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
   writeSide?(sessionId: string, changes: SideWrite): Promise<boolean>;
   /**
-   * Takes or extends a session's lease (capability `leases`); returns its token, or undefined while another holds it.
+   * Takes a session's lease (capability `leases`); returns its token, or undefined while another holds it.
    *
-   * Missing: two processes may pay for two summaries at the same time, of which one is stored; `oneTurnAtATime` throws.
+   * Missing: two processes may pay for two summaries at the same time, of which one is stored.
    */
-  acquireLease?(sessionId: string, ttlMs: number, options?: LeaseOptions): Promise<string | undefined>;
+  acquireLease?(sessionId: string, ttlMs: number): Promise<string | undefined>;
   /** Gives the lease back if `token` still holds it. */
-  releaseLease?(sessionId: string, token: string, options?: Pick<LeaseOptions, "purpose">): Promise<void>;
+  releaseLease?(sessionId: string, token: string): Promise<void>;
   /** Lists of sessions by owner. Missing: see {@link SessionIndex}. */
   readonly index?: SessionIndex;
+  /**
+   * One turn of a session at a time; see {@link TurnQueue}. A store with it honours the fencing tokens of all requests.
+   *
+   * Missing: `withTurn` and `oneTurnAtATime` throw a ConfigurationError.
+   */
+  readonly turnQueue?: TurnQueue;
   /**
    * Pages of the log for a screen, figures, and the last reductions.
    *
@@ -161,14 +167,10 @@ export interface ViewLimit {
 }
 
 /** One turn to append. */
-export interface AppendRequest extends KeyedWrite, SessionClaim {
+export interface AppendRequest extends KeyedWrite, SessionClaim, Fenced {
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
   readonly expectedNext?: number;
-  /** Refuse with `epoch` unless this is still the session's epoch; `""` means that the session must not exist. */
-  readonly expectedEpoch?: string;
-  /** Refuse with `fenced` if a higher token was used before; remembered otherwise. */
-  readonly fencingToken?: number;
   /** What to do when an id is stored with another digest: refuse all (default), or keep the first and go on. */
   readonly onConflict?: "error" | "keep";
   /**
@@ -211,7 +213,7 @@ export interface AppendResult extends ComparedResult {
 }
 
 /** A reduction to commit: `epoch`, `rev` and `next` as they were read. */
-export interface CommitRequest extends KeyedWrite, SessionAccess {
+export interface CommitRequest extends KeyedWrite, SessionAccess, Pick<Fenced, "fencingToken"> {
   readonly epoch: string;
   readonly rev: string;
   readonly next: number;
@@ -235,7 +237,7 @@ export interface CommitRequest extends KeyedWrite, SessionAccess {
 }
 
 /** A rewind: `epoch`, `rev` and `next` as they were read, and the ids of all records from `to` on. */
-export interface RewindRequest extends SessionAccess {
+export interface RewindRequest extends SessionAccess, Pick<Fenced, "fencingToken"> {
   readonly epoch: string;
   readonly rev: string;
   readonly next: number;

@@ -1,4 +1,5 @@
 import type { SessionClaim } from "./session-index.js";
+import type { Fenced } from "./turn-queue.js";
 import type { KeyedWrite } from "./writer-keys.js";
 
 /**
@@ -19,7 +20,7 @@ export interface SideChanges {
  * A change of side fields on its own: nothing is written unless each field of `expected` holds that value (undefined:
  * is absent).
  */
-export interface SideWrite extends SideChanges, KeyedWrite, SessionClaim {
+export interface SideWrite extends SideChanges, KeyedWrite, SessionClaim, Fenced {
   readonly expected?: Readonly<Record<string, string | undefined>>;
   /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
   readonly ttlMs?: number;

@@ -5,6 +5,7 @@ import { appendCases } from "./session-store/append-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
 import { indexCases } from "./session-store/index-cases.js";
 import { forkCases } from "./session-store/fork-cases.js";
+import { fenceCases } from "./session-store/fence-cases.js";
 import { inputCases } from "./session-store/input-cases.js";
 import { keyCases } from "./session-store/key-cases.js";
 import { lifeCases } from "./session-store/life-cases.js";
@@ -15,6 +16,7 @@ import { reductionCases } from "./session-store/reduction-cases.js";
 import { rewindCases } from "./session-store/rewind-cases.js";
 import { sideCases } from "./session-store/side-cases.js";
 import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
+import { turnQueueCases } from "./session-store/turn-queue-cases.js";
 import { turnCases } from "./session-store/turn-cases.js";
 import { viewLimitCases } from "./session-store/view-limit-cases.js";
 
@@ -48,6 +50,8 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     indexCases,
     pageCases,
     forkCases,
+    turnQueueCases,
+    fenceCases,
     inputCases,
     keyCases,
   ];

@@ -3,9 +3,9 @@ import { mayCall } from "../../messages/calls.js";
 import { report } from "../../events.js";
 import { AgentRun, type RunSetting } from "./agent-run.js";
 import { turnIdOf } from "./agent-state.js";
-import type { TurnLease } from "../../turns/turn-lease.js";
 import { PartialAnswer, stopSignal } from "./partial-answer.js";
 import { currentConfig } from "./run-place.js";
+import type { RunTurn } from "./run-turn.js";
 import { SkipWatch } from "./skip-watch.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 
@@ -13,8 +13,8 @@ import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from ".
 export interface StorePolicy {
   readonly persist: "turn" | "step";
   readonly onAbort: "discard" | "keep";
-  /** Kept during model calls only: from tools and interrupts a run may not come back. */
-  readonly lease: TurnLease | undefined;
+  /** The session's turn, where the runs of a session wait for each other. */
+  readonly turn: RunTurn | undefined;
 }
 
 /** The request of a model call, as far as it matters here. */
@@ -46,10 +46,13 @@ export class AgentHooks {
   #said: () => BaseMessage | undefined = () => undefined;
   #isStopped = false;
   #isCalled = false;
+  /** What is stored of a run that was stopped. */
+  #stopping = Promise.resolve();
 
   constructor(setting: RunSetting, policy: StorePolicy) {
     this.#setting = setting;
     this.#policy = policy;
+    policy.turn?.endsBehind(() => this.#stopping);
   }
 
   /** Before a model call, which another middleware may still skip. */
@@ -65,15 +68,17 @@ export class AgentHooks {
     request: Request,
     handler: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
-    const { lease } = this.#policy;
-    lease?.keep(true);
+    const { turn } = this.#policy;
+    this.#watch.disarm();
+    const config = currentConfig();
     try {
-      return await this.#call(request, handler);
+      await turn?.enter(config);
+      const response = await this.#call(request, handler);
+      turn?.toolsBegin(config);
+      return response;
     } catch (error) {
-      await lease?.release();
+      await turn?.release();
       throw error;
-    } finally {
-      lease?.keep(false);
     }
   }
 
@@ -81,7 +86,6 @@ export class AgentHooks {
     request: Request,
     handler: (request: Request) => Response | Promise<Response>,
   ): Promise<Response> {
-    this.#watch.disarm();
     const config = currentConfig();
     const { messages: state } = request.state;
     this.#format = request;
@@ -92,7 +96,7 @@ export class AgentHooks {
     const replay = this.#isCalled ? undefined : run.replay();
     this.#isCalled = true;
     if (replay !== undefined) {
-      await this.#policy.lease?.release();
+      await this.#policy.turn?.release();
       // As a structured response: the only form that takes several messages.
       const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request);
       return asAnswer({ messages: replay, structuredResponse }) as Response;
@@ -115,15 +119,17 @@ export class AgentHooks {
   async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
     this.#watch.disarm();
     this.#signal?.removeEventListener("abort", this.#onStop);
+    const { turn } = this.#policy;
     try {
       const run = await this.#open();
+      await (run.isClosed ? undefined : turn?.enter(currentConfig()));
       await run.store(state, { done: true });
       const messages = run.correction(state);
       const { storedAnswer = [] } = run;
       const structuredResponse = structuredAnswer(storedAnswer, this.#format);
       return messages && { messages, ...(structuredResponse !== undefined && { structuredResponse }) };
     } finally {
-      await this.#policy.lease?.release();
+      await turn?.release();
     }
   }
 
@@ -140,7 +146,7 @@ export class AgentHooks {
   }
 
   #expect(state: readonly BaseMessage[], how: { readonly steps: boolean }): void {
-    const skip = () => this.#reporting((run) => run.skipped(state, how)).finally(() => this.#policy.lease?.release());
+    const skip = () => this.#reporting((run) => run.skipped(state, how)).finally(() => this.#policy.turn?.release());
     this.#setting.session.inBackground(this.#watch.arm(skip));
   }
 
@@ -168,7 +174,8 @@ export class AgentHooks {
       this.#isStopped = true;
       this.#watch.disarm();
       const said = this.#said();
-      this.#setting.session.inBackground(this.#reporting((run) => run.storeStopped(this.#state, said)));
+      this.#stopping = this.#reporting((run) => run.storeStopped(this.#state, said));
+      this.#setting.session.inBackground(this.#stopping);
     }
   }
 

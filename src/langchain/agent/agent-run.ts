@@ -112,6 +112,11 @@ export class AgentRun {
     return this.#isDone ? this.#storedAnswer() : this.#answer;
   }
 
+  /** True where nothing of the run is stored any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** The messages of a request: the reduced view and the turn, as a model of the profile accepts them. */
   async request(
     state: readonly BaseMessage[],

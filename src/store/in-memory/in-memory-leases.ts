@@ -1,42 +1,29 @@
 import { randomToken } from "../random-token.js";
-import type { LeaseOptions } from "../leases.js";
 
 /** The leases of sessions; times in milliseconds since 1970. */
 export class InMemoryLeases {
   readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
 
-  /** Takes or extends a session's lease and returns its token; undefined while another one holds it. */
-  acquire(sessionId: string, { now, ttlMs, purpose, held }: LeaseRequest): string | undefined {
-    const key = leaseKey(sessionId, purpose);
-    const lease = this.#leases.get(key);
-    const holder = lease !== undefined && lease.expiresAt >= now ? lease.token : undefined;
-    if (holder !== held) {
+  /** Takes a session's lease and returns its token; undefined while another holds it. */
+  acquire(sessionId: string, { now, ttlMs }: { readonly now: number; readonly ttlMs: number }): string | undefined {
+    const lease = this.#leases.get(sessionId);
+    if (lease !== undefined && lease.expiresAt >= now) {
       return undefined;
     }
-    const token = held ?? randomToken();
-    this.#leases.set(key, { token, expiresAt: now + ttlMs });
+    const token = randomToken();
+    this.#leases.set(sessionId, { token, expiresAt: now + ttlMs });
     return token;
   }
 
   /** Gives the lease back if the token still holds it. */
-  release(sessionId: string, token: string, { purpose }: Pick<LeaseOptions, "purpose">): void {
-    const key = leaseKey(sessionId, purpose);
-    if (this.#leases.get(key)?.token === token) {
-      this.#leases.delete(key);
+  release(sessionId: string, token: string): void {
+    if (this.#leases.get(sessionId)?.token === token) {
+      this.#leases.delete(sessionId);
     }
   }
 
   /** Removes the leases that ended before this time; by default all. */
   clear(now = Infinity): void {
-    this.#leases.forEach(({ expiresAt }, key) => expiresAt < now && this.#leases.delete(key));
+    this.#leases.forEach(({ expiresAt }, sessionId) => expiresAt < now && this.#leases.delete(sessionId));
   }
-}
-
-interface LeaseRequest extends LeaseOptions {
-  readonly now: number;
-  readonly ttlMs: number;
-}
-
-function leaseKey(sessionId: string, purpose: LeaseOptions["purpose"] = "reduction"): string {
-  return `${purpose}:${sessionId}`;
 }

@@ -14,8 +14,10 @@ import type { RecordSwaps } from "../record-swaps.js";
 import type { SessionPages } from "../session-pages.js";
 import { InMemorySessions } from "./in-memory-sessions.js";
 import { planAppend, planReplaceTail } from "../append-plan.js";
+import { InMemoryTurnQueue } from "./in-memory-turn-queue.js";
+import { refuseFenced } from "../refusals.js";
+import type { TurnQueue } from "../turn-queue.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
-import type { LeaseOptions } from "../leases.js";
 import type { SessionAccess, SessionIndex } from "../session-index.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
@@ -49,6 +51,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   /** Lists of sessions by owner. */
   readonly index: SessionIndex;
   readonly recordSwaps: RecordSwaps;
+  readonly turnQueue: TurnQueue;
 
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
@@ -59,6 +62,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     this.forks = new InMemoryForks(this.#sessions);
     this.index = new InMemoryIndex(this.#sessions);
     this.recordSwaps = new InMemoryRecordSwaps(this.#sessions);
+    this.turnQueue = new InMemoryTurnQueue(this.#sessions);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
@@ -116,6 +120,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     checkCommit(sessionId, request);
     return this.#sessions.call("commitReduction", sessionId, () => {
       const session = this.#sessions.writable("commitReduction", sessionId, request);
+      refuseFenced(sessionId, { fencingToken: request.fencingToken }, session);
       refuseUnlessKnown(sessionId, session?.key ?? "", request.keys);
       if (!commitTo(session, request, this.#sessions.now())) {
         return "stale";
@@ -129,6 +134,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     checkRewind(sessionId, request);
     return this.#sessions.call("rewind", sessionId, () => {
       const session = this.#sessions.writable("rewind", sessionId, request);
+      refuseFenced(sessionId, { fencingToken: request.fencingToken }, session);
       const outcome = rewindTo(session, request);
       if (outcome === "ended") {
         this.#sessions.delete(sessionId);
@@ -174,6 +180,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     return this.#sessions.call("writeSide", sessionId, () => {
       const stored = this.#sessions.writable("writeSide", sessionId, changes);
       refuseUnlessKnown(sessionId, stored?.key ?? "", changes.keys);
+      refuseFenced(sessionId, changes, stored);
       if (!Object.entries(changes.expected ?? {}).every(([name, value]) => stored?.side.get(name) === value)) {
         return false;
       }
@@ -189,14 +196,14 @@ export class InMemorySessionStore implements CompleteSessionStore {
     });
   }
 
-  async acquireLease(sessionId: string, ttlMs: number, options: LeaseOptions = {}): Promise<string | undefined> {
+  async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
-    const request = { ...options, now: this.#options.now(), ttlMs };
+    const request = { now: this.#options.now(), ttlMs };
     return this.#sessions.call("acquireLease", sessionId, () => this.#leases.acquire(sessionId, request));
   }
 
-  async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
-    return this.#sessions.call("releaseLease", sessionId, () => this.#leases.release(sessionId, token, options));
+  async releaseLease(sessionId: string, token: string): Promise<void> {
+    return this.#sessions.call("releaseLease", sessionId, () => this.#leases.release(sessionId, token));
   }
 
   async close(): Promise<void> {

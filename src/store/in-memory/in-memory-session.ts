@@ -9,6 +9,7 @@ import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.
 import { newOwnership, type InMemoryOwnership } from "./in-memory-owners.js";
 import { keyNames, withKey } from "../writer-keys.js";
 import { discardIds, type DiscardedId } from "./in-memory-discards.js";
+import type { InMemoryQueue } from "./in-memory-turn-queue.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./in-memory-turns.js";
 
 /** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
@@ -41,6 +42,7 @@ export interface InMemorySession {
   readonly ownership: InMemoryOwnership;
   /** Ids of discarded messages that still count as stored, oldest first. */
   readonly discarded: DiscardedId[];
+  readonly queue: InMemoryQueue;
 }
 
 /** A session in which nothing has happened. */
@@ -57,9 +59,10 @@ export function newSession(): InMemorySession {
   };
   const epoch = randomToken();
   const turns = { marks: new Map(), discarded: [] };
+  const queue = { holder: undefined, waiters: new Map() };
   const times = { created: undefined, updated: undefined, expiresAt: undefined };
   const past = { cut: "", reductions: [], reduced: 0 };
-  const rest = { ...times, ...past, turns, ownership: newOwnership(), discarded: [] };
+  const rest = { ...times, ...past, turns, queue, ownership: newOwnership(), discarded: [] };
   return { epoch, rev: epoch, ...empty, ...rest, log: [], ids: new Map(), side: new Map() };
 }
 
@@ -163,7 +166,7 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
   const { owner, label } = session.ownership;
   const isNamed = owner !== undefined || label.title !== undefined;
   const isEmpty = session.log.length === 0 && session.head === "" && session.discarded.length === 0 && !isNamed;
-  return isEmpty ? "ended" : "rewound";
+  return isEmpty && session.queue.holder === undefined ? "ended" : "rewound";
 }
 
 /** True if nothing has changed since the session was read. */

@@ -13,15 +13,13 @@ export interface SessionKeys {
   readonly state: string;
   /** STRING: the token of the process that is summarizing this session. */
   readonly lease: string;
-  /** STRING: the token of the run whose turn it is. */
-  readonly turn: string;
 }
 
 /** The keys of a session. Names of keys are made in this file only. */
 export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
   const session = `${keyPrefix}:{${encodeSessionId(sessionId)}}`;
   const part = (name: string) => `${session}:${name}`;
-  return { log: part("log"), ids: part("ids"), state: part("state"), lease: part("lease"), turn: part("turn") };
+  return { log: part("log"), ids: part("ids"), state: part("state"), lease: part("lease") };
 }
 
 /** Names of the keys of one owner; both lie in the owner's hash slot, and exist together. */

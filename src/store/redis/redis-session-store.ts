@@ -19,6 +19,7 @@ import type { SessionPages } from "../session-pages.js";
 import { readLogPage, readTail, type Read } from "./redis-reads.js";
 import { checkOwner, roundsFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { otherOwner, outOfRange } from "../refusals.js";
+import { RedisTurnQueue } from "./redis-turn-queue.js";
 import { planAppend, planReplaceTail, type AppendPlan } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind } from "../request-checks.js";
 import { ScriptRunner, type ScriptCall } from "./script-runner.js";
@@ -31,7 +32,6 @@ import { readViewScript } from "./scripts/read-view.js";
 import { rewindScript } from "./scripts/rewind.js";
 import { lookedUp, turnFrom } from "./turn-marks.js";
 import { SessionCache } from "./session-cache.js";
-import type { LeaseOptions } from "../leases.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import type {
   AppendRequest,
@@ -65,6 +65,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #index: RedisSessionIndex;
   readonly pages: SessionPages;
   readonly recordSwaps: RecordSwaps;
+  readonly turnQueue: CompleteSessionStore["turnQueue"];
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
@@ -78,6 +79,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.forks = new RedisForks(this.#runner, this.#options.keyPrefix);
     this.recordSwaps = new RedisRecordSwaps(this.#runner, this.#options.keyPrefix);
     this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
+    this.turnQueue = new RedisTurnQueue(this.#runner, (sessionId) => this.#session(sessionId).keys);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
@@ -180,13 +182,13 @@ export class RedisSessionStore implements CompleteSessionStore {
     return this.#index.follow(sessionId, { owner, ttlMs, write, wrote: Boolean });
   }
 
-  async acquireLease(sessionId: string, ttlMs: number, options: LeaseOptions = {}): Promise<string | undefined> {
+  async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
-    return acquireLease({ ...this.#session(sessionId), purpose: options.purpose }, ttlMs, options.held);
+    return acquireLease(this.#session(sessionId), ttlMs);
   }
 
-  async releaseLease(sessionId: string, token: string, options: LeaseOptions = {}): Promise<void> {
-    await releaseLease({ ...this.#session(sessionId), purpose: options.purpose }, token);
+  async releaseLease(sessionId: string, token: string): Promise<void> {
+    await releaseLease(this.#session(sessionId), token);
   }
 
   get index(): SessionIndex {

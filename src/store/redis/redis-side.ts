@@ -45,8 +45,9 @@ export async function writeSide(
     value ?? "",
   ]);
   const side = sideArguments(changes);
+  const fence = { expectedEpoch: changes.expectedEpoch, fencingToken: changes.fencingToken };
   const numbers = { epoch: randomToken(), expects: expected.length / 3, ttl: changes.ttlMs };
-  const request = { ...side.request, ...numbers, ...claimFields(changes), keys: changes.keys };
+  const request = { ...side.request, ...numbers, ...claimFields(changes), ...fence, keys: changes.keys };
   const args = [JSON.stringify(request), ...expected, ...side.args];
   const name = { operation: "writeSide", sessionId };
   const reply = await runner.run(name, { script: writeSideScript, keys, args, writes: true });

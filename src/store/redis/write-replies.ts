@@ -1,14 +1,20 @@
-import { damaged, erased, keysNeeded, otherOwner } from "../refusals.js";
+import { damaged, epochConflict, erased, fenced, keysNeeded, otherOwner } from "../refusals.js";
 import type { CallName } from "./redis-errors.js";
 
 /**
  * The reply of a script that writes.
  *
- * @throws StoreError `damaged` and `erased`, ConflictError `other_owner`, and EncryptionError, where it stands for one.
+ * @throws StoreError `damaged` and `erased`, ConflictError `epoch`, `fenced` and `other_owner`, and EncryptionError.
  */
 export function checkedReply({ operation, sessionId }: CallName, reply: unknown): unknown {
   if (reply === "DAMAGED") {
     throw damaged(operation, sessionId);
+  }
+  if (reply === "EPOCH") {
+    throw epochConflict(sessionId);
+  }
+  if (reply === "FENCED") {
+    throw fenced(sessionId);
   }
   const word: unknown = Array.isArray(reply) ? reply[0] : reply;
   if (word === "ERASED") {

@@ -1,7 +1,6 @@
 import type { KeyRing } from "../../encryption/key-ring.js";
 import { sealField } from "../../encryption/sealed-field.js";
 import { optionalMembers } from "../capabilities.js";
-import type { LeaseOptions } from "../leases.js";
 import type { RecordSwaps } from "../record-swaps.js";
 import { checkSessionId } from "../session-id-rules.js";
 import type { SessionForks } from "../session-forks.js";
@@ -20,6 +19,7 @@ import type {
 } from "../session-store.js";
 import type { SideWrite } from "../side-fields.js";
 import { limitsOf, noteLimits } from "../size-limits.js";
+import type { TurnQueue } from "../turn-queue.js";
 import type { StoredTurn } from "../turns.js";
 import { SealedForks } from "./sealed-forks.js";
 import { sealedIndex } from "./sealed-index.js";
@@ -46,6 +46,7 @@ export class SealedSessionStore implements CompleteSessionStore {
   readonly index: SessionIndex;
   readonly forks: SessionForks;
   readonly recordSwaps: RecordSwaps;
+  readonly turnQueue: TurnQueue;
   readonly #inner: CompleteSessionStore;
   readonly #ring: KeyRing;
   readonly #side: SealedSide;
@@ -55,6 +56,7 @@ export class SealedSessionStore implements CompleteSessionStore {
     this.#ring = ring;
     this.#side = new SealedSide(this.#inner);
     this.index = sealedIndex(this.#inner.index, ring);
+    this.turnQueue = this.#inner.turnQueue;
     this.pages = {
       readPage: (sessionId, request) => this.#readPage(sessionId, request),
       readStats: (sessionId, access) => this.#inner.pages.readStats(sessionId, access),
@@ -151,12 +153,12 @@ export class SealedSessionStore implements CompleteSessionStore {
     return this.#side.write(this.#session(sessionId), sessionId, changes);
   }
 
-  acquireLease(sessionId: string, ttlMs: number, options?: LeaseOptions): Promise<string | undefined> {
-    return this.#inner.acquireLease(sessionId, ttlMs, options);
+  acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
+    return this.#inner.acquireLease(sessionId, ttlMs);
   }
 
-  releaseLease(sessionId: string, token: string, options?: LeaseOptions): Promise<void> {
-    return this.#inner.releaseLease(sessionId, token, options);
+  releaseLease(sessionId: string, token: string): Promise<void> {
+    return this.#inner.releaseLease(sessionId, token);
   }
 
   close(): Promise<void> {

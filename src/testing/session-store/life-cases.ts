@@ -166,26 +166,6 @@ export const lifeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a lease can be extended by its holder only, and leases for other purposes are apart from it",
-    needs: ["leases"],
-    async check({ store, session, wait }) {
-      const turn = { purpose: "turn" } as const;
-      const held = await store.acquireLease(session, 300, turn);
-      assert.ok(held !== undefined);
-      assert.ok((await store.acquireLease(session, 60_000)) !== undefined);
-      assert.equal(await store.acquireLease(session, 60_000, turn), undefined);
-      assert.equal(await store.acquireLease(session, 60_000, { ...turn, held: "another token" }), undefined);
-      assert.equal(await store.acquireLease(session, 60_000, { ...turn, held }), held);
-      await wait(400);
-      assert.equal(await store.acquireLease(session, 60_000, turn), undefined);
-      await store.releaseLease(session, held);
-      assert.equal(await store.acquireLease(session, 60_000, turn), undefined);
-      await store.releaseLease(session, held, turn);
-      assert.equal(await store.acquireLease(session, 60_000, { ...turn, held }), undefined);
-      assert.ok((await store.acquireLease(session, 60_000, turn)) !== undefined);
-    },
-  },
-  {
     title: "a closed store refuses every call, and closing it again does nothing",
     needs: ["close"],
     async check({ store, session, has }) {

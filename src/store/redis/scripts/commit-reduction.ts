@@ -10,9 +10,9 @@ import { rememberTurns } from "./turn-fragments.js";
  * Moves the start and replaces the head if the session is as it was read.
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard,
- * remember?: { count, seconds }, tokens?, counter?, tokensRead?, owner?, keys? }; the head; packed hashes of the ids to
- * forget; packed names of the turns
- * of which nothing is left. Replies: COMMITTED | STALE | DAMAGED | ERASED | OWNER | RANGE
+ * remember?: { count, seconds }, tokens?, counter?, tokensRead?, owner?, fencingToken?, keys? }; the head; packed hashes
+ * of the ids to forget; packed names of the turns of which nothing is left.
+ * Replies: COMMITTED | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE
  * (the start lies before the base) | KEY names (the session needs them).
  *
  * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
@@ -30,6 +30,7 @@ local refusal = forbid(request, s)
 if refusal then return refusal[1] end
 if s.rev == request.newRev then return 'COMMITTED' end
 if s.damaged then return 'DAMAGED' end
+if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then return 'STALE' end
 if request.start < s.base then return 'RANGE' end
 local refusal = refuseKey(request, s.key)

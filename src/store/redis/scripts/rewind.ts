@@ -4,11 +4,11 @@ import { script } from "./script.js";
 
 /**
  * Removes the end of the log if the session is as it was read; a session ends of which neither record nor head, owner,
- * title nor discarded id is left.
+ * title nor discarded id is left, unless a turn holds it.
  *
- * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, to, owner? }; packed hashes of the ids
- * to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it. Replies: REWOUND | STALE |
- * DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
+ * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, to, owner?, fencingToken? }; packed
+ * hashes of the ids to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
+ * Replies: REWOUND | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
  */
 export const rewindScript = script(
   [loadSession, inChunks, beginsRound, now, forget, truncate, forbid],
@@ -18,11 +18,13 @@ local refusal = forbid(request, s)
 if refusal then return refusal[1] end
 if s.rev == request.newRev then return 'REWOUND' end
 if s.damaged then return 'DAMAGED' end
+if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'STALE' end
 if request.to < s.base then return 'RANGE' end
 local headless = request.to < s.start or redis.call('HSTRLEN', KEYS[3], 'head') == 0
 local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
-if request.to == s.base and headless and not named then
+local stays = named or redis.call('HEXISTS', KEYS[3], 'holder') == 1
+if request.to == s.base and headless and not stays then
   redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
   return 'REWOUND'
 end

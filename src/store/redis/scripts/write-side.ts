@@ -7,9 +7,9 @@ import { script } from "./script.js";
  * Changes side fields, if all expected values are the stored ones.
  *
  * KEYS: state; with a time to live also log and ids, since all keys expire together. ARGV: the request as JSON { epoch,
- * expects, sets, ttl?, bound?, owner?, label?, labelVersion?, keys? }; `expects` triples of field, "1" or "0" (absent),
- * value; `sets` pairs of field and value; `removes` fields. Replies: OK and the session's owner or "" | CONFLICT |
- * ERASED | OWNER | KEY names (the session needs them).
+ * expects, sets, ttl?, bound?, owner?, label?, labelVersion?, expectedEpoch?, fencingToken?, keys? }; `expects` triples
+ * of field, "1" or "0" (absent), value; `sets` pairs of field and value; `removes` fields. Replies: OK and the
+ * session's owner or "" | CONFLICT | ERASED | OWNER | EPOCH | FENCED | KEY names (the session needs them).
  *
  * A session that begins here has no `next` yet: by that its first append knows that no log is missing.
  */
@@ -17,8 +17,10 @@ export const writeSideScript = script(
   [inChunks, now, changeSide, refuseKey, noteKey, forbid, claim],
   `
 local state, request = KEYS[1], cjson.decode(ARGV[1])
-local found = redis.call('HMGET', state, 'epoch', 'owner', 'erased', 'label', 'key')
+local found = redis.call('HMGET', state, 'epoch', 'owner', 'erased', 'label', 'key', 'fence')
 local s, key = { owner = found[2] or nil, erased = found[3], label = found[4] }, found[5]
+if request.expectedEpoch and request.expectedEpoch ~= (found[1] or '') then return 'EPOCH' end
+if request.fencingToken and request.fencingToken < tonumber(found[6] or 0) then return 'FENCED' end
 local refusal = forbid(request, s) or refuseKey(request, key)
 if refusal then return refusal end
 for i = 2, 1 + 3 * request.expects, 3 do

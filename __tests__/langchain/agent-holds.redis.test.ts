@@ -1,0 +1,86 @@
+import { tool as makeTool } from "@langchain/core/tools";
+import { HumanMessage } from "@langchain/core/messages";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { createAgent, humanInTheLoopMiddleware, type AgentMiddleware } from "langchain";
+import { z } from "zod";
+import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+jest.setTimeout(30_000);
+
+const open: RedisChatMemory[] = [];
+
+function newMemory(keyPrefix: string): RedisChatMemory {
+  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix });
+  open.push(memory);
+  return memory;
+}
+
+afterEach(() => Promise.all(open.splice(0).map((memory) => memory.close())));
+
+const ask = (text: string, id: string) => ({ messages: [new HumanMessage({ content: text, id })] });
+
+/** Looks something up, and then answers. */
+const model = () =>
+  new ToolModel((messages) => {
+    const last = messages.at(-1)!;
+    return last.getType() === "human" ? lookupCall(last.text) : `answer to ${last.text}`;
+  });
+
+describe("an agent with oneTurnAtATime holds its session", () => {
+  it("while a tool runs, and gives it back when the run ends, or is stopped in a tool", async () => {
+    const keyPrefix = uniquePrefix();
+    const [memory, other] = [newMemory(keyPrefix), newMemory(keyPrefix)];
+    let inTool!: () => void;
+    let endTool!: () => void;
+    const tool = makeTool(
+      ({ query }: { query: string }) =>
+        new Promise<string>((resolve) => {
+          endTool = () => resolve(`found ${query}`);
+          inTool();
+        }),
+      { name: "lookup", schema: z.object({ query: z.string() }) },
+    );
+    const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true })];
+    const agent = createAgent({ model: model(), tools: [tool], middleware });
+    const config = { configurable: { sessionId: "ann" } };
+    let reached = new Promise<void>((resolve) => (inTool = resolve));
+    const run = agent.invoke(ask("q", "q1"), config);
+    await reached;
+    await expect(other.withTurn("ann", () => "never", { waitMs: 100 })).rejects.toMatchObject({ code: "busy" });
+    endTool();
+    await run;
+    expect(await other.withTurn("ann", () => "now", { waitMs: 0 })).toBe("now");
+    reached = new Promise<void>((resolve) => (inTool = resolve));
+    const stop = new AbortController();
+    const stopped = agent.invoke(ask("q", "q2"), { ...config, signal: stop.signal });
+    await reached;
+    stop.abort();
+    await expect(stopped).rejects.toThrow();
+    expect(await other.withTurn("ann", () => "now", { waitMs: 5_000 })).toBe("now");
+    endTool();
+  });
+
+  it("not while a human is asked, and again where it is resumed, on another instance too", async () => {
+    const keyPrefix = uniquePrefix();
+    const checkpointer = new MemorySaver();
+    const build = () => {
+      const memory = newMemory(keyPrefix);
+      const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: { allowedDecisions: ["approve"] } } });
+      const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true }), approval] as AgentMiddleware[];
+      return { memory, agent: createAgent({ model: model(), tools: [lookup], middleware, checkpointer }) };
+    };
+    const [first, second] = [build(), build()];
+    const thread = { configurable: { thread_id: "ann" } };
+    await first.agent.invoke(ask("q", "q1"), thread);
+    const between = [human("between"), ai("us")];
+    await second.memory.withTurn("ann", (history) => history.append(between), { waitMs: 20_000 });
+    await second.agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), thread);
+    const transcript = sketch(await first.memory.history("ann").getTranscript());
+    expect(transcript).toEqual(["q", "between", "us", "<ai>", "found q", "answer to found q"]);
+    expect(await first.memory.withTurn("ann", () => "free", { waitMs: 0 })).toBe("free");
+  });
+});

@@ -1,0 +1,298 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Redis } from "ioredis";
+import type { MemoryEvent } from "../../src/events.js";
+import type { MemorySettings } from "../../src/memory/memory-context.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { startFaultProxy } from "../support/fault-proxy.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+// Processes that start on a busy machine take their time.
+jest.setTimeout(60_000);
+
+const root = join(__dirname, "../..");
+const open: RedisChatMemory[] = [];
+const events: MemoryEvent[] = [];
+let redis: Redis;
+
+function newMemory(options: MemorySettings & RedisStoreSettings & { readonly url?: string } = {}): RedisChatMemory {
+  const onEvent = (event: MemoryEvent) => void events.push(event);
+  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
+  open.push(memory);
+  return memory;
+}
+
+const commands = (operation: string) =>
+  events.filter((event) => event.type === "command" && event.operation === operation).length;
+const stateOf = (keyPrefix: string, session: string) => sessionKeys(keyPrefix, session).state;
+
+/** Resolves when a turn of the session is held or waited for, as often as asked. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) {
+    await delay(5);
+  }
+}
+
+beforeAll(() => {
+  redis = new Redis(sharedRedisUrl());
+});
+afterAll(() => redis.disconnect());
+afterEach(async () => {
+  events.length = 0;
+  await Promise.all(open.splice(0).map((memory) => memory.close()));
+});
+
+describe("one turn of a session at a time", () => {
+  it("returns what the function returns, and costs one round trip to begin and one to end", async () => {
+    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    try {
+      const memory = newMemory({ url: proxy.url, sessionTTL: 600 });
+      await memory.withTurn("ann", () => undefined);
+      proxy.resetFlights();
+      expect(await memory.withTurn("ann", () => 7)).toBe(7);
+      expect(proxy.flights()).toBe(2);
+      proxy.resetFlights();
+      await memory.withTurn("ann", (history) => history.append([human("q"), ai("a")]));
+      expect(proxy.flights()).toBe(3);
+    } finally {
+      await proxy.stop();
+    }
+  });
+
+  it("gives the turn back where the function throws, and a turn that wrote nothing leaves no key", async () => {
+    const keyPrefix = uniquePrefix();
+    const memory = newMemory({ keyPrefix });
+    const failure = new Error("no");
+    await expect(memory.withTurn("ann", () => Promise.reject(failure))).rejects.toBe(failure);
+    expect(await redis.keys(`${keyPrefix}*`)).toEqual([]);
+    await memory.withTurn("ann", () => undefined, { waitMs: 0 });
+  });
+
+  it("serves 50 waiters of 50 instances in the order in which they came, without a busy loop", async () => {
+    const keyPrefix = uniquePrefix();
+    const order: number[] = [];
+    const began = performance.now();
+    const turns: Promise<unknown>[] = [];
+    for (let index = 0; index < 50; index += 1) {
+      turns.push(
+        newMemory({ keyPrefix }).withTurn("ann", async (history) => {
+          order.push(index);
+          await history.append([human(`q${index}`)]);
+          await delay(20);
+        }),
+      );
+      const waiting = index;
+      await until(async () => {
+        const waiters = (await redis.hget(stateOf(keyPrefix, "ann"), "waiters")) ?? "";
+        return Math.floor(waiters.split(" ").length / 2) + order.length > waiting;
+      });
+    }
+    await Promise.all(turns);
+    const milliseconds = performance.now() - began;
+    expect(order).toEqual(Array.from({ length: 50 }, (_, index) => index));
+    // Each waiter asks at least once; who waits longer asks less often.
+    expect(commands("enterTurn")).toBeLessThan(50 + milliseconds);
+    expect(await newMemory({ keyPrefix }).history("ann").getTranscript()).toHaveLength(50);
+  });
+
+  it("asks Redis for the first waiter of a process only", async () => {
+    const keyPrefix = uniquePrefix();
+    const memory = newMemory({ keyPrefix });
+    let end!: () => void;
+    const first = newMemory({ keyPrefix }).withTurn("ann", () => new Promise<void>((resolve) => (end = resolve)));
+    await until(async () => end !== undefined);
+    const order: number[] = [];
+    const turns = [1, 2, 3, 4].map((index) => memory.withTurn("ann", () => void order.push(index)));
+    await until(async () => (await redis.hget(stateOf(keyPrefix, "ann"), "waiters")) !== null);
+    expect((await redis.hget(stateOf(keyPrefix, "ann"), "waiters"))!.split(" ")).toHaveLength(2);
+    end();
+    await Promise.all([first, ...turns]);
+    expect(order).toEqual([1, 2, 3, 4]);
+  });
+
+  it("says busy after waitMs, also behind waiters of the same process, and leaves the queue", async () => {
+    const keyPrefix = uniquePrefix();
+    const [one, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    await one.withTurn("ann", async () => {
+      const waits = [30, 30, 0].map((waitMs) => other.withTurn("ann", () => "never", { waitMs }));
+      for (const outcome of await Promise.allSettled(waits)) {
+        expect(outcome).toMatchObject({
+          status: "rejected",
+          reason: { name: "ConflictError", code: "busy", retryable: true, sessionId: "ann" },
+        });
+      }
+      await other.drain();
+      expect(await redis.hget(stateOf(keyPrefix, "ann"), "waiters")).toBeNull();
+    });
+    expect(await other.withTurn("ann", () => "now", { waitMs: 0 })).toBe("now");
+  });
+
+  it("holds the turn for as long as the function runs", async () => {
+    const keyPrefix = uniquePrefix();
+    const [one, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    await one.withTurn(
+      "ann",
+      async () => {
+        await expect(other.withTurn("ann", () => "never", { waitMs: 400 })).rejects.toMatchObject({ code: "busy" });
+      },
+      { holdMs: 120 },
+    );
+    expect(commands("renewTurn")).toBeGreaterThan(3);
+    expect(commands("renewTurn")).toBeLessThan(14);
+  });
+
+  it("passes over a waiter that died at the front", async () => {
+    const keyPrefix = uniquePrefix();
+    const memory = newMemory({ keyPrefix });
+    const began = performance.now();
+    await memory.withTurn("ann", async () => {
+      const [seconds] = await redis.time();
+      await redis.hset(stateOf(keyPrefix, "ann"), "waiters", `dead ${Number(seconds) * 1000}`);
+    });
+    await memory.withTurn("ann", () => undefined);
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+
+  it("is held after an acquire whose reply was lost and that was sent again", async () => {
+    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    try {
+      const keyPrefix = uniquePrefix();
+      const memory = newMemory({ url: proxy.url, keyPrefix });
+      await memory.history("other").getMessages();
+      proxy.dropReplies();
+      const turn = memory.withTurn("ann", (history) => history.append([human("q")]), { waitMs: 100 });
+      await until(async () => (await redis.hget(stateOf(keyPrefix, "ann"), "holder")) !== null);
+      proxy.restoreReplies();
+      proxy.cut();
+      expect(await turn).toMatchObject({ appended: 1 });
+      expect(await redis.hget(stateOf(keyPrefix, "ann"), "holder")).toBeNull();
+    } finally {
+      await proxy.stop();
+    }
+  });
+
+  it.each([
+    ["a function", undefined, {}, "run"],
+    ["waitMs", () => 1, { waitMs: -1 }, "waitMs"],
+    ["holdMs", () => 1, { holdMs: 99 }, "holdMs"],
+    ["its options", () => 1, { wait: 1 }, "wait"],
+  ])("refuses bad arguments: %s", async (_, run, options, option) => {
+    const memory = newMemory();
+    await expect(memory.withTurn("ann", run as never, options as never)).rejects.toMatchObject({
+      name: "ConfigurationError",
+      option,
+    });
+    expect(commands("enterTurn")).toBe(0);
+  });
+});
+
+describe("what a turn writes through its history", () => {
+  it("goes on after the turn itself cleared or rewound the session", async () => {
+    const memory = newMemory();
+    await memory.history("ann").append([human("old", "m1"), ai("older", { id: "m2" })]);
+    await memory.withTurn("ann", async (history) => {
+      await history.clear();
+      await history.append([human("q", "m1")]);
+      await history.rewind("m1");
+      await history.append([human("again", "m1")]);
+    });
+    const messages = await memory.history("ann").getTranscript();
+    expect(messages.map(({ text }) => text)).toEqual(["again"]);
+  });
+
+  it("is refused once others cleared the session", async () => {
+    const memory = newMemory();
+    await memory.withTurn("ann", async (history) => {
+      await history.append([human("q")]);
+      await memory.history("ann").clear();
+      const refused = { name: "ConflictError", code: "epoch" };
+      await expect(history.append([ai("a")])).rejects.toMatchObject(refused);
+      await expect(history.append([], { side: { set: { a: "1" } } })).rejects.toMatchObject(refused);
+      await expect(history.clear()).rejects.toMatchObject(refused);
+    });
+    expect(await memory.history("ann").getTranscript()).toEqual([]);
+  });
+
+  it("is refused once another turn has begun, whatever it is", async () => {
+    const keyPrefix = uniquePrefix();
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const [one, other] = [newMemory({ keyPrefix, reducer, autoReduce: false }), newMemory({ keyPrefix })];
+    await one.withTurn("ann", async (history) => {
+      await history.append([human("q1", "m1"), ai("a1", { id: "m2" }), human("q2", "m3"), ai("a2", { id: "m4" })]);
+      await redis.hdel(stateOf(keyPrefix, "ann"), "holder");
+      await other.withTurn("ann", () => undefined);
+      for (const write of [
+        () => history.append([human("late")]),
+        () => history.append([], { side: { set: { a: "1" } } }),
+        () => history.rewind("m3"),
+        () => history.reduceView(),
+        () => history.clear(),
+      ]) {
+        await expect(write()).rejects.toMatchObject({ name: "ConflictError", code: "fenced", sessionId: "ann" });
+      }
+    });
+    expect(await other.history("ann").getMessages()).toHaveLength(4);
+  });
+});
+
+describe("a process that is paused past its turn", () => {
+  const cases = ["began", "wrote", "ended", "cleared", "cleared-back", "expired", "expired-back"];
+  const sessions = cases.flatMap((name) => [`${name}-new`, `${name}-old`]);
+  let worker: ChildProcess;
+  afterEach(() => worker.kill("SIGKILL"));
+
+  it("writes nothing more, whatever the others did meanwhile", async () => {
+    const keyPrefix = uniquePrefix();
+    const memory = newMemory({ keyPrefix });
+    for (const session of sessions.filter((name) => name.endsWith("-old"))) {
+      await memory.history(session).append([human("before")]);
+    }
+    const file = join(root, "__tests__/support/turn-worker.ts");
+    const args = ["--import", "tsx", file, sharedRedisUrl(), keyPrefix, "150", ...sessions];
+    worker = spawn(process.execPath, args, { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
+    await once(worker.stdout!, "data");
+    worker.kill("SIGSTOP");
+    const stays: (() => void)[] = [];
+    await Promise.all(
+      sessions.map(async (session) => {
+        const history = memory.history(session);
+        if (session.startsWith("cleared")) {
+          await history.clear();
+        } else if (session.startsWith("expired")) {
+          await redis.pexpire(stateOf(keyPrefix, session), 1);
+          await until(async () => (await redis.exists(stateOf(keyPrefix, session))) === 0);
+          await history.clear();
+        } else {
+          const begun = new Promise<void>((resolve) => {
+            const turn = memory.withTurn(session, async (own) => {
+              await (session.startsWith("wrote") ? own.append([human("theirs")]) : undefined);
+              resolve();
+              await (session.startsWith("ended") ? undefined : new Promise<void>((end) => stays.push(end)));
+            });
+            turn.catch(() => undefined);
+          });
+          await begun;
+        }
+        await (session.includes("-back-") ? history.append([human("new life")]) : undefined);
+      }),
+    );
+    worker.kill("SIGCONT");
+    worker.stdin!.write("go\n");
+    const [output] = (await once(worker.stdout!, "data")) as [Buffer];
+    const outcomes = JSON.parse(String(output)) as Record<string, string>;
+    // A session that turns created and that none wrote to has ended with the other turn.
+    const expected = (session: string) => (/^(cleared|expired|ended-new)/.test(session) ? "epoch" : "fenced");
+    expect(outcomes).toEqual(Object.fromEntries(sessions.map((session) => [session, expected(session)])));
+    stays.forEach((end) => end());
+    for (const session of sessions) {
+      const texts = (await memory.history(session).getTranscript()).map(({ text }) => text);
+      expect(texts).not.toContain("late");
+    }
+  });
+});

@@ -1,0 +1,75 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { ConversationSession } from "../../memory/conversation-session.js";
+import type { HeldTurn } from "../../memory/one-at-a-time/held-turn.js";
+import { takeTurn } from "../../memory/one-at-a-time/take-turn.js";
+import { InterruptWatch, type StepConfig } from "./interrupt-watch.js";
+import { stopSignal } from "./partial-answer.js";
+
+/** A run of which no hook was called for so long holds its session no longer. */
+const longestMs = 15 * 60_000;
+
+/**
+ * The session's turn as a run of an agent holds it: from its first hook to its end, tools included. Given back where
+ * the run ends, fails, is stopped or interrupted; taken again by a run that goes on.
+ */
+export class RunTurn {
+  readonly #session: ConversationSession;
+  readonly #owner: string;
+  readonly #interrupts = new InterruptWatch();
+  readonly #onStop = () => void this.release();
+  #held: HeldTurn | undefined;
+  #signal: AbortSignal | undefined;
+  /** What has to be stored before the turn is given back. */
+  #lastWrite: () => Promise<void> = () => Promise.resolve();
+
+  constructor(session: ConversationSession, owner: string) {
+    this.#session = session;
+    this.#owner = owner;
+  }
+
+  /** Takes the turn, unless the run holds it: one that was thought to be over may have lost it. */
+  async enter(config: RunnableConfig): Promise<void> {
+    this.#interrupts.disarm();
+    const signal = stopSignal(config);
+    if (this.#held === undefined) {
+      this.#held = await takeTurn(this.#session, { owner: this.#owner, longestMs, signal });
+    }
+    this.#held.signOfLife();
+    this.#listen(signal);
+  }
+
+  /** Names what `release` waits for. */
+  endsBehind(lastWrite: () => Promise<void>): void {
+    this.#lastWrite = lastWrite;
+  }
+
+  /** A model call has asked for tools: from here on only the checkpoint tells of an interrupt. */
+  toolsBegin(config: StepConfig): void {
+    this.#held?.signOfLife();
+    this.#interrupts.arm(config, () => void this.release());
+  }
+
+  /** Lets the next turn of the session begin. Never rejects. */
+  async release(): Promise<void> {
+    this.#interrupts.disarm();
+    this.#listen(undefined);
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) {
+      // Later by a moment: what a stopped run had said is written by another listener of the same signal.
+      const work = Promise.resolve()
+        .then(() => this.#lastWrite())
+        .then(() => held.release());
+      this.#session.inBackground(work);
+      await work;
+    }
+  }
+
+  #listen(signal: AbortSignal | undefined): void {
+    if (signal !== this.#signal) {
+      this.#signal?.removeEventListener("abort", this.#onStop);
+      this.#signal = signal;
+      signal?.addEventListener("abort", this.#onStop, { once: true });
+    }
+  }
+}

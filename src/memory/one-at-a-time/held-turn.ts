@@ -1,0 +1,52 @@
+import type { TurnQueue } from "../../store/turn-queue.js";
+
+/** What a turn that was taken needs to stay and to be given back. */
+export interface HeldTurnParts {
+  readonly queue: TurnQueue;
+  readonly sessionId: string;
+  readonly ticket: string;
+  readonly holdMs: number;
+  readonly ttlMs: number | undefined;
+  /** Milliseconds without a sign of life after which the turn is no longer renewed. */
+  readonly longestMs: number;
+}
+
+/** The turn of a session: renewed until it is given back, lost, or its run shows no life any more. */
+export class HeldTurn {
+  readonly #parts: HeldTurnParts;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #lastSign = performance.now();
+  #released: Promise<void> | undefined;
+
+  constructor(parts: HeldTurnParts) {
+    this.#parts = parts;
+    const { holdMs, ttlMs = Infinity } = parts;
+    this.#timer = setInterval(() => this.#renew(), Math.max(1, Math.floor(Math.min(holdMs, ttlMs) / 3)));
+    this.#timer.unref();
+  }
+
+  /** The run that holds the turn does something. */
+  signOfLife(): void {
+    this.#lastSign = performance.now();
+  }
+
+  /** Lets the next turn begin. Never rejects: a turn that cannot be given back ends by itself after `holdMs`. */
+  release(): Promise<void> {
+    clearInterval(this.#timer);
+    const { queue, sessionId, ticket } = this.#parts;
+    this.#released ??= queue.leave(sessionId, ticket).catch(() => undefined);
+    return this.#released;
+  }
+
+  #renew(): void {
+    const { queue, sessionId, ticket, holdMs, ttlMs, longestMs } = this.#parts;
+    if (performance.now() - this.#lastSign > longestMs) {
+      clearInterval(this.#timer);
+    } else {
+      const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
+      const lost = (isHeld: boolean) => void (isHeld || clearInterval(this.#timer));
+      // One that fails is tried again: the connection may be back in time.
+      queue.renew(sessionId, turn).then(lost, () => undefined);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ConflictError } from "../../errors.js";
+import { requireCapability } from "../../store/capabilities.js";
+import { randomToken } from "../../store/random-token.js";
+import type { TurnEntry, TurnFence, TurnQueue } from "../../store/turn-queue.js";
+import type { ConversationSession } from "../conversation-session.js";
+import { fencedStore, withoutFence } from "./fenced-store.js";
+import { HeldTurn } from "./held-turn.js";
+import { defaultTurnOptions } from "./turn-options.js";
+import { joinLine, type LinePlace } from "./waiting-line.js";
+
+const [shortestPauseMs, longestPauseMs] = [15, 500];
+/** Longer than any pause between two calls of a waiter that lives. */
+const graceMs = 2_000;
+
+/** How to take a turn. */
+export interface TakeTurnOptions {
+  /** What needs the turn: the first words of an error. */
+  readonly owner: string;
+  readonly waitMs?: number;
+  readonly holdMs?: number;
+  /** Milliseconds without a sign of life after which the turn is no longer renewed. @default never */
+  readonly longestMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Waiting extends Pick<TakeTurnOptions, "signal"> {
+  readonly sessionId: string;
+  readonly waitMs: number;
+  /** As `performance.now()`. */
+  readonly deadline: number;
+}
+
+/**
+ * Waits for the session's turn and takes it. From then on all that is written through the session's history carries the
+ * turn's fence, also after the turn was given back.
+ *
+ * @throws ConflictError `busy` where the turn is not free within `waitMs`; an AbortError where the signal aborts.
+ */
+export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
+  const { owner, longestMs = Infinity, signal } = options;
+  const { waitMs, holdMs } = { ...defaultTurnOptions, ...options };
+  signal?.throwIfAborted();
+  const { sessionId, context } = session;
+  const store = requireCapability(owner, withoutFence(context.store), "turnQueue");
+  const queue = store.turnQueue;
+  const { ttlMs } = context;
+  const ticket = randomToken();
+  const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
+  const waiting = { sessionId, waitMs, signal, deadline: performance.now() + waitMs };
+  const fence = await inLine(joinLine(store, sessionId), waiting, async () => {
+    try {
+      return await enter(queue, entry, waiting);
+    } catch (error) {
+      session.inBackground(queue.leave(sessionId, ticket).catch(() => undefined));
+      throw error;
+    }
+  });
+  const turn = { sessionId, fence, reducesLater: context.autoReduce === "background" };
+  session.context = { ...context, store: fencedStore(store, turn) };
+  return new HeldTurn({ queue, sessionId, ticket, holdMs, ttlMs, longestMs });
+}
+
+async function inLine<T>({ first, leave }: LinePlace, waiting: Waiting, work: () => Promise<T>): Promise<T> {
+  try {
+    if (first !== undefined && !(await settlesInTime(first, waiting))) {
+      throw busy(waiting);
+    }
+    return await work();
+  } finally {
+    leave();
+  }
+}
+
+async function settlesInTime(first: Promise<void>, { deadline, signal }: Waiting): Promise<boolean> {
+  const cancel = new AbortController();
+  const onAbort = () => cancel.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const left = Math.max(0, deadline - performance.now());
+  try {
+    return await Promise.race([first.then(() => true), delay(left, false, { signal: cancel.signal })]);
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+    cancel.abort();
+  }
+}
+
+/** Asks for the turn until it is there: the less often, the more wait before and the longer nothing has changed. */
+async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Promise<TurnFence> {
+  const { sessionId, deadline, signal } = waiting;
+  let place = { ahead: -1, since: performance.now() };
+  for (;;) {
+    const found = await queue.enter(sessionId, entry);
+    if (found.isHeld) {
+      return { fencingToken: found.fencingToken, epoch: found.epoch };
+    }
+    const now = performance.now();
+    if (now >= deadline) {
+      throw busy(waiting);
+    }
+    place = found.ahead === place.ahead ? place : { ahead: found.ahead, since: now };
+    const pause = Math.max(shortestPauseMs * (place.ahead + 1), (now - place.since) / 20);
+    await delay(Math.min(pause, longestPauseMs, deadline - now), undefined, signal && { signal });
+  }
+}
+
+function busy({ sessionId, waitMs }: Waiting): ConflictError {
+  const message = `Other turns of this session did not end within ${waitMs} ms; nothing was done. Try again.`;
+  return new ConflictError(message, { code: "busy", sessionId });
+}

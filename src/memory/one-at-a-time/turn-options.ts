@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { ConfigurationError } from "../../errors.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../options.js";
+
+/** Options of `memory.withTurn`, in milliseconds. */
+export interface WithTurnOptions {
+  /** How long the session's turn is waited for; 0 asks once. @default 60_000 */
+  readonly waitMs?: number;
+  /**
+   * How long a process that died or was paused keeps the others from the session, at least 100. A turn is renewed after
+   * each third of it. @default 30_000
+   */
+  readonly holdMs?: number;
+}
+
+/** The options of a turn for which none are given. */
+export const defaultTurnOptions = { waitMs: 60_000, holdMs: 30_000 };
+
+/** What a timer takes. */
+const maxMs = 2 ** 31 - 1;
+
+const schema = lazy(() =>
+  z.strictObject({
+    waitMs: nonNegativeInteger.max(maxMs, `must be at most ${maxMs}`).default(defaultTurnOptions.waitMs),
+    holdMs: positiveInteger
+      .min(100, "must be 100 or more")
+      .max(maxMs, `must be at most ${maxMs}`)
+      .default(defaultTurnOptions.holdMs),
+  }),
+);
+
+/**
+ * Checks the arguments of `withTurn`.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function turnOptions(run: unknown, options: WithTurnOptions = {}): Required<WithTurnOptions> {
+  if (typeof run !== "function") {
+    throw new ConfigurationError("run", "withTurn: the second argument must be a function of the history.");
+  }
+  return parseOptions("withTurn", schema(), options);
+}

@@ -1,0 +1,84 @@
+import { randomToken } from "../random-token.js";
+import { checkTicket, checkTurnEntry } from "../request-checks.js";
+import type { HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../turn-queue.js";
+import type { SessionKeys } from "./keys.js";
+import { unknownReply } from "./redis-errors.js";
+import { checkedReply } from "./write-replies.js";
+import type { ScriptRunner } from "./script-runner.js";
+import { enterTurnScript } from "./scripts/enter-turn.js";
+import { extendExpiryScript } from "./scripts/extend-expiry.js";
+import { leaveTurnScript } from "./scripts/leave-turn.js";
+import { renewTurnScript } from "./scripts/renew-turn.js";
+import { restartSessionScript } from "./scripts/restart-session.js";
+import type { Script } from "./scripts/script.js";
+
+/** The queue for a session's turns, in fields of its `state`. */
+export class RedisTurnQueue implements TurnQueue {
+  readonly #runner: ScriptRunner;
+  readonly #keysOf: (sessionId: string) => SessionKeys;
+
+  constructor(runner: ScriptRunner, keysOf: (sessionId: string) => SessionKeys) {
+    this.#runner = runner;
+    this.#keysOf = keysOf;
+  }
+
+  async enter(sessionId: string, entry: TurnEntry): Promise<TurnPlace> {
+    checkTurnEntry(entry);
+    const { ticket, holdMs, graceMs, ttlMs } = entry;
+    const request = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, epoch: randomToken() });
+    const reply = await this.#run("enterTurn", sessionId, { script: enterTurnScript, args: [request] });
+    checkedReply({ operation: "enterTurn", sessionId }, reply);
+    const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
+    if (word === "WAITS") {
+      return { isHeld: false, ahead: Number(first) };
+    }
+    if (word !== "HELD") {
+      throw unknownReply({ operation: "enterTurn", sessionId });
+    }
+    this.#keepAlive(sessionId, entry, Number(left));
+    return { isHeld: true, fencingToken: Number(first), epoch: String(epoch) };
+  }
+
+  async renew(sessionId: string, turn: HeldTicket): Promise<boolean> {
+    checkTicket(turn);
+    const call = { script: renewTurnScript, args: [turn.ticket, String(turn.holdMs)] };
+    const [word, left] = (await this.#run("renewTurn", sessionId, call)) as [unknown, unknown];
+    if (word !== "HELD") {
+      return false;
+    }
+    this.#keepAlive(sessionId, turn, Number(left));
+    return true;
+  }
+
+  async restart(sessionId: string, fence: TurnFence): Promise<string> {
+    const newEpoch = randomToken();
+    const { log, ids, state } = this.#keysOf(sessionId);
+    const call = { script: restartSessionScript, args: [JSON.stringify({ ...fence, newEpoch })] };
+    const word = await this.#run("restart", sessionId, { ...call, keys: [log, ids, state] });
+    checkedReply({ operation: "restart", sessionId }, word);
+    return newEpoch;
+  }
+
+  async leave(sessionId: string, ticket: string): Promise<void> {
+    await this.#run("leaveTurn", sessionId, { script: leaveTurnScript, args: [ticket] });
+  }
+
+  /** Not waited for: a turn that is held is renewed long before its session ends. */
+  #keepAlive(sessionId: string, { holdMs, ttlMs }: HeldTicket, left: number): void {
+    if (ttlMs === undefined || left < 0 || left >= Math.min(2 * holdMs, ttlMs / 2)) {
+      return;
+    }
+    const { log, ids, state } = this.#keysOf(sessionId);
+    const call = { script: extendExpiryScript, args: [String(ttlMs)], keys: [log, ids, state] };
+    this.#run("extendExpiry", sessionId, call).catch(() => undefined);
+  }
+
+  #run(
+    operation: string,
+    sessionId: string,
+    call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
+  ): Promise<unknown> {
+    const { script, args, keys = [this.#keysOf(sessionId).state] } = call;
+    return this.#runner.run({ operation, sessionId }, { script, args, keys, writes: true });
+  }
+}

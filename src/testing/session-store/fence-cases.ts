@@ -1,0 +1,101 @@
+import { strict as assert } from "node:assert";
+import { asRead, code, everything, record, records, type StoreCase } from "./store-case.js";
+import { taken, written } from "./turn-queue-cases.js";
+
+const needs = ["turnQueue"] as const;
+
+/** What a turn that is over can no longer write. */
+export const fenceCases: readonly StoreCase[] = [
+  {
+    title: "no write of a turn passes once another has begun, even before that one writes",
+    needs: [...needs, "sideData", "rewind", "replaceTail"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: records("a", 2) });
+      const late = await taken(context, "late");
+      await store.turnQueue.leave(session, "late");
+      await taken(context, "next");
+      const before = await everything(context);
+      const view = await store.readView(session);
+      const { fencingToken } = late;
+      const cut = { ...asRead(view), to: 1, forget: ["a2"] };
+      const commit = { ...asRead(view), start: 1, head: "", headCount: 0, fencingToken };
+      const writes = [
+        store.append(session, { records: [record("b")], ...written(late) }),
+        store.replaceTail(session, { records: [record("b")], cut, ...written(late) }),
+        store.rewind(session, { ...cut, fencingToken }),
+        store.writeSide(session, { set: { a: "1" }, ...written(late) }),
+        store.commitReduction(session, commit),
+        store.turnQueue.restart(session, late),
+      ];
+      for (const write of writes) {
+        await assert.rejects(write, { code: "fenced", sessionId: session });
+      }
+      assert.deepEqual(await everything(context), before);
+    },
+  },
+  {
+    title: "no write of a turn passes once its session was cleared, whether it came back or not",
+    needs: [...needs, "sideData"],
+    async check(context) {
+      const { store, session } = context;
+      const late = await taken(context, "late");
+      await store.append(session, { records: [record("a")], ...written(late) });
+      await store.clear(session);
+      for (const comesBack of [false, true]) {
+        if (comesBack) {
+          await store.append(session, { records: [record("new")] });
+        }
+        const before = await everything(context);
+        const request = { records: [record("b")], ...written(late) };
+        await assert.rejects(store.append(session, request), { code: "epoch", sessionId: session });
+        await assert.rejects(store.writeSide(session, { set: { a: "1" }, ...written(late) }), code("epoch"));
+        await assert.rejects(store.turnQueue.restart(session, late), code("epoch"));
+        assert.deepEqual(await everything(context), before);
+      }
+    },
+  },
+  {
+    title: "a turn whose time ran out may still write while no other has begun",
+    needs,
+    async check(context) {
+      const { store, session, wait } = context;
+      const late = await taken(context, "late", 20);
+      await wait(50);
+      await store.append(session, { records: [record("a")], ...written(late) });
+      assert.equal((await store.readView(session)).next, 1);
+    },
+  },
+  {
+    title: "a session that is cleared within its turn is empty, and the turn goes on",
+    needs: [...needs, "sideData"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: records("a", 2), side: { set: { a: "1" } } });
+      const { fencingToken, epoch } = await taken(context, "a");
+      const newEpoch = await store.turnQueue.restart(session, { fencingToken, epoch });
+      assert.notEqual(newEpoch, epoch);
+      const empty = await store.readView(session);
+      assert.deepEqual([empty.next, empty.records, await store.readSide(session, "")], [0, [], {}]);
+      assert.equal((await store.turnQueue.enter(session, { ticket: "b", holdMs: 1, graceMs: 9_000 })).isHeld, false);
+      const again = { records: records("a", 2), fencingToken, expectedEpoch: newEpoch };
+      assert.equal((await store.append(session, again)).appended, 2);
+    },
+  },
+  {
+    title: "a session that is rewound to nothing within a turn lives until the turn ends",
+    needs: [...needs, "rewind"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: records("a", 2) });
+      const fence = await taken(context, "a");
+      const { fencingToken } = fence;
+      const request = { ...asRead(await store.readView(session)), to: 0, forget: ["a1", "a2"], fencingToken };
+      assert.equal(await store.rewind(session, request), "rewound");
+      const { appended } = await store.append(session, { records: records("a", 1), ...written(fence) });
+      assert.equal(appended, 1);
+      const { next, damaged } = await store.readView(session);
+      assert.deepEqual([next, damaged], [1, false]);
+    },
+  },
+];
