@@ -67,4 +67,30 @@ describe("the demo", () => {
     expect(errors).toMatch(/problem: broken: model call 2, message \d+ breaks S/);
     expect(output).toContain("NO");
   }, 60_000);
+
+  const written = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  it.each<[string, readonly string[], RegExp]>([
+    ["a missing file", ["--file", "/missing.jsonl"], /^\/missing\.jsonl: the file cannot be read \(ENOENT\)\.$/],
+    ["a line that is no JSON", ["--file", written("a.jsonl", "{}\nx")], /a\.jsonl, line 1: the line must be/],
+    ["a file that is no JSON", ["--file", written("b.jsonl", "\nx")], /b\.jsonl, line 2: the line is no JSON\.$/],
+    ["no messages", ["--file", written("c.jsonl", '{"messages":[]}')], /c\.jsonl, line 1: .* at least one message\.$/],
+    ["an empty file", ["--file", written("d.jsonl", "")], /holds no conversation\.$/],
+    ["a message that is none", ["--file", written("e.jsonl", '{"messages":[{"role":"x"}]}')], /e\.jsonl, line 1: /],
+    ["an unknown option", ["--fiel", "x"], /^Unknown option '--fiel'\. The options are/],
+    ["a target that is no number", ["--target", "many"], /^--target must be a whole number of at least 1\.$/],
+  ])(
+    "answers %s with one sentence and exit code 2",
+    async (_, args, sentence) => {
+      const { exitCode, output, errors } = await runExample("demo/main.ts", { args });
+      expect(exitCode).toBe(2);
+      expect(output).toBe("");
+      expect(errors.trim()).toMatch(sentence);
+      expect(errors.trim()).not.toContain("\n");
+    },
+    60_000,
+  );
 });

@@ -8,15 +8,48 @@ export interface RecordedConversation {
   readonly turns: readonly { readonly input: BaseMessage[]; readonly output: BaseMessage[] }[];
 }
 
-/** Reads one conversation a line, in OpenAI's chat format. */
+/** Input that cannot be used; the message says what is wrong, and where. */
+export class InputError extends Error {}
+
+/**
+ * Reads one conversation a line, in OpenAI's chat format.
+ *
+ * @throws InputError for a file or a line that holds no conversation.
+ */
 export function readConversations(path: string): RecordedConversation[] {
-  const lines = readFileSync(path, "utf8")
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-  return lines.map((line, index) => {
-    const { id = `conversation-${index + 1}`, messages } = JSON.parse(line) as { id?: string; messages: never[] };
-    return { id, turns: turnsOf(new MessageHistory(messages).toMessages()) };
+  const conversations = linesOf(path).flatMap((line, index) => {
+    return line.trim() === "" ? [] : [conversationIn(line, `${path}, line ${index + 1}`, index)];
   });
+  if (conversations.length === 0) {
+    throw new InputError(`${path}: the file holds no conversation.`);
+  }
+  return conversations;
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8").split("\n");
+  } catch (error) {
+    throw new InputError(`${path}: the file cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+function conversationIn(line: string, place: string, index: number): RecordedConversation {
+  let value: { id?: unknown; messages?: unknown } | null;
+  try {
+    value = JSON.parse(line) as typeof value;
+  } catch {
+    throw new InputError(`${place}: the line is no JSON.`);
+  }
+  const { id = `conversation-${index + 1}`, messages } = value ?? {};
+  if (typeof id !== "string" || id === "" || !Array.isArray(messages) || messages.length === 0) {
+    throw new InputError(`${place}: the line must be { "id": …, "messages": [ … ] } with at least one message.`);
+  }
+  try {
+    return { id, turns: turnsOf(new MessageHistory(messages as never[]).toMessages()) };
+  } catch (error) {
+    throw new InputError(`${place}: ${(error as Error).message}`);
+  }
 }
 
 /**

@@ -5,11 +5,12 @@
  *   npm run demo                     the conversations that ship with the package
  *   npm run demo -- --file PATH      any JSONL of { id, messages } in OpenAI's chat format
  *
- * Options: --target 10, --threshold 4 (the truncation reducer's).
+ * Options: --target 10, --threshold 4 (the truncation reducer's). Exit code: 0, 1 for problems, 2 for input that
+ * cannot be used.
  */
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
-import { readConversations } from "./conversations.js";
+import { InputError, readConversations } from "./conversations.js";
 import { openBackend } from "./backend.js";
 import { playConversation, type PlayedConversation } from "./play.js";
 import { printTable } from "./table.js";
@@ -19,17 +20,11 @@ import { askRealModel } from "./real-model.js";
 const shipped = fileURLToPath(new URL("../data/recorded-conversations.jsonl", import.meta.url));
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      file: { type: "string", default: shipped },
-      target: { type: "string", default: "10" },
-      threshold: { type: "string", default: "4" },
-    },
-  });
+  const values = optionsOf(process.argv.slice(2));
   const conversations = readConversations(values.file);
   await using backend = await openBackend({
-    targetCount: Number(values.target),
-    thresholdCount: Number(values.threshold),
+    targetCount: count("--target", values.target, 1),
+    thresholdCount: count("--threshold", values.threshold, 0),
   });
   console.log(`${conversations.length} recorded conversations, two application instances, ${backend.description}.`);
   console.log(
@@ -57,4 +52,34 @@ async function main(): Promise<number> {
   return problems.length === 0 ? 0 : 1;
 }
 
-process.exitCode = await main();
+function optionsOf(args: string[]): { readonly file: string; readonly target: string; readonly threshold: string } {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        file: { type: "string", default: shipped },
+        target: { type: "string", default: "10" },
+        threshold: { type: "string", default: "4" },
+      },
+    });
+    return values;
+  } catch (error) {
+    const [sentence] = (error as Error).message.split(". ");
+    throw new InputError(`${sentence}. The options are --file, --target and --threshold.`);
+  }
+}
+
+function count(option: string, value: string, least: number): number {
+  if (!/^\d{1,9}$/.test(value) || Number(value) < least) {
+    throw new InputError(`${option} must be a whole number of at least ${least}.`);
+  }
+  return Number(value);
+}
+
+process.exitCode = await main().catch((error: unknown) => {
+  if (error instanceof InputError) {
+    console.error(error.message);
+    return 2;
+  }
+  throw error;
+});
