@@ -10,8 +10,8 @@ import { rememberTurns } from "./turn-fragments.js";
  * Moves the start and replaces the head if the session is as it was read.
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard,
- * remember?: { count, seconds }, tokens?, counter?, tokensRead?, owner?, fencingToken?, keys? }; the head; packed hashes
- * of the ids to forget; packed names of the turns of which nothing is left.
+ * remember?: { count, seconds }, tokens?, counter?, tokensRead?, owner?, fencingToken?, keys? }; the head; packed
+ * hashes of the ids to forget; packed names of the turns of which nothing is left.
  * Replies: COMMITTED | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE
  * (the start lies before the base) | KEY names (the session needs them).
  *
