@@ -128,7 +128,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const second = sealedWith(testKeys("k2"));
     expect(await second.index.describe("s")).toMatchObject({ label: { ...label, title: "secret too" } });
     expect(await listed(second)).toEqual([expect.objectContaining({ title: "secret too" })]);
-    await expect(listed(sealedWith(testKeys("k3")))).rejects.toMatchObject({ code: "unknown_key" });
+    expect(JSON.stringify(await listed(sealedWith(testKeys("k3"))))).not.toContain("secret");
   });
 
   it("moves every session that the memory finds, and says how far it is", async () => {

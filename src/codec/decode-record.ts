@@ -173,6 +173,19 @@ function versionOf(stored: Record<string, unknown>, position: number | undefined
 /** Version of the format of records that are encrypted; a store that has their key opens them. */
 const sealedVersion = 2;
 
+/** The id of the key of a record that is sealed; undefined for any other. */
+export function sealedKeyOf(record: string): string | undefined {
+  try {
+    const stored: unknown = record.includes('"sealed"') ? JSON.parse(record) : undefined;
+    const meta = isRecord(stored) ? stored["meta"] : undefined;
+    return isRecord(meta) && meta["v"] === sealedVersion
+      ? sealedWith((stored as { sealed?: unknown }).sealed)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The id of the key of a sealed record. */
 function sealedWith(sealed: unknown): string | undefined {
   return typeof sealed === "string" ? sealed.slice(0, Math.max(0, sealed.lastIndexOf("."))) : undefined;

@@ -1,7 +1,11 @@
+import { sealedKeyOf } from "../../codec/decode-record.js";
 import { decodeHead } from "../../codec/head.js";
+import { unknownKey } from "../../encryption/key-refusals.js";
+import { refuseSealedFields } from "../../encryption/sealed-field.js";
 import { hasCapability, type StoreWith } from "../../store/capabilities.js";
 import type { SessionAccess } from "../../store/session-index.js";
-import { namesIn } from "./session-labels.js";
+import type { SessionStore } from "../../store/session-store.js";
+import { namesIn, refuseLocked } from "./session-labels.js";
 
 const pageLength = 500;
 
@@ -19,8 +23,10 @@ export async function* exportSession(
     return;
   }
   const { label, labelVersion: _, ...rest } = details;
+  refuseLocked(sessionId, label);
   yield JSON.stringify({ type: "session", ...rest, ...namesIn(label) });
   const { head } = await store.readView(sessionId, access);
+  refuseSealedFields(sessionId, [head]);
   for (const record of head === "" ? [] : recordsIn(head)) {
     yield JSON.stringify({ type: "head", sessionId, record: parsed(record) });
   }
@@ -32,19 +38,31 @@ export async function* exportSession(
       limit: pageLength,
     });
     for (const [index, record] of page.records.entries()) {
-      yield JSON.stringify({ type: "record", sessionId, position: page.from + index, record: parsed(record) });
+      yield JSON.stringify({
+        type: "record",
+        sessionId,
+        position: page.from + index,
+        record: opened(sessionId, record),
+      });
     }
     from = page.records.length < pageLength ? undefined : page.from + page.records.length;
   }
-  if (hasCapability(store, "sideData")) {
-    for (const [name, value] of Object.entries(await store.readSide(sessionId, "", access))) {
-      yield JSON.stringify({ type: "side", sessionId, name, value: parsed(value) });
-    }
-  }
+  yield* sideLines(store, sessionId, access);
   if (hasCapability(store, "pages")) {
     for (const reduction of await store.pages.readReductions(sessionId, access)) {
       yield JSON.stringify({ type: "reduction", sessionId, ...reduction });
     }
+  }
+}
+
+async function* sideLines(store: SessionStore, sessionId: string, access: SessionAccess): AsyncGenerator<string> {
+  if (!hasCapability(store, "sideData")) {
+    return;
+  }
+  const side = await store.readSide(sessionId, "", access);
+  refuseSealedFields(sessionId, Object.values(side));
+  for (const [name, value] of Object.entries(side)) {
+    yield JSON.stringify({ type: "side", sessionId, name, value: parsed(value) });
   }
 }
 
@@ -54,6 +72,15 @@ function recordsIn(head: string): readonly string[] {
   } catch {
     return [head];
   }
+}
+
+/** The record, which only a store without its key returns sealed. */
+function opened(sessionId: string, text: string): unknown {
+  const keyId = sealedKeyOf(text);
+  if (keyId !== undefined) {
+    throw unknownKey(sessionId, keyId);
+  }
+  return parsed(text);
 }
 
 function parsed(text: string): unknown {

@@ -8,7 +8,7 @@ import { reencryptSessions, type ReencryptProgress } from "../reencrypt-sessions
 import { exportSession } from "./export-session.js";
 import { checkOwnerName } from "./owner-name.js";
 import { cursorText, placeIn } from "./session-cursor.js";
-import { labelOf, namesIn, type SessionMetadata, type SessionNames } from "./session-labels.js";
+import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "./session-labels.js";
 import { listedSession, storedSession, type ListedSession, type StoredSession } from "./stored-sessions.js";
 
 const attempts = 5;
@@ -55,7 +55,7 @@ export class MemorySessions {
    * A page of an owner's sessions, newest first by their last write: 30 by default, at most 1,000. One round trip,
    * however many sessions there are. No session comes twice in one walk; one that is written meanwhile moves to the
    * front. What another process wrote may be missing for a second; `verify: true` looks at each session of the page
-   * (one more wait) and repairs what disagrees.
+   * (one more wait) and repairs what disagrees. A session whose key this process lacks is listed as `locked`.
    *
    * @throws ConfigurationError `owner`, `limit`, `cursor`; StoreError.
    */
@@ -81,10 +81,18 @@ export class MemorySessions {
     return this.#indexed("count").index.count(owner);
   }
 
-  /** A session with all of its metadata; undefined for one that does not exist. One round trip. */
+  /**
+   * A session with all of its metadata; undefined for one that does not exist. One round trip.
+   *
+   * @throws EncryptionError where title or metadata are encrypted with a key that this process does not have.
+   */
   async get(sessionId: string, options: { owner?: string } = {}): Promise<StoredSession | undefined> {
     const details = await this.#indexed("get").index.describe(sessionId, accessOf("sessions.get", options));
-    return details && storedSession(details);
+    if (details === undefined) {
+      return undefined;
+    }
+    refuseLocked(sessionId, details.label);
+    return storedSession(details);
   }
 
   /**
@@ -92,7 +100,8 @@ export class MemorySessions {
    * removes it. Compare-and-set: two updates at once both happen. Returns the session; undefined for one that does not
    * exist.
    *
-   * @throws ConfigurationError `title`, `metadata`; ConflictError `other_owner`, or `stale` if others kept changing it.
+   * @throws ConfigurationError `title`, `metadata`; ConflictError `other_owner`, or `stale` if others kept changing it;
+   *   EncryptionError where they are encrypted with a key that this process does not have.
    */
   async update(
     sessionId: string,
@@ -109,6 +118,7 @@ export class MemorySessions {
       if (details === undefined) {
         return undefined;
       }
+      refuseLocked(sessionId, details.label);
       const current = namesIn(details.label);
       const label = labelOf("sessions.update", {
         ...(current.title !== undefined && { title: current.title }),
@@ -151,7 +161,11 @@ export class MemorySessions {
     return this.#indexed("deleteOwner").index.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
   }
 
-  /** All that is stored of a session, as lines of JSON, read page by page. Nothing for one that does not exist. */
+  /**
+   * All that is stored of a session, as lines of JSON, read page by page. Nothing for one that does not exist.
+   *
+   * @throws EncryptionError where something is encrypted with a key that this process does not have.
+   */
   export(sessionId: string, options: { owner?: string } = {}): AsyncIterable<string> {
     return exportSession(this.#indexed("export"), sessionId, accessOf("sessions.export", options));
   }

@@ -1,3 +1,4 @@
+import { refuseSealedFields, sealedFieldParts } from "../../encryption/sealed-field.js";
 import { ConfigurationError } from "../../errors.js";
 import type { SessionLabel } from "../../store/session-index.js";
 
@@ -43,6 +44,20 @@ export function namesIn({ title, metadata }: SessionLabel): {
   return { ...(title !== undefined && { title }), metadata: metadata === undefined ? {} : parsed(metadata) };
 }
 
+/** True for a label that cannot be read here, because it is encrypted. */
+export function isLocked({ title, metadata }: SessionLabel): boolean {
+  return [title, metadata].some((text) => text !== undefined && sealedFieldParts(text) !== undefined);
+}
+
+/**
+ * Refuses a label that is encrypted where no key is at hand.
+ *
+ * @throws EncryptionError `unknown_key`.
+ */
+export function refuseLocked(sessionId: string, { title = "", metadata = "" }: SessionLabel): void {
+  refuseSealedFields(sessionId, [title, metadata]);
+}
+
 /** The first keys that fit into a list. */
 function listedText(metadata: SessionMetadata): string {
   const shown: string[] = [];
@@ -64,6 +79,13 @@ function checkTitle(user: string, title: unknown): void {
   }
   if (title.length > limits.title || Buffer.byteLength(title) > limits.title) {
     throw new ConfigurationError("title", `${user}: option "title" must not be longer than ${limits.title} bytes.`);
+  }
+  refuseSealedLook(user, title);
+}
+
+function refuseSealedLook(user: string, title: string): void {
+  if (sealedFieldParts(title) !== undefined) {
+    throw new ConfigurationError("title", `${user}: option "title" must not look like encrypted text ("sealed:…").`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { SessionDetails, SessionSummary } from "../../store/session-index.js";
-import { namesIn, type SessionMetadata } from "./session-labels.js";
+import { isLocked, namesIn, type SessionMetadata } from "./session-labels.js";
 
 /** Tokens that stored answers of a model took. */
 export interface UsageSum {
@@ -14,6 +14,8 @@ export interface ListedSession {
   readonly title?: string;
   /** In a list the first keys that fit into 1 kB. */
   readonly metadata: SessionMetadata;
+  /** Set where title and metadata are encrypted with a key that this process does not have; they are left out. */
+  readonly locked?: true;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Messages of the transcript. */
@@ -43,8 +45,9 @@ export function listedSession({ sessionId, label, usage, tokens, expiresAt, ...r
     model,
     { input_tokens: input, output_tokens: output, total_tokens: total },
   ]);
+  const names = isLocked(label) ? { metadata: {}, locked: true as const } : namesIn(label);
   return {
-    ...{ sessionId, ...namesIn(label), createdAt, updatedAt, messages, rounds },
+    ...{ sessionId, ...names, createdAt, updatedAt, messages, rounds },
     ...(tokens !== undefined && { tokens }),
     ...(sums && { usage: Object.fromEntries(sums) }),
     ...(expiresAt !== undefined && { expiresAt }),

@@ -14,16 +14,30 @@ import { SessionOpener } from "./session-opener.js";
 
 const texts = ["title", "metadata", "listed"] as const;
 
-/** Lists of sessions whose titles and metadata are encrypted, each under its session's key; owners are not. */
+/**
+ * Lists of sessions whose titles and metadata are encrypted, each under its session's key; owners are not. A list
+ * leaves sealed what cannot be opened; all other methods throw.
+ */
 export function sealedIndex(inner: SessionIndex, ring: KeyRing): SessionIndex {
   const opened = async <Summary extends SessionSummary>(summary: Summary): Promise<Summary> => {
     const label = await openLabel(new SessionOpener(ring, summary.sessionId), summary.label);
     return { ...summary, label };
   };
+  // One session whose key is missing must not hide the others: its texts stay sealed.
+  const openedOrSealed = async (summary: SessionSummary): Promise<SessionSummary> => {
+    try {
+      return await opened(summary);
+    } catch (error) {
+      if (EncryptionError.isInstance(error)) {
+        return summary;
+      }
+      throw error;
+    }
+  };
   return {
     list: async (owner, request): Promise<SessionsPage> => {
       const page = await inner.list(owner, request);
-      return { ...page, sessions: await Promise.all(page.sessions.map(opened)) };
+      return { ...page, sessions: await Promise.all(page.sessions.map(openedOrSealed)) };
     },
     describe: async (sessionId: string, access?: SessionAccess): Promise<SessionDetails | undefined> => {
       const details = await inner.describe(sessionId, access);

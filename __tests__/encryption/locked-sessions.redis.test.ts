@@ -1,0 +1,81 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import type { EncryptionOptions } from "../../src/encryption/encryption-options.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { SessionStore } from "../../src/store/session-store.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKey, testKeys } from "../support/test-keys.js";
+
+let client: Redis;
+beforeAll(() => {
+  client = new Redis(sharedRedisUrl());
+});
+afterAll(() => client.disconnect());
+
+const turn = [new HumanMessage({ id: "q", content: "secret" }), new AIMessage({ id: "a", content: "secret" })];
+const wrong = { current: { ...testKey("k2"), id: "k1" } };
+
+describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in %s", (kind) => {
+  let store: SessionStore;
+  beforeEach(() => {
+    store =
+      kind === "Redis" ? new RedisSessionStore({ client, keyPrefix: uniquePrefix() }) : new InMemorySessionStore();
+  });
+  const memoryWith = (encryption?: EncryptionOptions) =>
+    new RedisChatMemory({ store, ...(encryption && { encryption }) });
+  const ann = { owner: "ann" };
+
+  async function seeded(): Promise<void> {
+    await memoryWith().history("plain", { owner: "ann", title: "Plain" }).addMessages(turn);
+    const sealed = memoryWith(testKeys("k1"));
+    await sealed.history("sealed", { owner: "ann", title: "Secret", metadata: { a: "secret" } }).addMessages(turn);
+    await sealed.drain();
+  }
+
+  it.each([
+    ["no key", undefined],
+    ["other keys", testKeys("k2")],
+    ["a wrong key", wrong],
+  ] as const)("are listed as locked by a process with %s, and the others as they are", async (_, encryption) => {
+    await seeded();
+    const { sessions } = await memoryWith(encryption).sessions.list(ann);
+    const bySession = new Map(sessions.map((session) => [session.sessionId, session]));
+    expect(bySession.get("plain")).toMatchObject({ title: "Plain", messages: 2 });
+    expect(bySession.get("plain")).not.toHaveProperty("locked");
+    expect(bySession.get("sealed")).toMatchObject({ locked: true, metadata: {}, messages: 2 });
+    expect(bySession.get("sealed")).not.toHaveProperty("title");
+  });
+
+  it.each([
+    ["unknown_key", undefined],
+    ["unknown_key", testKeys("k2")],
+    ["wrong_key", wrong],
+  ] as const)("refuse get, update and export with %s, and change nothing", async (code, encryption) => {
+    await seeded();
+    const { sessions } = memoryWith(encryption);
+    const exported = async (id: string) => {
+      const lines: string[] = [];
+      for await (const line of sessions.export(id)) {
+        lines.push(line);
+      }
+      return lines;
+    };
+    const refused = { name: "EncryptionError", code };
+    await expect(sessions.get("sealed")).rejects.toMatchObject(refused);
+    await expect(sessions.update("sealed", { title: "x" })).rejects.toMatchObject(refused);
+    await expect(exported("sealed")).rejects.toMatchObject(refused);
+    await memoryWith(testKeys("k1")).history("untitled").addMessages(turn);
+    await expect(exported("untitled")).rejects.toMatchObject(refused);
+    expect(await exported("plain")).toHaveLength(3);
+    const read = await memoryWith(testKeys("k1")).sessions.get("sealed");
+    expect(read).toMatchObject({ title: "Secret", metadata: { a: "secret" } });
+  });
+
+  it("are no titles that look encrypted", async () => {
+    const title = `sealed:k1.${"x".repeat(40)}`;
+    await memoryWith().history("s").addMessages(turn);
+    await expect(memoryWith().sessions.update("s", { title })).rejects.toMatchObject({ option: "title" });
+  });
+});
