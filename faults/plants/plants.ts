@@ -70,8 +70,8 @@ export const plants = {
   lease: [
     {
       file: "src/store/redis/redis-leases.ts",
-      search: 'const args = [key, token, "NX", "PX", ttlMs];',
-      replacement: 'const args = [key, token, "PX", ttlMs];',
+      search: 'args: [lease, token, "NX", "PX", ttlMs]',
+      replacement: 'args: [lease, token, "PX", ttlMs]',
     },
   ],
 } as const satisfies Record<string, readonly Plant[]>;
