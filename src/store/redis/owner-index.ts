@@ -18,8 +18,16 @@ export type PutOutcome = { readonly scores: readonly number[] } | { readonly mar
 /** A session in an index, and the score that it had when it was read there. */
 export type ScoredSession = Pick<IndexEntry, "sessionId" | "score">;
 
-/** The mark of an owner who is being erased. */
-export const erasingMark = "erasing";
+/** The end of an erasure. */
+export interface OwnerRelease {
+  readonly mark: string;
+  /** How long the mark stays. */
+  readonly milliseconds: number;
+  /** What was just erased. */
+  readonly erased: readonly ScoredSession[];
+  /** True to end it although other sessions were announced meanwhile. */
+  readonly inAnyCase: boolean;
+}
 
 /** The index of each owner: each method is one script on the two keys in the owner's slot. */
 export class OwnerIndex {
@@ -98,11 +106,13 @@ export class OwnerIndex {
   }
 
   /** Ends an erasure, with a new mark; false if sessions are left besides those that were just erased. */
-  async unmark(
-    owner: string,
-    { mark, milliseconds, erased }: { mark: string; milliseconds: number; erased: readonly ScoredSession[] },
-  ): Promise<boolean> {
-    const args = [mark, milliseconds, ...erased.map(({ sessionId }) => encodedMember(sessionId))];
+  async unmark(owner: string, { mark, milliseconds, erased, inAnyCase }: OwnerRelease): Promise<boolean> {
+    const args = [
+      mark,
+      milliseconds,
+      inAnyCase ? "1" : "0",
+      ...erased.map(({ sessionId }) => encodedMember(sessionId)),
+    ];
     return (await this.#run("eraseOwner", owner, { script: unmarkOwnerScript, args, writes: true })) === "ENDED";
   }
 

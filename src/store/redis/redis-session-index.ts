@@ -170,6 +170,13 @@ export class RedisSessionIndex implements SessionIndex {
     this.#touches.noteOwner(sessionId, owner);
   }
 
+  /** Lists a session that began other than by a write. Never fails: `reindex` mends it. */
+  async began(sessionId: string): Promise<void> {
+    const described = await this.#describer.describe(sessionId).catch(() => undefined);
+    const owner = described?.details.owner;
+    await (owner === undefined ? undefined : this.#touches.settle(sessionId, owner));
+  }
+
   /** Takes a session that ended from the list of the owner that it had. Never fails: `flush` tries again. */
   async ended(sessionId: string, owner: string): Promise<void> {
     await (owner === "" ? undefined : this.#touches.settle(sessionId, owner));

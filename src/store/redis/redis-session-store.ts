@@ -8,6 +8,7 @@ import { sessionKeys } from "./keys.js";
 import { acquireLease, releaseLease } from "./redis-leases.js";
 import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "./redis-store-options.js";
+import { followedForks } from "./followed-forks.js";
 import { RedisForks } from "./redis-forks.js";
 import type { SessionForks } from "../session-forks.js";
 import { RedisPages } from "./redis-pages.js";
@@ -76,10 +77,10 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#connection = openConnection(owner, { client, url, config }, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
     this.pages = new RedisPages(this.#runner, this.#options.keyPrefix);
-    this.forks = new RedisForks(this.#runner, this.#options.keyPrefix);
     this.recordSwaps = new RedisRecordSwaps(this.#runner, this.#options.keyPrefix);
     this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
     this.turnQueue = new RedisTurnQueue(this.#runner, (sessionId) => this.#session(sessionId).keys);
+    this.forks = followedForks(new RedisForks(this.#runner, this.#options.keyPrefix), this.#index);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {

@@ -23,26 +23,27 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], ${firstScore}, '+inf', 'WITHSCORES',
 /**
  * Ends an erasure, unless entries are left besides those that were just erased.
  *
- * KEYS: sessions, summaries. ARGV: the mark that stays, for how many milliseconds; sessions that were just erased.
- * Replies: ENDED | MORE.
+ * KEYS: sessions, summaries. ARGV: the mark that stays, for how many milliseconds; "1" to end it in any case; sessions
+ * that were just erased. Replies: ENDED | MORE.
  *
  * The mark that stays is new, so that what was read before the end is not written after it: see {@link
- * putEntriesScript}.
+ * putEntriesScript}. Entries that are left at the end in any case were only announced, and hold no content.
  */
 export const unmarkOwnerScript = script(
-  [indexTime],
+  [indexTime, expireIndex],
   `
 local erased = 0
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   if redis.call('ZSCORE', KEYS[1], ARGV[i]) then erased = erased + 1 end
 end
-if redis.call('ZCOUNT', KEYS[1], ${firstScore}, '+inf') > erased then return 'MORE' end
-local at = whole(math.floor(micros() / 1000) + ARGV[2])
-redis.call('UNLINK', KEYS[1], KEYS[2])
-redis.call('ZADD', KEYS[1], at, '!')
+if ARGV[3] ~= '1' and redis.call('ZCOUNT', KEYS[1], ${firstScore}, '+inf') > erased then return 'MORE' end
+for i = 4, #ARGV do
+  redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
+  redis.call('HDEL', KEYS[2], ARGV[i])
+end
+redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[2]), '!')
 redis.call('HSET', KEYS[2], '!', ARGV[1])
-redis.call('PEXPIREAT', KEYS[1], at)
-redis.call('PEXPIREAT', KEYS[2], at)
+expireIndex()
 return 'ENDED'
 `,
 );

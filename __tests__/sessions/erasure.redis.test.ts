@@ -1,0 +1,85 @@
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { human } from "../support/messages.js";
+import { startRedis } from "../support/redis-server.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+
+/** Sessions to erase; the full number of the promise takes longer. */
+const count = Number(process.env["ERASED_SESSIONS"] ?? 1_000);
+const guardMs = 120_000;
+
+describe("erasing an owner", () => {
+  it("leaves no key after its guard, beside writers, after a crash, and with sessions that the list lost", async () => {
+    const server = await startRedis();
+    const client = new Redis({ host: "127.0.0.1", port: server.port });
+    try {
+      const keyPrefix = uniquePrefix();
+      const memory = new RedisChatMemory({ client, keyPrefix });
+      const id = (index: number) => `session ${index}`;
+      for (let first = 0; first < count; first += 200) {
+        const part = Array.from({ length: Math.min(200, count - first) }, (_, index) => first + index);
+        await Promise.all(part.map((index) => memory.history(id(index), { owner: "ann" }).addMessages([human("q")])));
+      }
+      await memory.drain();
+      expect(await memory.sessions.count({ owner: "ann" })).toBe(count);
+      for (let index = 0; index < 50; index += 1) {
+        await client.zrem(`${keyPrefix}:{owner:ann}:sessions`, encodeURIComponent(id(index)));
+        await client.hdel(`${keyPrefix}:{owner:ann}:summaries`, encodeURIComponent(id(index)));
+      }
+      let isOver = false;
+      let refused = 0;
+      const writers = Array.from({ length: 8 }, async (_, writer) => {
+        const own = new RedisChatMemory({ client, keyPrefix });
+        for (let turn = 0; !isOver; turn += 1) {
+          const session = id((turn * 8 + writer) % count);
+          const identity = turn % 2 === 0 ? { owner: "ann" } : {};
+          await own
+            .history(session, identity)
+            .addMessages([human("late")])
+            .catch((error: { code?: string }) => {
+              expect(error.code).toBe("erased");
+              refused += 1;
+            });
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        await own.drain();
+      });
+      const crash = new Error("The process ended.");
+      const erasure = memory.sessions.deleteOwner("ann", {
+        guardMs,
+        onProgress: ({ sessions }) => {
+          if (sessions >= count / 3) {
+            throw crash;
+          }
+        },
+      });
+      await expect(erasure).rejects.toBe(crash);
+      const began = Date.now();
+      await memory.sessions.deleteOwner("ann", { guardMs });
+      const took = Date.now() - began;
+      isOver = true;
+      await Promise.all(writers);
+      await memory.drain();
+      expect(refused).toBeGreaterThan(0);
+      expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [] });
+      await expectOnlyGuards(client);
+      if (count > 1_000) {
+        process.stdout.write(`${count} sessions, resumed: ${took} ms, ${refused} writes refused\n`);
+      }
+    } finally {
+      client.disconnect();
+      await server.stop();
+    }
+  }, 240_000);
+});
+
+/** Every key that is left is the guard of a session, or the mark of the owner; each without content, and it expires. */
+async function expectOnlyGuards(client: Redis): Promise<void> {
+  for (const key of await client.keys("*")) {
+    const left = await client.pttl(key);
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(guardMs);
+    const fields = key.endsWith("}:sessions") ? await client.zrange(key, "0", "-1") : await client.hkeys(key);
+    expect(fields.sort()).toEqual(key.endsWith("}:state") ? ["erased", "next"] : ["!"]);
+  }
+}
