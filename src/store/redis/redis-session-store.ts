@@ -10,7 +10,6 @@ import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "./redis-store-options.js";
 import { followedForks } from "./followed-forks.js";
 import { RedisForks } from "./redis-forks.js";
-import type { SessionForks } from "../session-forks.js";
 import { RedisPages } from "./redis-pages.js";
 import { RedisSessionIndex } from "./redis-session-index.js";
 import { readSide, writeSide } from "./redis-side.js";
@@ -62,7 +61,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
-  readonly forks: SessionForks;
+  readonly forks: CompleteSessionStore["forks"];
   readonly #index: RedisSessionIndex;
   readonly pages: SessionPages;
   readonly recordSwaps: RecordSwaps;
