@@ -1,11 +1,14 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
+import { createAgent } from "langchain";
 import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import type { AppendOptions, AppendOutcome } from "../../src/memory/append-options.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { ToolModel } from "../support/agents.js";
 import { ai } from "../support/messages.js";
 
 class RedactingHistory extends RedisChatMessageHistory {
@@ -66,6 +69,44 @@ describe("a history that overrides append decides about everything that is writt
     );
     await chain.invoke("card 4111", { configurable: { sessionId: "chain" } });
     expect(texts(await memory.history("chain").getTranscript())).toEqual(["card ####", "your card ####"]);
+  });
+});
+
+describe("a history that overrides addMessages only", () => {
+  class Upper extends RedisChatMessageHistory {
+    override addMessages(messages: BaseMessage[]): Promise<void> {
+      return super.addMessages(messages.map(({ text }) => new HumanMessage(text.toUpperCase())));
+    }
+  }
+  const upper = (): Upper => new Upper({ sessionId: "s", store: new InMemorySessionStore() });
+  const memory = Object.assign(new RedisChatMemory({ store: new InMemorySessionStore() }), { history: upper });
+  const refused = { name: "ConfigurationError", option: "history", message: expect.stringContaining("append") };
+  const config = { configurable: { sessionId: "s" } };
+
+  it("decides about what LangChain's methods write", async () => {
+    const history = upper();
+    await history.addUserMessage("hi");
+    expect(texts(await history.getTranscript())).toEqual(["HI"]);
+  });
+
+  it("is refused by a HistoryManager, whose turns would be stored without it", () => {
+    expect(() => new HistoryManager({ history: upper(), maxInputTokens: 100 })).toThrow(
+      expect.objectContaining(refused) as Error,
+    );
+  });
+
+  it("is refused by withRedisMemory before the chain runs", async () => {
+    const answer = jest.fn(() => ai("hi"));
+    const chain = withRedisMemory(RunnableLambda.from(answer), { memory });
+    await expect(chain.invoke("hi", config)).rejects.toMatchObject(refused);
+    expect(answer).not.toHaveBeenCalled();
+  });
+
+  it("is refused by the middleware before the model is called", async () => {
+    const model = new ToolModel(() => "hi");
+    const agent = createAgent({ model, tools: [], middleware: [redisMemoryMiddleware({ memory })] });
+    await expect(agent.invoke({ messages: [new HumanMessage("hi")] }, config)).rejects.toThrow("overrides addMessages");
+    expect(model.sent).toEqual([]);
   });
 });
 

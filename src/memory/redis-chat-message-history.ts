@@ -61,7 +61,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     this.#ownsContext = shared === undefined;
     const context = shared ?? createMemoryContext("RedisChatMessageHistory", options);
     this.#session = new ConversationSession(options.sessionId, context);
-    noteSession(this, this.#session);
+    noteSession(this, this.#session, RedisChatMessageHistory.prototype);
   }
 
   /** The session's id. */
