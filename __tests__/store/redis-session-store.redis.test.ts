@@ -59,7 +59,16 @@ describe("RedisSessionStore's keys", () => {
       [sha256("m1").slice(0, 14)]: `${record("m1").digest}0`,
       [sha256("m2").slice(0, 14)]: `${record("m2").digest}1`,
     });
-    expect((await client.hkeys(state)).sort()).toEqual(["base", "epoch", "next", "rev", "rounds", "start", "updated"]);
+    expect((await client.hkeys(state)).sort()).toEqual([
+      "base",
+      "created",
+      "epoch",
+      "next",
+      "rev",
+      "rounds",
+      "start",
+      "updated",
+    ]);
     expect(await client.call("OBJECT", "ENCODING", ids)).toBe("hashtable");
   });
 
