@@ -196,7 +196,7 @@ describe("pages and branches of a session", () => {
           version += 1;
           const tail = Array.from({ length: 100 }, (_, index) => human(`${version}-${index}`, `m${500 + index}`));
           await history.replaceFrom("m500", tail);
-          await new Promise((resolve) => setTimeout(resolve, 3 * round));
+          await new Promise((resolve) => setTimeout(resolve, 40 * round));
         }
       })();
       const copy = await history.fork(`copy-${round}`).catch((error: { code?: string }) => error.code);

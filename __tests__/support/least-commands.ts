@@ -24,7 +24,7 @@ export const leastCommands = {
   /** Forks of sessions. */
   forks: ["hgetall", "hincrby", "rename"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
-  encryption: ["hsetnx", "lindex"],
+  encryption: ["hsetnx", "lindex", "lset"],
   /** What ioredis asks by itself when it connects; without it, it prints a warning. */
   connection: ["info"],
   /** The same to a Cluster; `asking` while slots move. */

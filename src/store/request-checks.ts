@@ -37,8 +37,8 @@ export function checkRewind(sessionId: string, request: RewindRequest): void {
 /** Rejects a side write with invalid parts. */
 export function checkSideWrite(sessionId: string, changes: SideWrite): void {
   checkSessionId(sessionId);
-  checkOptional("fencingToken", changes.fencingToken, notNegative);
   checkSide(changes);
+  checkOptional("fencingToken", changes.fencingToken, notNegative);
   checkOptional("ttlMs", changes.ttlMs, positive);
 }
 
