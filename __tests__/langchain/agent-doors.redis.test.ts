@@ -1,7 +1,8 @@
 import { AIMessage, HumanMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
-import { createAgent, createMiddleware, piiMiddleware, providerStrategy, toolStrategy } from "langchain";
+import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { createAgent, createMiddleware, humanInTheLoopMiddleware, piiMiddleware } from "langchain";
+import { providerStrategy, toolStrategy } from "langchain";
 import type { AgentMiddleware } from "langchain";
 import { z } from "zod";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/langchain/agent.js";
@@ -183,6 +184,27 @@ describe("a repeated turn of an agent", () => {
     await agent.invoke(ask("q", "q1"), ann);
     expect(model.sent.map(sketch)).toEqual([["q", "It is Monday."]]);
     expect(await transcript(memory)).toEqual(["q", "It is Monday.", "answer 1"]);
+  });
+
+  it("asks again for a tool that returns directly and needs approval, and runs neither model nor tool", async () => {
+    const memory = newMemory();
+    let runs = 0;
+    const direct = tool(({ query }: { query: string }) => `found ${query} ${(runs += 1)}`, {
+      ...{ name: "lookup", schema: z.object({ query: z.string() }), returnDirect: true },
+    });
+    const model = new ToolModel(() => lookupCall("it"));
+    const approval = humanInTheLoopMiddleware({ interruptOn: { lookup: true } });
+    const middleware = [redisMemoryMiddleware({ memory }), approval] as AgentMiddleware[];
+    for (let run = 1; run <= 2; run += 1) {
+      const agent = createAgent({ model, tools: [direct], middleware, checkpointer: new MemorySaver() });
+      const thread = { configurable: { thread_id: "ann" } };
+      expect(await agent.invoke(ask("go", "q1"), thread)).toHaveProperty("__interrupt__");
+      const approve = new Command({ resume: { decisions: [{ type: "approve" }] } });
+      const { messages } = await agent.invoke(approve, thread);
+      expect(sketch(messages)).toEqual(["go", "<ai>", "found it 1"]);
+    }
+    expect([runs, model.sent.length]).toEqual([1, 1]);
+    expect(await transcript(memory)).toEqual(["go", "<ai>", "found it 1"]);
   });
 
   it("goes on from steps of a failed run, and the state shows them in order", async () => {

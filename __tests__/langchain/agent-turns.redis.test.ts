@@ -16,34 +16,20 @@ import {
   type AgentMiddleware,
 } from "langchain";
 import { z } from "zod";
-import type { MemoryEvent } from "../../src/events.js";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/langchain/agent.js";
-import type { MemorySettings } from "../../src/memory/memory-context.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
+import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { uniquePrefix } from "../support/shared-redis.js";
 
 // The first use of LangGraph takes seconds where many tests run at once.
 jest.setTimeout(30_000);
 
-const open: RedisChatMemory[] = [];
-const events: MemoryEvent[] = [];
-
-function newMemory(options: MemorySettings & { readonly keyPrefix?: string } = {}): RedisChatMemory {
-  const onEvent = (event: MemoryEvent) => void events.push(event);
-  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
-  open.push(memory);
-  return memory;
-}
-
-afterEach(async () => {
-  events.length = 0;
-  await Promise.all(open.splice(0).map((memory) => memory.close()));
-});
+afterEach(closeMemories);
 
 const ann = { configurable: { sessionId: "ann" } };
 const named = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });

@@ -1,37 +1,18 @@
 import { AIMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
-import type { MemoryEvent } from "../../src/events.js";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import type { AppendOptions } from "../../src/memory/append-options.js";
-import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { validateConversation } from "../../src/structure/validate.js";
+import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-const open: RedisChatMemory[] = [];
-const events: MemoryEvent[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((memory) => memory.close()));
-  events.length = 0;
-});
-
-function newMemory(options: Partial<RedisChatMemoryOptions> = {}): RedisChatMemory {
-  const onEvent = (event: MemoryEvent) => void events.push(event);
-  const memory = new RedisChatMemory({
-    url: sharedRedisUrl(),
-    keyPrefix: uniquePrefix(),
-    onEvent,
-    ...options,
-  } as never);
-  open.push(memory);
-  return memory;
-}
+afterEach(closeMemories);
 
 /** Answers `a1`, `a2`, … whatever it is asked. */
 function countingModel(): ScriptedModel {
@@ -39,7 +20,6 @@ function countingModel(): ScriptedModel {
   return new ScriptedModel(() => `a${(count += 1)}`);
 }
 
-const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
 const transcript = async (memory: RedisChatMemory) => texts(await memory.history("ann").getTranscript());
 const session = { configurable: { sessionId: "ann" } };
 const turn = (turnId: string) => ({ configurable: { sessionId: "ann", turnId } });

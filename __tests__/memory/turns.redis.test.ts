@@ -1,28 +1,11 @@
-import type { MemorySettings } from "../../src/memory/memory-context.js";
-import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
-import type { MemoryEvent } from "../../src/events.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { AIMessage } from "@langchain/core/messages";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 
-const open: RedisChatMemory[] = [];
-const events: MemoryEvent[] = [];
+afterEach(closeMemories);
 
-function newMemory(options: MemorySettings & RedisStoreSettings = {}): RedisChatMemory {
-  const onEvent = (event: MemoryEvent) => void events.push(event);
-  const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
-  open.push(memory);
-  return memory;
-}
-
-afterEach(async () => {
-  events.length = 0;
-  await Promise.all(open.splice(0).map((memory) => memory.close()));
-});
-
-const texts = (messages: { readonly text: string }[]) => messages.map(({ text }) => text);
 const turnId = "job-1";
 
 describe("a turn with a name, appended to a plain history", () => {
