@@ -48,10 +48,9 @@ export async function* exportSession(
     from = page.records.length < pageLength ? undefined : page.from + page.records.length;
   }
   yield* sideLines(store, sessionId, access);
-  if (hasCapability(store, "pages")) {
-    for (const reduction of await store.pages.readReductions(sessionId, access)) {
-      yield JSON.stringify({ type: "reduction", sessionId, ...reduction });
-    }
+  const reductions = hasCapability(store, "pages") ? await store.pages.readReductions(sessionId, access) : [];
+  for (const reduction of reductions) {
+    yield JSON.stringify({ type: "reduction", sessionId, ...reduction });
   }
 }
 
