@@ -73,6 +73,22 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     expect(read).toMatchObject({ title: "Secret", metadata: { a: "secret" } });
   });
 
+  it("have forks that are sealed, read as their source and stand in the owner's list", async () => {
+    await seeded();
+    const memory = memoryWith(testKeys("k1"));
+    await memory.history("sealed", ann).fork("copy", { title: "Secret branch" });
+    await memory.drain();
+    expect(await memory.history("copy", ann).getMessages()).toEqual(turn);
+    const { sessions } = await memory.sessions.list(ann);
+    expect(sessions[0]).toMatchObject({ sessionId: "copy", title: "Secret branch", metadata: { a: "secret" } });
+    const stored = [await store.readLog("copy"), await store.index!.describe("copy")];
+    expect(JSON.stringify(stored)).not.toMatch(/[sS]ecret/);
+    await expect(memoryWith(testKeys("k1")).history("copy", { owner: "bob" }).getPage()).rejects.toMatchObject({
+      code: "other_owner",
+    });
+    await expect(memoryWith().history("copy").getMessages()).rejects.toMatchObject({ code: "unknown_key" });
+  });
+
   it("are no titles that look encrypted", async () => {
     const title = `sealed:k1.${"x".repeat(40)}`;
     await memoryWith().history("s").addMessages(turn);

@@ -15,7 +15,7 @@ export interface SessionForks {
    * does not exist.
    *
    * @throws ConflictError `exists` (there is a session of the new id), `position` (`at` lies behind the end), `stale`
-   *   (others kept removing records); StoreError.
+   *   (others kept removing records); StoreError, also `erased` where the new id was erased a short time ago.
    */
   fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined>;
 }

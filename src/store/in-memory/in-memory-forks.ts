@@ -24,7 +24,7 @@ export class InMemoryForks implements SessionForks {
       if ((request.at ?? 0) > next) {
         throw positionConflict(sessionId, request.at!, next);
       }
-      if (this.#sessions.find(newSessionId) !== undefined) {
+      if (this.#sessions.writable("fork", newSessionId, {}) !== undefined) {
         throw alreadyExists(newSessionId);
       }
       const copy = copyOf(source, request);
@@ -88,12 +88,15 @@ function copyRecords(
 function nameCopy(
   copy: InMemorySession["ownership"],
   source: InMemorySession["ownership"],
-  { fields = {} }: ForkRequest,
+  { fields = {}, copyField = (_, text) => text }: ForkRequest,
 ): void {
   const owner = fields["owner"] ?? source.owner;
-  const title = fields["title"] ?? source.label.title;
+  const title = fields["title"];
+  const kept = Object.entries(source.label).filter(([name]) => name !== "title" || title === undefined);
+  const label = Object.fromEntries(kept.map(([name, text]) => [name, copyField(name, text as string)]));
   Object.assign(copy, {
     ...(owner !== undefined && { owner }),
-    label: { ...source.label, ...(title !== undefined && { title }) },
+    label: { ...label, ...(title !== undefined && { title }) },
+    labelVersion: source.labelVersion,
   });
 }

@@ -1,6 +1,6 @@
 import { shortHash } from "../../short-hash.js";
 import { randomToken } from "../random-token.js";
-import { alreadyExists, damaged, forkConflict, positionConflict, refuseUnlessKnown } from "../refusals.js";
+import { alreadyExists, damaged, erased, forkConflict, positionConflict, refuseUnlessKnown } from "../refusals.js";
 import { checkFork, isCopiedField, type ForkedSession, type ForkRequest, type SessionForks } from "../session-forks.js";
 import { forkPageArguments, type SourcePage } from "./fork-call.js";
 import { forkKeys, sessionKeys, type SessionKeys } from "./keys.js";
@@ -88,9 +88,7 @@ export class RedisForks implements SessionForks {
     const { newSessionId, target, staging, base, to } = copy;
     const keys = [target.log, target.ids, target.state, staging.state];
     const [word, next] = (await this.#run(newSessionId, openForkScript, keys, [])) as [string, string?];
-    if (word === "EXISTS") {
-      throw alreadyExists(newSessionId);
-    }
+    refuseTaken(newSessionId, word);
     let position = next === "" ? base : Number(next);
     while (position < to) {
       const page = position === base ? first : await this.#readSource({ ...copy, from: position });
@@ -130,9 +128,7 @@ export class RedisForks implements SessionForks {
     const args = [JSON.stringify({ epoch, base, next, ttl: request.ttlMs }), names, ...fields];
     const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
     const word = await this.#run(newSessionId, finishForkScript, keys, args);
-    if (word === "EXISTS") {
-      throw alreadyExists(newSessionId);
-    }
+    refuseTaken(newSessionId, word);
     return word === "FORKED" ? { epoch, next: next > base ? next : 0 } : "changed";
   }
 
@@ -156,6 +152,16 @@ export class RedisForks implements SessionForks {
   #run(sessionId: string, script: Script, keys: string[], args: readonly (string | number)[]): Promise<unknown> {
     const writes = script === stageForkScript || script === finishForkScript;
     return this.#runner.run({ operation: "fork", sessionId }, { script, keys, args, writes });
+  }
+}
+
+/** Refuses a copy where there is a session, or the guard of one that was erased. */
+function refuseTaken(newSessionId: string, word: unknown): void {
+  if (word === "EXISTS") {
+    throw alreadyExists(newSessionId);
+  }
+  if (word === "ERASED") {
+    throw erased("fork", newSessionId);
   }
 }
 

@@ -22,6 +22,17 @@ function copying(list: readonly NewRecord[], turn: readonly NewRecord[] = []): F
 /** Copies of sessions under another id. */
 export const forkCases: readonly StoreCase[] = [
   {
+    title: "a fork is refused where the new id was erased a short time ago",
+    needs: ["forks", "index"],
+    async check(context) {
+      const { store, session } = context;
+      const list = [human("q1"), record("a1")];
+      await written(context, list);
+      await store.index.erase(`${session}-copy`, { guardMs: 60_000 });
+      await assert.rejects(store.forks.fork(session, `${session}-copy`, copying(list)), code("erased"));
+    },
+  },
+  {
     title: "a fork has the records of its source, knows their ids, and lives on its own",
     needs: ["forks"],
     async check(context) {

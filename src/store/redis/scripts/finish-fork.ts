@@ -8,13 +8,14 @@ import { script } from "./script.js";
  * KEYS: log, ids, state of the new session; log, ids, state of the copy. ARGV: the request as JSON { epoch, base, next,
  * ttl? }; packed names of turns that are remembered without records; pairs of field and value for
  * `state`.
- * Replies: FORKED | EXISTS (there is such a session) | LOST (the copy has expired).
+ * Replies: FORKED | ERASED | EXISTS (there is such a session) | LOST (the copy has expired).
  */
 export const finishForkScript = script(
   [inChunks, now, expireAll],
   `
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
+if redis.call('HEXISTS', state, 'erased') == 1 then return 'ERASED' end
 if redis.call('EXISTS', log, ids, state) > 0 then return 'EXISTS' end
 local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
 if hasRecords and tonumber(staged[1] or -1) ~= request.next then return 'LOST' end
