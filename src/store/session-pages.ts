@@ -2,8 +2,8 @@ import type { SessionAccess } from "./session-index.js";
 import { checkInteger, checkOptional, positive } from "./request-checks.js";
 
 /**
- * Parts of a session for those who show it: pages of the log by position, figures, and the last reductions. A store
- * with this capability also honours `refreshTtlMs` in all its reads. Reads change nothing else.
+ * Parts of a session for those who show it: pages of the log by position, figures, and the last reductions. Reads
+ * change nothing but, where `refreshTtlMs` asks for it, the session's expiry.
  */
 export interface SessionPages {
   /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */

@@ -116,8 +116,7 @@ export interface SessionStore extends SessionStoreCore {
   /**
    * Pages of the log for a screen, figures, and the last reductions.
    *
-   * Missing: `history.getPage()`, `stats()`, `getReductions()` and the option `refreshTTLOnRead` throw a
-   * ConfigurationError.
+   * Missing: `history.getPage()`, `stats()` and `getReductions()` throw a ConfigurationError.
    */
   readonly pages?: SessionPages;
   /** Copies of sessions. Missing: `history.fork()` throws a ConfigurationError. */
