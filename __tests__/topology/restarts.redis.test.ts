@@ -93,7 +93,7 @@ describe("A server that is started again", () => {
       }
     })();
     const stores = [open(server), unchecked].map(
-      (client) => new RedisSessionStore({ client, keyPrefix, commandTimeout: 20_000 }),
+      (client) => new RedisSessionStore({ client, keyPrefix, commandTimeout: 60_000 }),
     );
     const views = await Promise.all(
       stores.map(async (store, index) => {
