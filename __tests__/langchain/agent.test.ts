@@ -3,6 +3,7 @@ import { tool as makeTool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { z } from "zod";
+import { StructureError } from "../../src/errors.js";
 import { redisMemoryMiddleware, type AgentRuntime } from "../../src/langchain/agent.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
@@ -56,6 +57,23 @@ describe("redisMemoryMiddleware", () => {
     expect(result.messages.at(-1)!.text).toBe("answer after found two");
     expect(model.sent[2]!.map((message) => message.getType())).toEqual(["human", "ai", "tool", "ai", "human"]);
     expect(await kinds()).toEqual(["human", "ai", "tool", "ai", "human", "ai", "tool", "ai"]);
+  });
+
+  it("keeps the steps of a request whole where the application's reducer splits one, and reports it", async () => {
+    const failures: unknown[] = [];
+    const memory = new RedisChatMemory({
+      store: new InMemorySessionStore(),
+      reducer: (messages: BaseMessage[]) =>
+        messages.length < 3 ? null : messages.filter((message) => message.getType() !== "tool"),
+      onEvent: (event) => event.type === "reduction_failed" && failures.push(event.error),
+    });
+    const model = searchingModel();
+    const agent = createAgent({ model, tools: [lookup], middleware: [redisMemoryMiddleware({ memory })] });
+    const result = await agent.invoke({ messages: [new HumanMessage("one")] }, ann);
+    expect(model.sent[1]!.map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
+    expect(result.messages.at(-1)!.text).toBe("answer after found one");
+    expect(failures.length).toBeGreaterThan(0);
+    expect(failures.every((error) => StructureError.isInstance(error))).toBe(true);
   });
 
   it("shows the reduced view and never stores loaded messages again", async () => {

@@ -76,6 +76,8 @@ describe("A server that is started again", () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const unchecked = open(server, { enableReadyCheck: false });
+    // Its next connection is then one to the server that begins again.
+    await unchecked.get("x");
     const loading: string[] = [];
     // 100 keys of 5 ms each; the server answers LOADING meanwhile, after every 1,024 bytes.
     const slow = ["--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024"];

@@ -35,7 +35,10 @@ export async function planCommit(
   context: HeadContext,
 ): Promise<CommitPlan | undefined> {
   const { tokenCounter: counter } = context;
-  refuseSplitSteps(view, result);
+  refuseSplitSteps(
+    view.entries.map(({ message }) => message),
+    result,
+  );
   const log = view.entries.filter(({ position }) => position !== undefined);
   const shared = sharedEnd(log, result);
   const start = log[log.length - shared]?.position ?? view.stored.next;
@@ -50,9 +53,9 @@ export async function planCommit(
   return { start, head, headCount: leading.length, headIds, tokens, counter: counter?.id };
 }
 
-function refuseSplitSteps(view: DecodedView, result: readonly BaseMessage[]): void {
-  const before = view.entries.map(({ message }) => message);
-  if (splitsStep({ before, after: result })) {
+/** Refuses a reducer's result that holds a part of a step. @throws StructureError */
+export function refuseSplitSteps(before: readonly BaseMessage[], after: readonly BaseMessage[]): void {
+  if (splitsStep({ before, after })) {
     const message = "the reducer's result holds a tool call without its results, or results without their call";
     throw new StructureError(`The reduction was refused: ${message}. Reduce in whole steps.`, [
       { rule: "S08", index: 0, message },

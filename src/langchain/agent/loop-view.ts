@@ -3,6 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { messageIdOf } from "../../codec/message-ids.js";
 import { report } from "../../events.js";
 import type { ConversationSession } from "../../memory/conversation-session.js";
+import { refuseSplitSteps } from "../../memory/plan-commit.js";
 import { tracedReduction } from "../../memory/traced-reduction.js";
 import type { ChatHistoryReducer } from "../../reducers/chat-history-reducer.js";
 import type { ViewSize } from "../../reducers/reduction-outcome.js";
@@ -88,7 +89,10 @@ export class LoopView {
     return { messages, extra: sent.filter(({ id }) => id === undefined || !inState.has(id)) };
   }
 
-  /** Reduces the list where it exceeds the limit. A failure is reported and changes nothing, as after a write. */
+  /**
+   * Reduces the list where it exceeds the limit. A failure, or a result that splits a step, is reported and changes
+   * nothing, as after a write.
+   */
   async reduce(config: RunnableConfig | undefined): Promise<void> {
     const { sessionId, context } = this.#session;
     const { reducer, autoReduce, onEvent } = context;
@@ -101,6 +105,7 @@ export class LoopView {
       }
       const outcome = await tracedReduction(reducer, this.#list, config);
       if (outcome.changed) {
+        refuseSplitSteps(this.#list, outcome.messages);
         this.#list = [...outcome.messages];
         this.#before ??= outcome.before;
       } else if (outcome.error !== undefined) {
