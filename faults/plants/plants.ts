@@ -37,8 +37,8 @@ export const plants = {
   "step-check": [
     {
       file: "src/memory/plan-commit.ts",
-      search: "if (splitsStep({ before, after: result })) {",
-      replacement: "if (splitsStep({ before, after: result }) && before.length < 0) {",
+      search: "if (splitsStep({ before, after })) {",
+      replacement: "if (splitsStep({ before, after }) && before.length < 0) {",
     },
   ],
   /** A turn is written in two halves. */
