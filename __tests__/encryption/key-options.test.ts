@@ -3,9 +3,11 @@ import { randomBytes } from "node:crypto";
 import { identifyRecord } from "../../src/codec/message-ids.js";
 import { encodeMessage } from "../../src/codec/encode-message.js";
 import { KeyRing } from "../../src/encryption/key-ring.js";
+import { parseSealed } from "../../src/encryption/sealed-header.js";
+import { fromSevenBitText, toSevenBitText } from "../../src/encryption/seven-bit-text.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { openRecord, parseSealed, sealRecord } from "../../src/store/sealed/sealed-record.js";
+import { openRecord, sealRecord } from "../../src/store/sealed/sealed-record.js";
 import { anyMessage } from "../support/message-arbitraries.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
@@ -56,7 +58,11 @@ describe("a sealed record", () => {
         const { record } = encodeMessage(message, { id });
         const sealed = sealRecord(key, record, id);
         expect(openRecord(key, parseSealed(sealed)!)).toBe(record);
-        expect(JSON.parse(sealed)).toMatchObject({ type: message.getType(), data: { id }, meta: { v: 2 } });
+        expect(JSON.parse(sealed.split("\n")[0]!)).toMatchObject({
+          type: message.getType(),
+          data: { id },
+          meta: { v: 2 },
+        });
         expect(() => identifyRecord(sealed)).toThrow(expect.objectContaining({ name: "EncryptionError" }));
         const other = KeyRing.of(testKeys("k")).derived("k", "t")!;
         expect(openRecord(other, parseSealed(sealed)!)).toBeUndefined();
@@ -76,6 +82,33 @@ describe("a sealed record", () => {
         expect(openRecord(key, parseSealed(sealRecord(key, text, id))!)).toBe(text);
       }),
       { numRuns: 150 },
+    );
+  });
+});
+
+describe("bytes as text of seven bits", () => {
+  const bytes = fc.uint8Array({ maxLength: 200 });
+
+  it("come back, are a seventh longer, and every character is one byte in UTF-8", () => {
+    const long = [7_167, 7_168, 7_169, 30_000].map((length) => randomBytes(length));
+    const check = (given: Uint8Array) => {
+      const text = toSevenBitText(given);
+      expect(Buffer.compare(fromSevenBitText(text)!, given)).toBe(0);
+      expect(text.length).toBeLessThanOrEqual(Math.ceil((given.length * 8) / 7) + 3);
+      expect(Buffer.byteLength(text)).toBe(text.length);
+    };
+    long.forEach(check);
+    fc.assert(fc.property(bytes, check), { numRuns: 300 });
+  });
+
+  it("are read from one text only", () => {
+    const texts = fc.array(fc.nat(160), { maxLength: 80 }).map((codes) => String.fromCharCode(...codes));
+    fc.assert(
+      fc.property(texts, (text) => {
+        const read = fromSevenBitText(text);
+        expect(read === undefined ? text : toSevenBitText(read)).toBe(text);
+      }),
+      { numRuns: 300 },
     );
   });
 });

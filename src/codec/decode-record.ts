@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { unknownKey } from "../encryption/key-refusals.js";
+import { parseSealed } from "../encryption/sealed-header.js";
 import { RecordError } from "../errors.js";
 import { recordVersion } from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
@@ -29,6 +30,10 @@ export function decodeRecord(record: string, position?: number): DecodedRecord {
   const own = readOwnRecord(record, position);
   if (own !== undefined) {
     return own;
+  }
+  const sealed = parseSealed(record);
+  if (sealed !== undefined) {
+    throw unknownKey(undefined, sealed.header.sealed);
   }
   let stored: unknown;
   try {
@@ -158,37 +163,12 @@ function versionOf(stored: Record<string, unknown>, position: number | undefined
   if (typeof version !== "number" || !Number.isInteger(version) || version < recordVersion) {
     throw corrupt("its version is not a number that any release wrote", position);
   }
-  const keyId = version === sealedVersion ? sealedWith(stored["sealed"]) : undefined;
-  if (keyId !== undefined) {
-    throw unknownKey(undefined, keyId);
-  }
   const place = position === undefined ? "" : ` at position ${position}`;
   throw new RecordError(
     `The record${place} has format version ${version}; this release reads up to ${recordVersion}. ` +
       "Update langchain-redis-memory.",
     position === undefined ? { code: "unsupported_version" } : { code: "unsupported_version", position },
   );
-}
-
-/** Version of the format of records that are encrypted; a store that has their key opens them. */
-const sealedVersion = 2;
-
-/** The id of the key of a record that is sealed; undefined for any other. */
-export function sealedKeyOf(record: string): string | undefined {
-  try {
-    const stored: unknown = record.includes('"sealed"') ? JSON.parse(record) : undefined;
-    const meta = isRecord(stored) ? stored["meta"] : undefined;
-    return isRecord(meta) && meta["v"] === sealedVersion
-      ? sealedWith((stored as { sealed?: unknown }).sealed)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The id of the key of a sealed record. */
-function sealedWith(sealed: unknown): string | undefined {
-  return typeof sealed === "string" ? sealed.slice(0, Math.max(0, sealed.lastIndexOf("."))) : undefined;
 }
 
 function ownParts({ type, data }: Record<string, unknown>): { type: string; data: Record<string, unknown> } {

@@ -36,19 +36,18 @@ export class SessionKey {
     bytes.fill(0);
   }
 
-  /** Encrypts a text for a place: nonce, encrypted text and tag as base64url. */
-  seal(text: string, place: SealPlace): string {
+  /** Encrypts a text for a place: nonce, encrypted text and tag. */
+  seal(text: string, place: SealPlace): Buffer {
     const nonce = nextNonce();
     const cipher = crypto.createCipheriv(algorithm, this.#sealing, nonce, { authTagLength: tagBytes });
     cipher.setAAD(this.#associated(place));
     const body = cipher.update(text, "utf8");
     cipher.final();
-    return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString("base64url");
+    return Buffer.concat([nonce, body, cipher.getAuthTag()]);
   }
 
   /** Decrypts what `seal` made for the same place; undefined for anything else. */
-  open(sealed: string, place: SealPlace): string | undefined {
-    const bytes = Buffer.from(sealed, "base64url");
+  open(bytes: Buffer, place: SealPlace): string | undefined {
     if (bytes.length < nonceBytes + tagBytes) {
       return undefined;
     }

@@ -1,7 +1,7 @@
-import { sealedKeyOf } from "../../codec/decode-record.js";
 import { decodeHead } from "../../codec/head.js";
 import { unknownKey } from "../../encryption/key-refusals.js";
 import { refuseSealedFields } from "../../encryption/sealed-field.js";
+import { parseSealed } from "../../encryption/sealed-header.js";
 import { hasCapability, type StoreWith } from "../../store/capabilities.js";
 import type { SessionAccess } from "../../store/session-index.js";
 import type { SessionStore } from "../../store/session-store.js";
@@ -75,9 +75,9 @@ function recordsIn(head: string): readonly string[] {
 
 /** The record, which only a store without its key returns sealed. */
 function opened(sessionId: string, text: string): unknown {
-  const keyId = sealedKeyOf(text);
-  if (keyId !== undefined) {
-    throw unknownKey(sessionId, keyId);
+  const sealed = parseSealed(text);
+  if (sealed !== undefined) {
+    throw unknownKey(sessionId, sealed.header.sealed);
   }
   return parsed(text);
 }

@@ -37,7 +37,7 @@ export function sealedParts(store: object) {
 
 /**
  * A store whose records, heads and side fields lie encrypted in the store underneath. It has the capabilities of that
- * one, and the same contract; limits of sizes count what is stored, which is about a third longer.
+ * one, and the same contract; limits of sizes count what is stored, which is about a seventh longer.
  *
  * Every method throws EncryptionError `unknown_key` and `wrong_key`.
  */

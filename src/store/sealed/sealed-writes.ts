@@ -1,11 +1,12 @@
 import type { KeyRing } from "../../encryption/key-ring.js";
 import { sealField } from "../../encryption/sealed-field.js";
+import { parseSealed } from "../../encryption/sealed-header.js";
 import type { SessionKey } from "../../encryption/session-key.js";
 import { EncryptionError } from "../../errors.js";
 import type { AppendRequest, AppendResult, NewRecord } from "../session-store.js";
 import type { SideChanges } from "../side-fields.js";
 import type { WriterKeys } from "../writer-keys.js";
-import { parseSealed, sealRecord } from "./sealed-record.js";
+import { sealRecord } from "./sealed-record.js";
 import { sealLabel } from "./sealed-index.js";
 import { SessionOpener } from "./session-opener.js";
 
@@ -78,7 +79,7 @@ export class SealedWrites {
   ): Promise<({ readonly digest: string } | undefined)[]> {
     const keys = new Map<string, SessionKey | undefined>();
     for (const { index, record } of differing) {
-      const keyId = parseSealed(record)?.keyId;
+      const keyId = parseSealed(record)?.header.sealed;
       keys.set(records[index]!.id, keyId === undefined ? undefined : await this.opener.key(keyId));
     }
     return records.map(({ id, digest }) =>

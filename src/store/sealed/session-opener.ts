@@ -1,9 +1,10 @@
 import { wrongKey } from "../../encryption/key-refusals.js";
 import type { KeyRing } from "../../encryption/key-ring.js";
-import { sealedFieldParts } from "../../encryption/sealed-field.js";
+import { openField, sealedFieldParts } from "../../encryption/sealed-field.js";
+import { parseSealed } from "../../encryption/sealed-header.js";
 import type { SessionKey } from "../../encryption/session-key.js";
 import type { SessionView } from "../session-reads.js";
-import { openRecord, parseSealed } from "./sealed-record.js";
+import { openRecord } from "./sealed-record.js";
 
 /** Name of the field that holds the head. */
 export const headField = "head";
@@ -52,7 +53,7 @@ export class SessionOpener {
     if (sealed === undefined) {
       return { plain: stored, key: undefined };
     }
-    const { keyId } = sealed;
+    const keyId = sealed.header.sealed;
     const key = this.#ring.derived(keyId, this.#sessionId);
     return key === undefined ? { missing: keyId } : { plain: this.#opened(openRecord(key, sealed), keyId), key };
   }
@@ -72,11 +73,9 @@ export class SessionOpener {
     if (parts === undefined) {
       return { plain: stored };
     }
-    const { keyId, sealed } = parts;
+    const { keyId } = parts;
     const key = this.#ring.derived(keyId, this.#sessionId);
-    return key === undefined
-      ? { missing: keyId }
-      : { plain: this.#opened(key.open(sealed, { format: "field 1", type: "", name }), keyId) };
+    return key === undefined ? { missing: keyId } : { plain: this.#opened(openField(key, name, parts), keyId) };
   }
 
   async view<View extends Pick<SessionView, "head" | "records">>(view: View): Promise<View> {

@@ -1,0 +1,39 @@
+/** Version of the format of sealed records. */
+export const sealedVersion = 2;
+
+/** What a sealed record says in plain text. */
+export interface SealedHeader {
+  readonly type: string;
+  readonly data: { readonly id: string };
+  /** The id of the key that it is sealed with. */
+  readonly sealed: string;
+  readonly meta: Readonly<Record<string, unknown>> & { readonly v: number; readonly whole?: boolean };
+}
+
+/** A sealed record: a header of JSON in one line, and the sealed text behind it. */
+export interface SealedRecord {
+  readonly header: SealedHeader;
+  readonly text: string;
+}
+
+/** The parts of a sealed record; undefined for any other text. */
+export function parseSealed(record: string): SealedRecord | undefined {
+  if (typeof record !== "string") {
+    return undefined;
+  }
+  const line = record.indexOf("\n");
+  const end = line < 0 ? record.length : line;
+  const first = record.slice(0, end);
+  if (!first.includes('},"sealed":"')) {
+    return undefined;
+  }
+  try {
+    const { type, data, sealed, meta } = JSON.parse(first) as Partial<SealedHeader>;
+    const isSealed = typeof type === "string" && typeof sealed === "string" && meta?.v === sealedVersion;
+    return isSealed && typeof data?.id === "string"
+      ? { header: { type, data: { id: data.id }, sealed, meta }, text: record.slice(end + 1) }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
