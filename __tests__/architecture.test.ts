@@ -139,9 +139,14 @@ describe("the check of the source tree itself", () => {
     expect(
       violations(
         "memory/a.ts",
-        `import { A } from "@langchain/core/messages"; import { z } from "zod"; import "node:fs";`,
+        `import { A } from "@langchain/core/messages"; import * as z from "zod/mini"; import "node:fs";`,
       ),
     ).toEqual([]);
+  });
+
+  it("finds schemas that would bring all of zod into a bundle", () => {
+    expect(violations("memory/a.ts", `import { z } from "zod";`)[0]).toContain("zod/mini");
+    expect(violations("memory/a.ts", `import type { ZodObject } from "zod";`)).toEqual([]);
   });
 
   it("does not take text for imports", () => {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "./errors.js";
 import { nearestName } from "./nearest-name.js";
 
@@ -12,25 +12,29 @@ export function lazy<T extends object>(build: () => T): () => T {
 }
 
 /** The options that a schema made by {@link lazy} returns. */
-export type SchemaOutput<S extends () => z.ZodType> = z.output<ReturnType<S>>;
+export type SchemaOutput<S extends () => z.core.$ZodType> = z.output<ReturnType<S>>;
 
 /** A whole number of at least 1. */
-export const positiveInteger = z.int("must be a positive integer").min(1, "must be a positive integer");
+export const positiveInteger = z.int("must be a positive integer").check(z.minimum(1, "must be a positive integer"));
 
 /** A whole number of at least 0. */
-export const nonNegativeInteger = z.int("must be an integer of 0 or more").min(0, "must be an integer of 0 or more");
+export const nonNegativeInteger = z
+  .int("must be an integer of 0 or more")
+  .check(z.minimum(0, "must be an integer of 0 or more"));
 
 /** A share between 0 and 1, both included. */
 export const fraction = z
   .number("must be a number from 0 to 1")
-  .min(0, "must be a number from 0 to 1")
-  .max(1, "must be a number from 0 to 1");
+  .check(z.minimum(0, "must be a number from 0 to 1"))
+  .check(z.maximum(1, "must be a number from 0 to 1"));
 
 /** Any text. */
 export const anyText = lazy(() => z.string("must be a string"));
 
 /** A text that is not empty. */
-export const nonEmptyText = lazy(() => z.string("must be a non-empty string").min(1, "must be a non-empty string"));
+export const nonEmptyText = lazy(() =>
+  z.string("must be a non-empty string").check(z.minLength(1, "must be a non-empty string")),
+);
 
 /** Any function; its parameters and result are not checked. */
 export const anyFunction = <T>() => z.custom<T>((value) => typeof value === "function", "must be a function");
@@ -54,7 +58,7 @@ export const objectWith = <T>(methods: readonly string[], description: string) =
  * @throws ConfigurationError naming the first option that is wrong, and for an unknown one the option that was probably
  *   meant. Values that are strings are never shown: one may be a secret.
  */
-export function parseOptions<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.output<S> {
+export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S, options: unknown): z.output<S> {
   const result = checked(owner, schema, options);
   if (result.success) {
     return result.data;
@@ -76,9 +80,13 @@ export function withoutUndefined<T extends object>(options: T): { [K in keyof T]
   };
 }
 
-function checked<S extends z.ZodType>(owner: string, schema: S, options: unknown): z.ZodSafeParseResult<z.output<S>> {
+function checked<S extends z.core.$ZodType>(
+  owner: string,
+  schema: S,
+  options: unknown,
+): z.core.util.SafeParseResult<z.output<S>> {
   try {
-    return schema.safeParse(options, { error: adviceOnUnknownKey });
+    return z.safeParse(schema, options, { error: adviceOnUnknownKey });
   } catch (error) {
     // Zod passes all issues as arguments of one call, and a call takes about a hundred thousand arguments.
     if (error instanceof RangeError) {
@@ -93,7 +101,7 @@ function adviceOnUnknownKey(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== "unrecognized_keys") {
     return undefined;
   }
-  const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
+  const known = issue.inst instanceof z.ZodMiniObject ? Object.keys(issue.inst.shape) : [];
   const meant = nearestName(issue.keys[0]!, known);
   return meant === undefined ? "remove it or check its spelling." : `did you mean "${meant}"?`;
 }

@@ -119,6 +119,9 @@ function whyForbiddenPackage(
   if (specifier === "@langchain/core") {
     return "import a subpath of it";
   }
+  if (specifier === "zod" && value) {
+    return 'write `import * as z from "zod/mini"`: bundlers keep all of zod otherwise';
+  }
   const owner = packageOwners[name];
   if (owner !== undefined && !owner.folders.includes(from)) {
     return `only ${owner.folders.map((folder) => `${folder}/`).join(" and ")} may import ${name}`;

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError, RecordError, StoreError } from "../errors.js";
 import { report, type MemoryEventHandler } from "../events.js";
 import { fieldsOf } from "../messages/values.js";
@@ -30,9 +30,9 @@ export interface ReadLegacyOptions {
 const schema = lazy(() =>
   z.strictObject({
     client: objectWith<ListReader>(["lrange"], "an ioredis client"),
-    key: z.string("must be a string").min(1, "must be a string that is not empty"),
-    strict: z.boolean("must be true or false").default(false),
-    onEvent: anyFunction<MemoryEventHandler>().optional(),
+    key: z.string("must be a string").check(z.minLength(1, "must be a string that is not empty")),
+    strict: z._default(z.boolean("must be true or false"), false),
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
   }),
 );
 

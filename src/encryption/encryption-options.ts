@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { anyFunction, lazy, parseOptions } from "../options.js";
 
 /** A key and its id, which stands in Redis beside what the key sealed. */
@@ -58,18 +58,20 @@ const keysSchema = lazy(() =>
   z.strictObject({
     encryption: z
       .strictObject({
-        current: keySchema().nullable(),
-        previous: z.array(keySchema(), "must be an array of keys").optional(),
+        current: z.nullable(keySchema()),
+        previous: z.optional(z.array(keySchema(), "must be an array of keys")),
       })
-      .superRefine(({ current, previous = [] }, context) => {
-        const ids = [...(current === null ? [] : [current]), ...previous].map(({ id }) => id);
-        if (new Set(ids).size < ids.length) {
-          context.addIssue({ code: "custom", message: "must not name two keys by one id", path: ["previous"] });
-        }
-        if (ids.length === 0) {
-          context.addIssue({ code: "custom", message: "must name a key here, or in previous", path: ["current"] });
-        }
-      }),
+      .check(
+        z.superRefine(({ current, previous = [] }, context) => {
+          const ids = [...(current === null ? [] : [current]), ...previous].map(({ id }) => id);
+          if (new Set(ids).size < ids.length) {
+            context.addIssue({ code: "custom", message: "must not name two keys by one id", path: ["previous"] });
+          }
+          if (ids.length === 0) {
+            context.addIssue({ code: "custom", message: "must name a key here, or in previous", path: ["current"] });
+          }
+        }),
+      ),
   }),
 );
 

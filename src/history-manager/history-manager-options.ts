@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { anyText, fraction, lazy, nonEmptyText, objectWith, positiveInteger } from "../options.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
@@ -79,18 +79,19 @@ export const managerSchema = lazy(() =>
   z.strictObject({
     history: objectWith<RedisChatMessageHistory>(historyMethods, "a RedisChatMessageHistory"),
     maxInputTokens: positiveInteger,
-    tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
-    percentForUploadedContent: fraction.default(0.6),
-    safetyMargin: fraction.lt(1, "must be a number from 0 to below 1").default(0.1),
+    tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
+    percentForUploadedContent: z._default(fraction, 0.6),
+    safetyMargin: z._default(fraction.check(z.lt(1, "must be a number from 0 to below 1")), 0.1),
     tools: toolListSchema(),
-    references: objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager").default(
+    references: z._default(
+      objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager"),
       () => new ReferenceManager(),
     ),
-    profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
-    onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
-    maxUploadBytes: positiveInteger.default(1_000_000),
-    maxUploadsBytes: positiveInteger.default(5_000_000),
-    maxSources: positiveInteger.default(200),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+    onOverBudget: z._default(z.enum(["report", "throw"], 'must be "report" or "throw"'), "report"),
+    maxUploadBytes: z._default(positiveInteger, 1_000_000),
+    maxUploadsBytes: z._default(positiveInteger, 5_000_000),
+    maxSources: z._default(positiveInteger, 200),
   }),
 );
 
@@ -100,19 +101,19 @@ export const modelCallSchema = lazy(() =>
     originalUserMessage: anyText(),
     renderedUserMessage: anyText(),
     renderedSystemMessage: anyText(),
-    turnId: nonEmptyText().optional(),
-    removeFromText: removeFromTextSchema().optional(),
+    turnId: z.optional(nonEmptyText()),
+    removeFromText: z.optional(removeFromTextSchema()),
   }),
 );
 
 /** Schema of {@link UserVisibleOptions}. */
 export const userVisibleSchema = lazy(() =>
-  z.strictObject({ removeFromText: removeFromTextSchema().optional(), rounds: positiveInteger.default(50) }),
+  z.strictObject({ removeFromText: z.optional(removeFromTextSchema()), rounds: z._default(positiveInteger, 50) }),
 );
 
 /** Schema of the options of `commit`. */
 export const commitSchema = lazy(() =>
   z.strictObject({
-    turnId: nonEmptyText().optional(),
+    turnId: z.optional(nonEmptyText()),
   }),
 );

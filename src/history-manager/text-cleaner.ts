@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { jsonText } from "../text/json-text.js";
 import { saysNothing } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";

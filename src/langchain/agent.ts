@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { createMiddleware, type AgentMiddleware } from "langchain";
-import { z } from "zod";
+import type { ZodObject } from "zod";
+import * as z from "zod/mini";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
 import { sessionOf } from "../memory/session-of.js";
@@ -18,10 +19,10 @@ import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
 export type { AgentRuntime } from "./agent/run-place.js";
 
 /** The context that an agent is invoked with, as a schema describes it. */
-export type ContextOf<Schema> = Schema extends z.ZodObject ? z.infer<Schema> : unknown;
+export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;
 
 /** Options of {@link redisMemoryMiddleware}. */
-export interface RedisMemoryMiddlewareOptions<Schema extends z.ZodObject | undefined = undefined> {
+export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefined = undefined> {
   /** Where the conversations are. */
   readonly memory: RedisChatMemory;
   /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
@@ -55,11 +56,11 @@ const optionsSchema = lazy(() =>
   z.strictObject({
     memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
     sessionId: sessionIdSchema<AgentRuntime>("runtime"),
-    contextSchema: z.custom<z.ZodObject>((schema) => schema instanceof z.ZodObject, "must be a zod object").optional(),
-    persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("step"),
-    onAbort: z.enum(["discard", "keep"], 'must be "discard" or "keep"').default("discard"),
-    oneTurnAtATime: z.boolean("must be true or false").default(false),
-    profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
+    contextSchema: z.optional(z.custom<ZodObject>(isZodObject, "must be a zod object")),
+    persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "step"),
+    onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
+    oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
   }),
 );
 
@@ -78,7 +79,7 @@ const optionsSchema = lazy(() =>
  * const agent = createAgent({ model, tools, middleware: [redisMemoryMiddleware({ memory })] });
  * await agent.invoke({ messages: [new HumanMessage("Hi")] }, { configurable: { sessionId: "ann-1" } });
  */
-export function redisMemoryMiddleware<const Schema extends z.ZodObject | undefined = undefined>(
+export function redisMemoryMiddleware<const Schema extends ZodObject | undefined = undefined>(
   options: RedisMemoryMiddlewareOptions<Schema>,
 ): AgentMiddleware<undefined, Schema> {
   const checked = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
@@ -97,6 +98,12 @@ export function redisMemoryMiddleware<const Schema extends z.ZodObject | undefin
     },
     afterAgent: async ({ messages }, runtime) => (await runOf(messages, runtime)).end(messages),
   }) as unknown as AgentMiddleware<undefined, Schema>;
+}
+
+/** Told by its form, because the application may have another copy of zod. */
+function isZodObject(value: unknown): boolean {
+  const schema = value as Partial<ZodObject> | null | undefined;
+  return schema?._zod?.def?.type === "object" && typeof schema.parse === "function";
 }
 
 /** Finds the run that a hook belongs to; opens it where it begins, and where it goes on after an interrupt. */

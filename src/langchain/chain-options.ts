@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { contextOf } from "../memory/session-of.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../options.js";
@@ -51,14 +51,14 @@ export type ChainOptions = ReturnType<typeof chainOptions>;
 const optionsSchema = lazy(() =>
   z.strictObject({
     memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
-    inputMessagesKey: nonEmptyText().optional(),
-    outputMessagesKey: nonEmptyText().optional(),
-    historyMessagesKey: nonEmptyText().optional(),
+    inputMessagesKey: z.optional(nonEmptyText()),
+    outputMessagesKey: z.optional(nonEmptyText()),
+    historyMessagesKey: z.optional(nonEmptyText()),
     sessionId: sessionIdSchema<RunnableConfig>("config"),
-    persist: z.enum(["turn", "step"], 'must be "turn" or "step"').default("turn"),
-    onAbort: z.enum(["discard", "keep"], 'must be "discard" or "keep"').default("discard"),
-    profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
-    oneTurnAtATime: z.boolean("must be true or false").default(false),
+    persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "turn"),
+    onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+    oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../errors.js";
 
 /** A session's id, or how to find it in what a run is given. */
@@ -6,12 +6,12 @@ export type SessionIdOption<Run> = string | ((run: Run) => string | undefined);
 
 /** The schema of the option; `run` is the word for what its function takes. */
 export const sessionIdSchema = <Run>(run: string) =>
-  z
-    .custom<SessionIdOption<Run>>(
+  z.optional(
+    z.custom<SessionIdOption<Run>>(
       (value) => typeof value === "function" || (typeof value === "string" && value !== ""),
       `must be a non-empty string or a function of the ${run}`,
-    )
-    .optional();
+    ),
+  );
 
 /** A run that is to name its session. */
 export interface SessionRequest<Run> {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { TurnOutput } from "../codec/record-meta.js";
 import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../options.js";
 import { checkSide } from "../store/request-checks.js";
@@ -77,10 +77,10 @@ export interface AppendOutcome {
 /** The form of {@link AppendOptions}. */
 export const appendSchema = lazy(() =>
   z.strictObject({
-    turnId: nonEmptyText().optional(),
-    expectedNext: nonNegativeInteger.optional(),
-    side: objectWith<SideChanges>([], "an object with set, remove or bound").optional(),
-    turn: objectWith<TurnWrite>([], "an object").optional(),
+    turnId: z.optional(nonEmptyText()),
+    expectedNext: z.optional(nonNegativeInteger),
+    side: z.optional(objectWith<SideChanges>([], "an object with set, remove or bound")),
+    turn: z.optional(objectWith<TurnWrite>([], "an object")),
   }),
 );
 

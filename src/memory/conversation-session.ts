@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { identifyRecord } from "../codec/message-ids.js";
 import { turnNameOf } from "../codec/record-meta.js";
 import { splitRounds, type Round } from "../conversation/rounds.js";
@@ -21,7 +21,7 @@ import { rewindTo } from "./rewind-session.js";
 import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
 
 const pageSchema = lazy(() =>
-  z.strictObject({ from: nonNegativeInteger.optional(), limit: positiveInteger.optional() }),
+  z.strictObject({ from: z.optional(nonNegativeInteger), limit: z.optional(positiveInteger) }),
 );
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger }));
 const noOptions: AppendOptions = {};

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../options.js";
@@ -20,9 +20,9 @@ export interface ForkOptions {
 
 const schema = lazy(() =>
   z.strictObject({
-    at: nonNegativeInteger.optional(),
-    owner: nonEmptyText().optional(),
-    title: nonEmptyText().optional(),
+    at: z.optional(nonNegativeInteger),
+    owner: z.optional(nonEmptyText()),
+    title: z.optional(nonEmptyText()),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../errors.js";
 import { type MemoryEventHandler } from "../events.js";
 import { lazy, nonNegativeInteger, objectWith, parseOptions, positiveInteger } from "../options.js";
@@ -109,28 +109,29 @@ export interface MemoryContext {
 
 const memoryFields = lazy(() => ({
   ...storeFields(),
-  sessionTTL: positiveInteger.optional(),
-  reducer: z
-    .custom<ReducerLike>(
+  sessionTTL: z.optional(positiveInteger),
+  reducer: z.optional(
+    z.custom<ReducerLike>(
       (value) => typeof value === "function" || typeof (value as { invoke?: unknown } | null)?.invoke === "function",
       "must be a ChatHistoryReducer, or a Runnable or function from messages to messages",
-    )
-    .optional(),
-  autoReduce: z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"').default(true),
-  retention: z.enum(["keep", "discard"], 'must be "keep" or "discard"').default("keep"),
-  discardedIds: z
-    .strictObject(
-      { count: nonNegativeInteger.default(10_000), seconds: positiveInteger.default(86_400) },
+    ),
+  ),
+  autoReduce: z._default(z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"'), true),
+  retention: z._default(z.enum(["keep", "discard"], 'must be "keep" or "discard"'), "keep"),
+  discardedIds: z.prefault(
+    z.strictObject(
+      { count: z._default(nonNegativeInteger, 10_000), seconds: z._default(positiveInteger, 86_400) },
       "must be an object with count and seconds",
-    )
-    .prefault({}),
-  tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
-  onConflict: z.enum(["error", "keep"], 'must be "error" or "keep"').default("error"),
-  onDamage: z.enum(["error", "rebuild"], 'must be "error" or "rebuild"').default("error"),
-  strict: z.boolean("must be true or false").default(false),
-  trackUsage: z.boolean("must be true or false").default(false),
-  profile: z.custom<BuiltInProfile | StructureProfile>().optional(),
-  beforeStore: z.custom<BeforeStore>((value) => typeof value === "function", "must be a function").optional(),
+    ),
+    {},
+  ),
+  tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
+  onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
+  onDamage: z._default(z.enum(["error", "rebuild"], 'must be "error" or "rebuild"'), "error"),
+  strict: z._default(z.boolean("must be true or false"), false),
+  trackUsage: z._default(z.boolean("must be true or false"), false),
+  profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+  beforeStore: z.optional(z.custom<BeforeStore>((value) => typeof value === "function", "must be a function")),
 }));
 
 /** What can own a context, and the options of each. */

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { decodeHead } from "../codec/head.js";
 import { identifyRecord } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
@@ -68,10 +68,12 @@ export interface HistoryStats {
 
 const schema = lazy(() =>
   z.strictObject({
-    before: nonNegativeInteger.optional(),
-    after: z.int("must be an integer of -1 or more").min(-1, "must be an integer of -1 or more").optional(),
-    around: nonEmptyText().optional(),
-    limit: positiveInteger.default(50),
+    before: z.optional(nonNegativeInteger),
+    after: z.optional(
+      z.int("must be an integer of -1 or more").check(z.minimum(-1, "must be an integer of -1 or more")),
+    ),
+    around: z.optional(nonEmptyText()),
+    limit: z._default(positiveInteger, 50),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions, type SchemaOutput } from "../options.js";
 import { nonEmpty, noteFields, roleSchema, toolCallsSchema } from "./message-schema.js";
 import type { Clock } from "./timestamp.js";
@@ -6,7 +6,7 @@ import type { Clock } from "./timestamp.js";
 /** Tool calls that the caller makes: at least one, with different ids. */
 const newCallsSchema = lazy(() =>
   toolCallsSchema()
-    .min(1, "must hold at least one tool call")
+    .check(z.minLength(1, "must hold at least one tool call"))
     .check((context) => {
       const seen = new Set<string>();
       context.value.forEach(({ id }, index) => {
@@ -24,11 +24,11 @@ const newCallsSchema = lazy(() =>
 );
 
 const schemas = {
-  options: lazy(() => z.strictObject({ clock: anyFunction<Clock>().optional() })),
+  options: lazy(() => z.strictObject({ clock: z.optional(anyFunction<Clock>()) })),
   messages: lazy(() => z.object({ messages: z.array(z.unknown(), "must be an array of messages") })),
   prompt: lazy(() => z.object({ prompt: anyText() })),
   notes: lazy(() => z.strictObject(noteFields())),
-  toolCallNotes: lazy(() => z.strictObject(noteFields()).omit({ name: true })),
+  toolCallNotes: lazy(() => z.omit(z.strictObject(noteFields()), { name: true })),
   toolCalls: lazy(() => z.object({ toolCalls: newCallsSchema() })),
   toolCallId: lazy(() => z.object({ toolCallId: nonEmpty() })),
   role: lazy(() => z.object({ role: roleSchema() })),
@@ -45,5 +45,9 @@ export function checkArgument<K extends keyof typeof schemas>(
 
 /** Checks a mark. @throws ConfigurationError unless it is from 0 to `latest`. */
 export function checkMark(owner: string, mark: number, latest: number): void {
-  parseOptions(owner, z.object({ mark: nonNegativeInteger.max(latest, "must be a mark of this history") }), { mark });
+  parseOptions(
+    owner,
+    z.object({ mark: nonNegativeInteger.check(z.maximum(latest, "must be a mark of this history")) }),
+    { mark },
+  );
 }

@@ -1,20 +1,26 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { anyText, lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import type { OpenAIMessage, OpenAIRequestMessage } from "./openai-message.js";
 import { timestampSchema } from "./timestamp.js";
 
 /** Text that is not empty. */
-export const nonEmpty = lazy(() => anyText().min(1, "must not be empty"));
-const detail = lazy(() => anyText().optional());
+export const nonEmpty = lazy(() => anyText().check(z.minLength(1, "must not be empty")));
+const detail = lazy(() => z.optional(anyText()));
 const plainObject = lazy(() => z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object"));
 
 const filePart = lazy(() =>
   z
-    .looseObject({ file_id: nonEmpty().optional(), file_data: nonEmpty().optional(), filename: anyText().optional() })
-    .refine(
-      ({ file_id, file_data }) => file_id !== undefined || file_data !== undefined,
-      "must have a file_id or file_data",
+    .looseObject({
+      file_id: z.optional(nonEmpty()),
+      file_data: z.optional(nonEmpty()),
+      filename: z.optional(anyText()),
+    })
+    .check(
+      z.refine(
+        ({ file_id, file_data }) => file_id !== undefined || file_data !== undefined,
+        "must have a file_id or file_data",
+      ),
     ),
 );
 
@@ -79,21 +85,21 @@ export const toolCallsSchema = lazy(() => z.array(callSchema(), "must be an arra
 
 /** Schema fields that every message may have besides its content. */
 export const noteFields = lazy(() => ({
-  name: anyText().optional(),
-  metadata: plainObject().optional(),
-  timestamp: timestampSchema().optional(),
+  name: z.optional(anyText()),
+  metadata: z.optional(plainObject()),
+  timestamp: z.optional(timestampSchema()),
 }));
 
-const anyRole = lazy(() => ({ ...noteFields(), langchain: plainObject().optional() }));
+const anyRole = lazy(() => ({ ...noteFields(), langchain: z.optional(plainObject()) }));
 const assistantFields = lazy(() => ({
-  tool_calls: toolCallsSchema().optional(),
-  refusal: anyText().nullish(),
-  audio: z.looseObject({ id: anyText() }, "must be an object with an id").nullish(),
-  function_call: z
-    .looseObject({ name: anyText(), arguments: anyText() }, "must be an object with name and arguments")
-    .nullish(),
-  reasoning_content: anyText().nullish(),
-  annotations: z.array(plainObject(), "must be an array of objects").optional(),
+  tool_calls: z.optional(toolCallsSchema()),
+  refusal: z.nullish(anyText()),
+  audio: z.nullish(z.looseObject({ id: anyText() }, "must be an object with an id")),
+  function_call: z.nullish(
+    z.looseObject({ name: anyText(), arguments: anyText() }, "must be an object with name and arguments"),
+  ),
+  reasoning_content: z.nullish(anyText()),
+  annotations: z.optional(z.array(plainObject(), "must be an array of objects")),
 }));
 
 const roleError = "must be one of system, developer, user, assistant, tool";
@@ -107,16 +113,18 @@ const messageSchema = lazy(() =>
       z
         .looseObject({
           role: z.literal("assistant"),
-          content: bodySchema().nullish(),
+          content: z.nullish(bodySchema()),
           ...assistantFields(),
           ...anyRole(),
         })
-        .refine((message) => (message.content ?? undefined) !== undefined || saysOtherwise(message), {
-          message:
-            "must be present unless the assistant message has tool_calls, refusal, audio, function_call " +
-            "or reasoning_content",
-          path: ["content"],
-        }),
+        .check(
+          z.refine((message) => (message.content ?? undefined) !== undefined || saysOtherwise(message), {
+            message:
+              "must be present unless the assistant message has tool_calls, refusal, audio, function_call " +
+              "or reasoning_content",
+            path: ["content"],
+          }),
+        ),
       z.looseObject({ role: z.literal("tool"), content: bodySchema(), tool_call_id: anyText(), ...anyRole() }),
     ],
     { error: roleError },

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { objectWith, parseOptions } from "../options.js";
 import { toLangChain } from "./conversion/langchain-conversion.js";
 import type { OpenAIMessage } from "./openai-message.js";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../errors.js";
 import { lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
@@ -33,11 +33,13 @@ const callsSchema = lazy(() =>
           ),
           result: z
             .unknown()
-            .refine((value) => value !== undefined, "must be present; use null or an empty string for no result"),
+            .check(
+              z.refine((value) => value !== undefined, "must be present; use null or an empty string for no result"),
+            ),
         }),
         "must be an array of calls with id, name, arguments and result",
       )
-      .min(1, "must hold at least one call"),
+      .check(z.minLength(1, "must hold at least one call")),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy } from "../options.js";
 
 /** Returns the current time; injected where tests must control it. */
@@ -17,7 +17,7 @@ const isoForms = [
 export const timestampSchema = lazy(() =>
   z
     .string("must be an ISO 8601 date-time, such as 2026-01-31T12:00:00Z")
-    .refine(isIsoTimestamp, "must be an ISO 8601 date-time, such as 2026-01-31T12:00:00Z"),
+    .check(z.refine(isIsoTimestamp, "must be an ISO 8601 date-time, such as 2026-01-31T12:00:00Z")),
 );
 
 /** ISO 8601 with seconds and zone, which names one moment. */

@@ -1,5 +1,5 @@
 import { metrics, trace, type Meter, type Tracer } from "@opentelemetry/api";
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { MemoryEvent, MemoryEventHandler } from "../events.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
 import { metricsRecorder } from "./metrics-recorder.js";
@@ -22,9 +22,9 @@ const instrumentationName = "langchain-redis-memory";
 
 const optionsSchema = lazy(() =>
   z.strictObject({
-    tracer: objectWith<Tracer>(["startSpan"], "an OpenTelemetry Tracer").optional(),
-    meter: objectWith<Meter>(["createHistogram", "createCounter"], "an OpenTelemetry Meter").optional(),
-    sessionIds: z.boolean("must be true or false").default(true),
+    tracer: z.optional(objectWith<Tracer>(["startSpan"], "an OpenTelemetry Tracer")),
+    meter: z.optional(objectWith<Meter>(["createHistogram", "createCounter"], "an OpenTelemetry Meter")),
+    sessionIds: z._default(z.boolean("must be true or false"), true),
   }),
 );
 

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { repairAs } from "../structure/repair/repair.js";
 import { repairFields, toRepairPlan, type RepairOptions, type RepairPlan } from "../structure/repair/repair-options.js";
 import { findIssues, throwOnErrors } from "../structure/validate.js";
@@ -25,8 +25,8 @@ export interface ConversationGuardOptions extends RepairOptions {
 const guardOptions = lazy(() =>
   z.strictObject({
     mode: z.enum(["throw", "repair", "report"], 'must be "throw", "repair" or "report"'),
-    onIssues: anyFunction<(issues: readonly StructureIssue[]) => void>().optional(),
-    onRepairs: anyFunction<(repairs: readonly StructureRepair[]) => void>().optional(),
+    onIssues: z.optional(anyFunction<(issues: readonly StructureIssue[]) => void>()),
+    onRepairs: z.optional(anyFunction<(repairs: readonly StructureRepair[]) => void>()),
     ...repairFields(),
   }),
 );

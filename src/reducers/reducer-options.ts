@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../errors.js";
 import { anyFunction, lazy, objectWith, positiveInteger } from "../options.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
@@ -7,8 +7,8 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 
 /** Schema fields of the options that say which messages always stay. */
 export const sectionFields = lazy(() => ({
-  systemMessages: z.enum(["all", "first", "latest"], 'must be "all", "first" or "latest"').default("all"),
-  pin: anyFunction<(message: BaseMessage) => boolean>().optional(),
+  systemMessages: z._default(z.enum(["all", "first", "latest"], 'must be "all", "first" or "latest"'), "all"),
+  pin: z.optional(anyFunction<(message: BaseMessage) => boolean>()),
 }));
 
 /** Options of reducers that measure in tokens. */
@@ -35,13 +35,15 @@ export interface TokenBudget {
 /** Schema fields of {@link TokenBudgetOptions}. */
 export const budgetFields = lazy(() => ({
   maxTokens: positiveInteger,
-  targetTokens: positiveInteger.optional(),
-  tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")
-    .refine(
-      ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
-      'must have an "id" and a "perRequest" of 0 or more',
-    )
-    .optional(),
+  targetTokens: z.optional(positiveInteger),
+  tokenCounter: z.optional(
+    objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").check(
+      z.refine(
+        ({ id, perRequest }) => typeof id === "string" && perRequest >= 0 && perRequest < Infinity,
+        'must have an "id" and a "perRequest" of 0 or more',
+      ),
+    ),
+  ),
 }));
 
 /**

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { sectionsOf, type SectionOptions } from "../conversation/sections.js";
 import { BudgetError } from "../errors.js";
 import { lazy, parseOptions, type SchemaOutput } from "../options.js";
@@ -25,8 +25,8 @@ const schema = lazy(() =>
   z.strictObject({
     ...budgetFields(),
     ...sectionFields(),
-    clipToolResults: z.boolean("must be true or false").default(true),
-    onOverBudget: z.enum(["report", "throw"], 'must be "report" or "throw"').default("report"),
+    clipToolResults: z._default(z.boolean("must be true or false"), true),
+    onOverBudget: z._default(z.enum(["report", "throw"], 'must be "report" or "throw"'), "report"),
   }),
 );
 

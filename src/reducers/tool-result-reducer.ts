@@ -1,5 +1,5 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { graphemeBoundary } from "../text/graphemes.js";
 import { jsonText } from "../text/json-text.js";
 import { partsInWords } from "../messages/content.js";
@@ -21,7 +21,7 @@ export interface ChatHistoryToolResultReducerOptions {
 }
 
 const schema = lazy(() =>
-  z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: positiveInteger.default(200) }),
+  z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: z._default(positiveInteger, 200) }),
 );
 
 /** Ends a line that is cut. */

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { cutByCount } from "../conversation/cut-by-count.js";
 import { sectionsOf } from "../conversation/sections.js";
 import type { SectionOptions } from "../conversation/sections.js";
@@ -22,7 +22,11 @@ export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
 }
 
 const schema = lazy(() =>
-  z.strictObject({ targetCount: positiveInteger, thresholdCount: nonNegativeInteger.default(0), ...sectionFields() }),
+  z.strictObject({
+    targetCount: positiveInteger,
+    thresholdCount: z._default(nonNegativeInteger, 0),
+    ...sectionFields(),
+  }),
 );
 
 /**

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../errors.js";
 import { lazy, objectWith, parseOptions } from "../options.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
@@ -53,11 +53,11 @@ export interface ReducerSimulation {
 }
 
 const owner = "simulateReducers";
-const price = () => z.number("must be a number of 0 or more").min(0, "must be a number of 0 or more");
+const price = () => z.number("must be a number of 0 or more").check(z.minimum(0, "must be a number of 0 or more"));
 const optionsSchema = lazy(() =>
   z.strictObject({
-    tokenCounter: objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").optional(),
-    prices: z.strictObject({ input: price(), cached: price() }).optional(),
+    tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
+    prices: z.optional(z.strictObject({ input: price(), cached: price() })),
   }),
 );
 

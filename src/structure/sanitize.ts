@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { anyFunction, lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
 import { jsonText } from "../text/json-text.js";
 import { boundContent } from "../messages/bound-content.js";
@@ -47,13 +47,13 @@ export interface SanitizedConversation {
 
 const sanitizeOptions = lazy(() =>
   z.strictObject({
-    isKnownResult: anyFunction<NonNullable<SanitizeOptions["isKnownResult"]>>().default(() => () => false),
-    forgedResults: z.enum(["mark", "drop"], "must be mark or drop").default("mark"),
-    maxMessages: positiveInteger.default(200),
-    maxCharacters: positiveInteger.default(20_000),
-    maxTotalCharacters: positiveInteger.default(200_000),
-    maxToolCalls: nonNegativeInteger.default(20),
-    keepIds: z.boolean("must be true or false").default(false),
+    isKnownResult: z._default(anyFunction<NonNullable<SanitizeOptions["isKnownResult"]>>(), () => () => false),
+    forgedResults: z._default(z.enum(["mark", "drop"], "must be mark or drop"), "mark"),
+    maxMessages: z._default(positiveInteger, 200),
+    maxCharacters: z._default(positiveInteger, 20_000),
+    maxTotalCharacters: z._default(positiveInteger, 200_000),
+    maxToolCalls: z._default(nonNegativeInteger, 20),
+    keepIds: z._default(z.boolean("must be true or false"), false),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy } from "../options.js";
 import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
@@ -25,14 +25,14 @@ export interface StructureOptions {
 /** Schema fields of {@link StructureOptions}. */
 export const structureFields = lazy(() => ({
   // Its form is checked by resolveProfile, once per profile.
-  profile: z.unknown().default("langchain"),
-  purpose: z.enum(["history", "model-input"], 'must be "history" or "model-input"').default("history"),
-  hasTools: z.boolean("must be true or false").optional(),
-  storesReasoning: z.boolean("must be true or false").default(true),
+  profile: z._default(z.unknown(), "langchain"),
+  purpose: z._default(z.enum(["history", "model-input"], 'must be "history" or "model-input"'), "history"),
+  hasTools: z.optional(z.boolean("must be true or false")),
+  storesReasoning: z._default(z.boolean("must be true or false"), true),
 }));
 
 /** The output of {@link structureFields}. */
-export type StructureFields = z.output<z.ZodObject<ReturnType<typeof structureFields>>>;
+export type StructureFields = z.output<z.ZodMiniObject<ReturnType<typeof structureFields>>>;
 
 /** What parsed options ask for. @throws ConfigurationError for a profile that cannot be used */
 export function toCriteria(owner: string, fields: StructureFields): StructureCriteria {

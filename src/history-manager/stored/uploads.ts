@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { BudgetError, ConfigurationError } from "../../errors.js";
 import { anyText, lazy, nonEmptyText } from "../../options.js";
 
@@ -44,15 +44,15 @@ export const uploadedContentsSchema = lazy(() =>
       id: nonEmptyText(),
       name: nonEmptyText(),
       mimeType: nonEmptyText(),
-      text: anyText().optional(),
-      url: nonEmptyText().optional(),
-      data: z
-        .custom<string | Uint8Array>(
+      text: z.optional(anyText()),
+      url: z.optional(nonEmptyText()),
+      data: z.optional(
+        z.custom<string | Uint8Array>(
           (value) => typeof value === "string" || value instanceof Uint8Array,
           "must be base64 or a Uint8Array",
-        )
-        .optional(),
-      messageId: nonEmptyText().optional(),
+        ),
+      ),
+      messageId: z.optional(nonEmptyText()),
     }),
     "must be an array of uploaded contents",
   ),

@@ -1,5 +1,5 @@
 import { ToolMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { anyText, lazy, nonEmptyText } from "../../options.js";
 import { cutText } from "../token-window/cut-text.js";
 import type { Chunk, SourceReference } from "../stored/reference-manager.js";
@@ -40,11 +40,11 @@ export const toolCallResponsesSchema = lazy(() =>
     z.strictObject({
       id: nonEmptyText(),
       name: nonEmptyText(),
-      content: anyText().optional(),
-      chunks: z.array(z.strictObject({ id: anyText(), chunkId: anyText(), text: anyText() })).optional(),
-      errorMessage: anyText().optional(),
-      systemReminder: anyText().optional(),
-      imageDataUrls: z.array(nonEmptyText()).optional(),
+      content: z.optional(anyText()),
+      chunks: z.optional(z.array(z.strictObject({ id: anyText(), chunkId: anyText(), text: anyText() }))),
+      errorMessage: z.optional(anyText()),
+      systemReminder: z.optional(anyText()),
+      imageDataUrls: z.optional(z.array(nonEmptyText())),
     }),
     "must be an array of tool call responses",
   ),

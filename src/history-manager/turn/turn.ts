@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { copyMessage } from "../../codec/copy-message.js";
 import { callsOf } from "../../messages/calls.js";
 import { textOf } from "../../messages/content.js";
@@ -40,7 +40,7 @@ export const toolCallRequestsSchema = lazy(() =>
       }),
       "must be an array of tool calls",
     )
-    .min(1, "must hold at least one call"),
+    .check(z.minLength(1, "must hold at least one call")),
 );
 
 /** Everything that one run has added so far. Nothing of it is stored before the commit. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../../errors.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../options.js";
 
@@ -21,11 +21,14 @@ const maxMs = 2 ** 31 - 1;
 
 const schema = lazy(() =>
   z.strictObject({
-    waitMs: nonNegativeInteger.max(maxMs, `must be at most ${maxMs}`).default(defaultTurnOptions.waitMs),
-    holdMs: positiveInteger
-      .min(100, "must be 100 or more")
-      .max(maxMs, `must be at most ${maxMs}`)
-      .default(defaultTurnOptions.holdMs),
+    waitMs: z._default(
+      nonNegativeInteger.check(z.maximum(maxMs, `must be at most ${maxMs}`)),
+      defaultTurnOptions.waitMs,
+    ),
+    holdMs: z._default(
+      positiveInteger.check(z.minimum(100, "must be 100 or more")).check(z.maximum(maxMs, `must be at most ${maxMs}`)),
+      defaultTurnOptions.holdMs,
+    ),
   }),
 );
 

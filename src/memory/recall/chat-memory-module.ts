@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { keepLastCharacters } from "../../text/graphemes.js";
 import type { Round } from "../../conversation/rounds.js";
 import { ConfigurationError } from "../../errors.js";
@@ -57,22 +57,21 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
 export type Retrieved<F extends RoundFormat> = F extends "messages" ? BaseMessage[] : string;
 
 const retrieveFields = lazy(() => ({
-  nRounds: positiveInteger.optional(),
-  maxContext: positiveInteger.optional(),
-  format: z.enum(["text", "json", "messages"], 'must be "text", "json" or "messages"').optional(),
-  truncationNotice: anyText().optional(),
-  noHistoryMessage: anyText().optional(),
-  includeTools: z.boolean("must be true or false").optional(),
+  nRounds: z.optional(positiveInteger),
+  maxContext: z.optional(positiveInteger),
+  format: z.optional(z.enum(["text", "json", "messages"], 'must be "text", "json" or "messages"')),
+  truncationNotice: z.optional(anyText()),
+  noHistoryMessage: z.optional(anyText()),
+  includeTools: z.optional(z.boolean("must be true or false")),
 }));
-const retrieveSchema = lazy(() => z.strictObject({ ...retrieveFields(), sessionId: anyText().optional() }));
+const retrieveSchema = lazy(() => z.strictObject({ ...retrieveFields(), sessionId: z.optional(anyText()) }));
 const moduleSchema = lazy(() =>
   z.strictObject({
     ...retrieveFields(),
-    history: objectWith<RoundSource>(
-      ["getRounds"],
-      "a history with getRounds(), such as RedisChatMessageHistory",
-    ).optional(),
-    memory: objectWith<{ history(sessionId: string): RoundSource }>(["history"], "a RedisChatMemory").optional(),
+    history: z.optional(
+      objectWith<RoundSource>(["getRounds"], "a history with getRounds(), such as RedisChatMessageHistory"),
+    ),
+    memory: z.optional(objectWith<{ history(sessionId: string): RoundSource }>(["history"], "a RedisChatMemory")),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy, parseOptions } from "../../options.js";
 import { boundStore } from "../../store/bound-store.js";
 import { requireCapability } from "../../store/capabilities.js";
@@ -21,9 +21,9 @@ export interface HistoryIdentity extends SessionNames {
 
 const schema = lazy(() =>
   z.strictObject({
-    owner: z.unknown().optional(),
-    title: z.unknown().optional(),
-    metadata: z.unknown().optional(),
+    owner: z.optional(z.unknown()),
+    title: z.optional(z.unknown()),
+    metadata: z.optional(z.unknown()),
   }),
 );
 

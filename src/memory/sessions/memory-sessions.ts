@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConflictError } from "../../errors.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.js";
 import { requireCapability, type StoreWith } from "../../store/capabilities.js";
@@ -22,24 +22,24 @@ export interface SessionList {
   readonly next?: string;
 }
 
-const accessSchema = lazy(() => z.strictObject({ owner: z.unknown().optional() }));
+const accessSchema = lazy(() => z.strictObject({ owner: z.optional(z.unknown()) }));
 const listSchema = lazy(() =>
   z.strictObject({
     owner: z.unknown(),
-    limit: positiveInteger.max(maxListLimit, `must be at most ${maxListLimit}`).default(defaultLimit),
-    cursor: z.unknown().optional(),
-    verify: z.boolean("must be true or false").optional(),
+    limit: z._default(positiveInteger.check(z.maximum(maxListLimit, `must be at most ${maxListLimit}`)), defaultLimit),
+    cursor: z.optional(z.unknown()),
+    verify: z.optional(z.boolean("must be true or false")),
   }),
 );
 const erasureSchema = lazy(() =>
   z.strictObject({
-    owner: z.unknown().optional(),
-    guardMs: positiveInteger.default(defaultGuardMs),
-    onProgress: anyFunction<(progress: IndexProgress) => void>().optional(),
+    owner: z.optional(z.unknown()),
+    guardMs: z._default(positiveInteger, defaultGuardMs),
+    onProgress: z.optional(anyFunction<(progress: IndexProgress) => void>()),
   }),
 );
 const reencryptSchema = lazy(() =>
-  z.strictObject({ onProgress: anyFunction<(progress: ReencryptProgress) => void>().optional() }),
+  z.strictObject({ onProgress: z.optional(anyFunction<(progress: ReencryptProgress) => void>()) }),
 );
 
 /** The sessions of a memory: lists by owner, titles, export, erasure and re-encryption. */
@@ -204,8 +204,8 @@ export class MemorySessions {
 
 const changesSchema = lazy(() =>
   z.strictObject({
-    title: z.unknown().optional(),
-    metadata: z.record(z.string(), z.unknown(), "must be an object of JSON values").optional(),
+    title: z.optional(z.unknown()),
+    metadata: z.optional(z.record(z.string(), z.unknown(), "must be an object of JSON values")),
   }),
 );
 

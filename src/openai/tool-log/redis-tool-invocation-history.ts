@@ -1,5 +1,5 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { refuseSealedFields } from "../../encryption/sealed-field.js";
 import { RecordError } from "../../errors.js";
 import { report, type MemoryEventHandler } from "../../events.js";
@@ -47,10 +47,10 @@ const optionsSchema = lazy(() =>
   z.strictObject({
     ...storeFields(),
     sessionId: z.unknown(),
-    sessionTTL: positiveInteger.optional(),
-    limit: positiveInteger.default(1_000),
-    maxCharacters: positiveInteger.default(20_000),
-    clock: anyFunction<Clock>().optional(),
+    sessionTTL: z.optional(positiveInteger),
+    limit: z._default(positiveInteger, 1_000),
+    maxCharacters: z._default(positiveInteger, 20_000),
+    clock: z.optional(anyFunction<Clock>()),
   }),
 );
 

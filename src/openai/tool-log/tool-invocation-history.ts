@@ -1,5 +1,5 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { anyFunction, parseOptions, positiveInteger } from "../../options.js";
 import { parseJson } from "../json-value.js";
 import { systemClock, type Clock } from "../timestamp.js";
@@ -44,7 +44,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     records: readonly (NewToolInvocation & { readonly id?: string })[] = [],
     options: ToolInvocationHistoryOptions = {},
   ) {
-    const schema = z.strictObject({ limit: positiveInteger.optional(), clock: anyFunction<Clock>().optional() });
+    const schema = z.strictObject({ limit: z.optional(positiveInteger), clock: z.optional(anyFunction<Clock>()) });
     const { limit = Infinity, clock = systemClock } = parseOptions(owner, schema, options);
     this.#clock = clock;
     this.#limit = limit;

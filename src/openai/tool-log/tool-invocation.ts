@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { graphemeBoundary } from "../../text/graphemes.js";
 import { anyText, lazy, parseOptions, type SchemaOutput } from "../../options.js";
 import { copyJson, isPlainObject, jsonSnapshot } from "../json-value.js";
@@ -44,24 +44,24 @@ export interface ToolInvocationFilter {
 }
 
 const newFields = lazy(() => ({
-  name: anyText().optional(),
-  inputs: z.unknown().optional(),
-  outputs: z.unknown().optional(),
+  name: z.optional(anyText()),
+  inputs: z.optional(z.unknown()),
+  outputs: z.optional(z.unknown()),
   status: nonEmpty(),
-  toolCallId: anyText().optional(),
-  timestamp: momentSchema().optional(),
-  durationMs: z.number("must be a number").min(0, "must be 0 or more").optional(),
-  meta: z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object").optional(),
+  toolCallId: z.optional(anyText()),
+  timestamp: z.optional(momentSchema()),
+  durationMs: z.optional(z.number("must be a number").check(z.minimum(0, "must be 0 or more"))),
+  meta: z.optional(z.custom<Record<string, unknown>>(isPlainObject, "must be a plain object")),
 }));
 const newSchema = lazy(() => z.strictObject(newFields()));
-const recordSchema = lazy(() => z.strictObject({ ...newFields(), id: nonEmpty().optional() }));
+const recordSchema = lazy(() => z.strictObject({ ...newFields(), id: z.optional(nonEmpty()) }));
 const recordsSchema = lazy(() => z.object({ records: z.array(recordSchema(), "must be an array of records") }));
 const filterSchema = lazy(() =>
   z.strictObject({
-    name: anyText().optional(),
-    status: anyText().optional(),
-    toolCallId: anyText().optional(),
-    since: momentSchema().optional(),
+    name: z.optional(anyText()),
+    status: z.optional(anyText()),
+    toolCallId: z.optional(anyText()),
+    since: z.optional(momentSchema()),
   }),
 );
 

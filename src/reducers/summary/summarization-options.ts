@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { SystemMessages } from "../../conversation/sections.js";
 import { ConfigurationError } from "../../errors.js";
 import {
@@ -84,23 +84,31 @@ const minimumInputTokens = 1_000;
 const schema = lazy(() =>
   z.strictObject({
     model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
-    targetCount: positiveInteger.optional(),
-    thresholdCount: nonNegativeInteger.optional(),
+    targetCount: z.optional(positiveInteger),
+    thresholdCount: z.optional(nonNegativeInteger),
     ...budgetFields(),
-    maxTokens: positiveInteger.optional(),
+    maxTokens: z.optional(positiveInteger),
     systemMessages: sectionFields().systemMessages,
-    summarizationInstructions: z.string("must be a string").min(1, "must not be empty").default(defaultInstructions),
-    useSingleSummary: z.boolean("must be true or false").default(true),
-    maxSummaries: z.int("must be an integer of 2 or more").min(2, "must be an integer of 2 or more").default(6),
-    failOnError: z.boolean("must be true or false").default(true),
-    includeFunctionContentInSummary: z.boolean("must be true or false").default(true),
-    maxToolCharacters: positiveInteger.default(2_000),
-    summaryRole: z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"').default("human"),
-    timeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(60_000),
-    maxInputTokens: z
-      .int(`must be an integer of ${minimumInputTokens} or more`)
-      .min(minimumInputTokens, `must be an integer of ${minimumInputTokens} or more`)
-      .default(32_000),
+    summarizationInstructions: z._default(
+      z.string("must be a string").check(z.minLength(1, "must not be empty")),
+      defaultInstructions,
+    ),
+    useSingleSummary: z._default(z.boolean("must be true or false"), true),
+    maxSummaries: z._default(
+      z.int("must be an integer of 2 or more").check(z.minimum(2, "must be an integer of 2 or more")),
+      6,
+    ),
+    failOnError: z._default(z.boolean("must be true or false"), true),
+    includeFunctionContentInSummary: z._default(z.boolean("must be true or false"), true),
+    maxToolCharacters: z._default(positiveInteger, 2_000),
+    summaryRole: z._default(z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"'), "human"),
+    timeout: z._default(positiveInteger.check(z.maximum(2_147_483_647, "must be at most 2147483647")), 60_000),
+    maxInputTokens: z._default(
+      z
+        .int(`must be an integer of ${minimumInputTokens} or more`)
+        .check(z.minimum(minimumInputTokens, `must be an integer of ${minimumInputTokens} or more`)),
+      32_000,
+    ),
   }),
 );
 

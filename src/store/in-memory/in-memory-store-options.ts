@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, positiveInteger } from "../../options.js";
 import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../size-limits.js";
@@ -18,9 +18,9 @@ export interface InMemorySessionStoreOptions {
 /** The form of {@link InMemorySessionStoreOptions}. */
 export const inMemoryStoreSchema = lazy(() =>
   z.strictObject({
-    maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
-    maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
-    now: anyFunction<() => number>().default(() => Date.now),
-    onEvent: anyFunction<MemoryEventHandler>().optional(),
+    maxMessageBytes: z._default(positiveInteger, defaultMaxMessageBytes),
+    maxAppendBytes: z._default(positiveInteger, defaultMaxAppendBytes),
+    now: z._default(anyFunction<() => number>(), () => Date.now),
+    onEvent: z.optional(anyFunction<MemoryEventHandler>()),
   }),
 );

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { otherOwner } from "../refusals.js";
 import { encodeSessionId } from "../session-id-rules.js";
 import { lazy } from "../../options.js";
@@ -25,11 +25,11 @@ const entrySchema = lazy(() =>
     u: z.number(),
     m: z.number(),
     r: z.number(),
-    t: z.number().optional(),
-    e: z.number().optional(),
-    U: z.string().optional(),
-    T: z.string().optional(),
-    M: z.string().optional(),
+    t: z.optional(z.number()),
+    e: z.optional(z.number()),
+    U: z.optional(z.string()),
+    T: z.optional(z.string()),
+    M: z.optional(z.string()),
   }),
 );
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { checkEncryption, type EncryptionOptions } from "../../encryption/encryption-options.js";
 import { KeyRing } from "../../encryption/key-ring.js";
 import { ConfigurationError } from "../../errors.js";
@@ -36,8 +36,8 @@ export type StoreOptions = RedisStoreSettings & EncryptionSetting & ExactlyOne<S
 /** The same as fields of a schema. */
 export const storeFields = lazy(() => ({
   ...redisStoreFields(),
-  store: z.custom<SessionStore>().optional(),
-  encryption: z.custom<EncryptionOptions>().optional(),
+  store: z.optional(z.custom<SessionStore>()),
+  encryption: z.optional(z.custom<EncryptionOptions>()),
 }));
 
 /** A store, and whether it was made here and has to be closed. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, positiveInteger } from "../../options.js";
 import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../size-limits.js";
@@ -47,23 +47,25 @@ export type RedisSessionStoreOptions = RedisStoreSettings & ExactlyOne<Connectio
 
 /** The options as fields of a schema, for owners that pass them on. */
 export const redisStoreFields = lazy(() => ({
-  client: z.unknown().optional(),
-  url: z.unknown().optional(),
-  config: z.unknown().optional(),
-  keyPrefix: z
-    .string("must be a string")
-    .superRefine((value, context) => {
-      const message = keyPrefixIssue(value);
-      if (message !== undefined) {
-        context.addIssue({ code: "custom", message });
-      }
-    })
-    .default(defaultKeyPrefix),
-  commandTimeout: positiveInteger.max(2_147_483_647, "must be at most 2147483647").default(5_000),
-  maxMessageBytes: positiveInteger.default(defaultMaxMessageBytes),
-  maxAppendBytes: positiveInteger.default(defaultMaxAppendBytes),
-  waitReplicas: positiveInteger.optional(),
-  onEvent: anyFunction<MemoryEventHandler>().optional(),
+  client: z.optional(z.unknown()),
+  url: z.optional(z.unknown()),
+  config: z.optional(z.unknown()),
+  keyPrefix: z._default(
+    z.string("must be a string").check(
+      z.superRefine((value, context) => {
+        const message = keyPrefixIssue(value);
+        if (message !== undefined) {
+          context.addIssue({ code: "custom", message });
+        }
+      }),
+    ),
+    defaultKeyPrefix,
+  ),
+  commandTimeout: z._default(positiveInteger.check(z.maximum(2_147_483_647, "must be at most 2147483647")), 5_000),
+  maxMessageBytes: z._default(positiveInteger, defaultMaxMessageBytes),
+  maxAppendBytes: z._default(positiveInteger, defaultMaxAppendBytes),
+  waitReplicas: z.optional(positiveInteger),
+  onEvent: z.optional(anyFunction<MemoryEventHandler>()),
 }));
 
 /** The options of a store by itself. */

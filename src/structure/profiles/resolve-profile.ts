@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { ConfigurationError } from "../../errors.js";
 import { lazy, nonNegativeInteger } from "../../options.js";
 import { structureRules } from "../rules/rules.js";
@@ -6,34 +6,34 @@ import { builtInProfiles, type BuiltInProfile } from "./built-in-profiles.js";
 import type { StructureProfile } from "./profile.js";
 
 const oneOf = <const T extends readonly [string, ...string[]]>(...values: T) =>
-  z.enum(values, `must be ${values.map((value) => `"${value}"`).join(" or ")}`).optional();
+  z.optional(z.enum(values, `must be ${values.map((value) => `"${value}"`).join(" or ")}`));
 
 const text = lazy(() => z.string("must be a string"));
-const texts = lazy(() => z.array(text(), "must be an array of strings").optional());
+const texts = lazy(() => z.optional(z.array(text(), "must be an array of strings")));
 
 const callIds = lazy(() =>
-  z
-    .strictObject({
-      characters: text().min(1, "must not be empty").optional(),
-      minLength: nonNegativeInteger.optional(),
-      maxLength: nonNegativeInteger.optional(),
+  z.optional(
+    z.strictObject({
+      characters: z.optional(text().check(z.minLength(1, "must not be empty"))),
+      minLength: z.optional(nonNegativeInteger),
+      maxLength: z.optional(nonNegativeInteger),
       reuse: oneOf("error", "warning", "accepted"),
-    })
-    .optional(),
+    }),
+  ),
 );
 
 const callBlocks = lazy(() =>
-  z
-    .strictObject({
+  z.optional(
+    z.strictObject({
       types: texts(),
-      required: z.boolean("must be true or false").optional(),
+      required: z.optional(z.boolean("must be true or false")),
       standard: oneOf("accepted", "beside-text", "refused"),
-    })
-    .optional(),
+    }),
+  ),
 );
 
 /** An object that may have each of the keys, and no others. */
-const record = <T extends z.ZodType>(keys: readonly string[], value: T) =>
+const record = <T extends z.ZodMiniType>(keys: readonly string[], value: T) =>
   z.strictObject(Object.fromEntries(keys.map((key) => [key, value])), "must be an object");
 
 const profileSchema = lazy(() =>
@@ -48,8 +48,8 @@ const profileSchema = lazy(() =>
     blankText: oneOf("accepted", "refused"),
     thinkingFrom: texts(),
     reasoningText: oneOf("required", "refused"),
-    names: z.strictObject({ characters: text(), maxLength: nonNegativeInteger }).optional(),
-    blocks: record(["system", "user", "assistant", "tool", "other"], texts()).optional(),
+    names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger })),
+    blocks: z.optional(record(["system", "user", "assistant", "tool", "other"], texts())),
     callBlocks: callBlocks(),
     genericRoles: texts(),
   }),

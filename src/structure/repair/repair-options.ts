@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy, parseOptions, type SchemaOutput } from "../../options.js";
 import type { StructureCriteria } from "../rules/context.js";
 import { structureFields, toCriteria, type StructureOptions } from "../structure-options.js";
@@ -45,16 +45,16 @@ export interface RepairOptions extends StructureOptions, Partial<RepairChoices> 
 const defaultResultText = "No result: the call was interrupted, and whether it had an effect is unknown.";
 
 const choiceFields = lazy(() => ({
-  missingResults: z.enum(["fill", "drop"], 'must be "fill" or "drop"').default("fill"),
-  missingResultText: z
-    .string("must be a string")
-    .refine((text) => text.trim() !== "", "must not be blank")
-    .default(defaultResultText),
-  emptyMessages: z.enum(["drop", "fill"], 'must be "drop" or "fill"').default("drop"),
-  systemMessages: z.enum(["move", "drop"], 'must be "move" or "drop"').default("move"),
-  leadingMessages: z.enum(["fill", "drop"], 'must be "fill" or "drop"').default("fill"),
-  trailingMessages: z.enum(["keep", "drop"], 'must be "keep" or "drop"').default("keep"),
-  unknownRoles: z.enum(["user", "drop"], 'must be "user" or "drop"').default("user"),
+  missingResults: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
+  missingResultText: z._default(
+    z.string("must be a string").check(z.refine((text) => text.trim() !== "", "must not be blank")),
+    defaultResultText,
+  ),
+  emptyMessages: z._default(z.enum(["drop", "fill"], 'must be "drop" or "fill"'), "drop"),
+  systemMessages: z._default(z.enum(["move", "drop"], 'must be "move" or "drop"'), "move"),
+  leadingMessages: z._default(z.enum(["fill", "drop"], 'must be "fill" or "drop"'), "fill"),
+  trailingMessages: z._default(z.enum(["keep", "drop"], 'must be "keep" or "drop"'), "keep"),
+  unknownRoles: z._default(z.enum(["user", "drop"], 'must be "user" or "drop"'), "user"),
 }));
 
 /** Schema fields of {@link RepairOptions}. */

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy, parseOptions } from "../../options.js";
 import type { Cost } from "../formulas/cost.js";
 import { estimateTokens } from "./estimate-tokens.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy, objectWith, parseOptions } from "../../options.js";
 import type { Cost } from "../formulas/cost.js";
 import { messageCost, replyTokens } from "../formulas/message-cost.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy, parseOptions } from "../../options.js";
 import { estimateCost } from "./approximate-counter.js";
 import type { Cost } from "../formulas/cost.js";
@@ -33,7 +33,7 @@ export interface TiktokenCounter extends TokenCounter {
 
 const optionsSchema = lazy(() =>
   z.strictObject({
-    encoding: z.enum(["o200k_base", "cl100k_base"], 'must be "o200k_base" or "cl100k_base"').default("o200k_base"),
+    encoding: z._default(z.enum(["o200k_base", "cl100k_base"], 'must be "o200k_base" or "cl100k_base"'), "o200k_base"),
     tools: toolListSchema(),
   }),
 );

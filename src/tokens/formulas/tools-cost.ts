@@ -1,5 +1,5 @@
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { lazy } from "../../options.js";
 import { CostSum, type Cost } from "./cost.js";
 import { fieldsOf, type Fields } from "../../messages/values.js";
@@ -9,12 +9,13 @@ export type ToolDefinitionLike = Parameters<typeof convertToOpenAITool>[0];
 
 /** A list of tools in options; none by default. */
 export const toolListSchema = lazy(() =>
-  z
-    .array(
+  z._default(
+    z.array(
       z.custom<ToolDefinitionLike>((tool) => typeof tool === "object" && tool !== null, "must be a tool"),
       "must be an array of tools",
-    )
-    .default([]),
+    ),
+    [],
+  ),
 );
 
 /**
