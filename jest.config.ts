@@ -17,13 +17,15 @@ const shared: Config = {
     "^langchain-redis-memory/otel$": "<rootDir>/src/otel/index.ts",
     "^langchain-redis-memory/testing$": "<rootDir>/src/testing/index.ts",
   },
-  modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/"],
+  modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/", "<rootDir>/.cache/"],
 };
 
 /** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`). */
 const config: Config = {
   // One worker per core: most tests compute, and Jest would leave one of two cores idle.
   maxWorkers: "100%",
+  // Ends what hangs; how fast the machine is decides nothing.
+  testTimeout: 120_000,
   projects: [
     {
       ...shared,

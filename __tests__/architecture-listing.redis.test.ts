@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Redis } from "ioredis";
+import { buildPrograms } from "./support/built-programs.js";
 import { readDocument } from "./support/markdown.js";
 import { sharedRedisUrl, uniquePrefix } from "./support/shared-redis.js";
 
@@ -32,8 +33,9 @@ describe("the session that ARCHITECTURE.md shows", () => {
       `url: "${sharedRedisUrl()}", keyPrefix: "${keyPrefix}"`,
     );
     writeFileSync(path, prelude + connected);
-    await promisify(execFile)(process.execPath, ["--import", "tsx", path], { cwd: root });
-  }, 60_000);
+    const programs = await buildPrograms([path]);
+    await promisify(execFile)(process.execPath, [programs.pathOf(path)], { cwd: root }).finally(programs.remove);
+  });
   afterAll(() => {
     client.disconnect();
     rmSync(folder, { recursive: true, force: true });

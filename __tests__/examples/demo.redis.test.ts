@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { runExample } from "../support/run-example.js";
+import { builtExamples, type ExampleSetting } from "../support/run-example.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
 const recorded = join(__dirname, "../../../shared/data/airline-trajectories.jsonl");
@@ -18,8 +18,11 @@ function total(output: string): string[] {
 }
 
 describe("the demo", () => {
+  const run = builtExamples(["demo/main.ts"]);
+  const runDemo = (setting: ExampleSetting) => run("demo/main.ts", setting);
+
   it("plays the included conversations on REDIS_URL, in 100 columns, and leaves no keys", async () => {
-    const { exitCode, output } = await runExample("demo/main.ts", { environment: { REDIS_URL: sharedRedisUrl() } });
+    const { exitCode, output } = await runDemo({ environment: { REDIS_URL: sharedRedisUrl() } });
     expect(output).toContain("the Redis server of REDIS_URL");
     expect(output).toContain(allGood);
     expect(exitCode).toBe(0);
@@ -28,27 +31,27 @@ describe("the demo", () => {
     const client = new Redis(sharedRedisUrl());
     expect(await client.keys("lcmem-demo-*")).toEqual([]);
     await client.quit();
-  }, 60_000);
+  });
 
   it("plays on the embedded store if no redis-server is found, and says so", async () => {
-    const { exitCode, output } = await runExample("demo/main.ts", {
+    const { exitCode, output } = await runDemo({
       environment: { PATH: folder, REDIS_SERVER_BIN: "" },
     });
     expect(output).toMatch(/the embedded in-process store|a private redis-server/);
     expect(output).toContain(allGood);
     expect(exitCode).toBe(0);
-  }, 60_000);
+  });
 
   it("plays recorded conversations with valid model input, two round trips per turn, three if it reduces", async () => {
     const file = existsSync(recorded) ? recorded : join(__dirname, "../../examples/data/recorded-conversations.jsonl");
-    const { exitCode, output } = await runExample("demo/main.ts", {
+    const { exitCode, output } = await runDemo({
       args: ["--file", file],
       environment: { REDIS_URL: sharedRedisUrl() },
     });
     expect(output).toContain(allGood);
     expect(exitCode).toBe(0);
     expect(Number(total(output)[5])).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   it("exits with 1 and reports the place if a conversation makes the model's input invalid", async () => {
     const file = join(folder, "broken.jsonl");
@@ -59,14 +62,14 @@ describe("the demo", () => {
       { role: "assistant", content: "I did not wait for the tool." },
     ];
     writeFileSync(file, `${JSON.stringify({ id: "broken", messages })}\n`);
-    const { exitCode, output, errors } = await runExample("demo/main.ts", {
+    const { exitCode, output, errors } = await runDemo({
       args: ["--file", file],
       environment: { REDIS_URL: sharedRedisUrl() },
     });
     expect(exitCode).toBe(1);
     expect(errors).toMatch(/problem: broken: model call 2, message \d+ breaks S/);
     expect(output).toContain("NO");
-  }, 60_000);
+  });
 
   const written = (name: string, text: string) => {
     writeFileSync(join(folder, name), text);
@@ -82,15 +85,11 @@ describe("the demo", () => {
     ["a message that is none", ["--file", written("e.jsonl", '{"messages":[{"role":"x"}]}')], /e\.jsonl, line 1: /],
     ["an unknown option", ["--fiel", "x"], /^Unknown option '--fiel'\. The options are/],
     ["a target that is no number", ["--target", "many"], /^--target must be a whole number of at least 1\.$/],
-  ])(
-    "answers %s with one sentence and exit code 2",
-    async (_, args, sentence) => {
-      const { exitCode, output, errors } = await runExample("demo/main.ts", { args });
-      expect(exitCode).toBe(2);
-      expect(output).toBe("");
-      expect(errors.trim()).toMatch(sentence);
-      expect(errors.trim()).not.toContain("\n");
-    },
-    60_000,
-  );
+  ])("answers %s with one sentence and exit code 2", async (_, args, sentence) => {
+    const { exitCode, output, errors } = await runDemo({ args });
+    expect(exitCode).toBe(2);
+    expect(output).toBe("");
+    expect(errors.trim()).toMatch(sentence);
+    expect(errors.trim()).not.toContain("\n");
+  });
 });

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { runExample } from "../support/run-example.js";
+import { builtExamples } from "../support/run-example.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
 /** The line of each example that shows its point. */
@@ -22,23 +22,21 @@ const points: Readonly<Record<string, RegExp>> = {
 const examples = readdirSync(join(__dirname, "../../examples")).filter((name) => /^\d\d-.*\.ts$/.test(name));
 
 describe("the examples", () => {
+  const runExample = builtExamples(examples);
+
   it("each have an output that this test checks", () => {
     expect(examples.sort()).toEqual(Object.keys(points).sort());
   });
 
-  it.each(examples)(
-    "%s runs on Redis without an API key and prints its result",
-    async (name) => {
-      const { exitCode, output, errors } = await runExample(name, { environment: { REDIS_URL: sharedRedisUrl() } });
-      expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
-      expect(output).toMatch(points[name]!);
-    },
-    60_000,
-  );
+  it.each(examples)("%s runs on Redis without an API key and prints its result", async (name) => {
+    const { exitCode, output, errors } = await runExample(name, { environment: { REDIS_URL: sharedRedisUrl() } });
+    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
+    expect(output).toMatch(points[name]!);
+  });
 
   it("01-remember-a-chat.ts also runs without Redis", async () => {
     const { exitCode, output } = await runExample("01-remember-a-chat.ts");
     expect(exitCode).toBe(0);
     expect(output).toContain("transcript: ");
-  }, 60_000);
+  });
 });

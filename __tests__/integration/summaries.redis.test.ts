@@ -16,6 +16,7 @@ import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summ
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { startOpenAIServer } from "../../src/testing/openai-server.js";
+import { buildPrograms } from "../support/built-programs.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -62,12 +63,15 @@ describe("summaries of a session that several processes share", () => {
         return "They talked about numbers.";
       },
     });
+    const source = "__tests__/support/summary-worker.ts";
+    const programs = await buildPrograms([source]);
     const names = ["w1", "w2", "w3", "w4"];
-    const workers = names.map((name) => startWorker(name, keyPrefix, server.url));
+    const workers = names.map((name) => startWorker(programs.pathOf(source), name, keyPrefix, server.url));
     await Promise.all(workers.map(({ ready }) => ready));
     workers.forEach(({ process }) => process.stdin!.write("go\n"));
     expect(await Promise.all(workers.map(({ exitCode }) => exitCode))).toEqual([0, 0, 0, 0]);
     await server.close();
+    programs.remove();
 
     expect(server.requests.map(({ refusal }) => refusal)).toEqual([undefined]);
     const view = await history.getMessages();
@@ -207,17 +211,9 @@ interface Worker {
   readonly exitCode: Promise<number>;
 }
 
-function startWorker(name: string, keyPrefix: string, modelUrl: string): Worker {
-  const args = [
-    "--import",
-    "tsx",
-    join(__dirname, "../support/summary-worker.ts"),
-    name,
-    sharedRedisUrl(),
-    keyPrefix,
-    modelUrl,
-  ];
-  const worker = spawn(process.execPath, args, { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
+function startWorker(program: string, name: string, keyPrefix: string, modelUrl: string): Worker {
+  const args = [name, sharedRedisUrl(), keyPrefix, modelUrl];
+  const worker = spawn(process.execPath, [program, ...args], { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
   const exitCode = once(worker, "exit").then(([code]) => code as number);
   return { process: worker, ready: once(worker.stdout, "data"), exitCode };
 }

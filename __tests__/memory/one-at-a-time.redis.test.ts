@@ -9,6 +9,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { startFaultProxy } from "../support/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -244,7 +245,13 @@ describe("what a turn writes through its history", () => {
 describe("a process that is paused past its turn", () => {
   const cases = ["began", "wrote", "ended", "cleared", "cleared-back", "expired", "expired-back"];
   const sessions = cases.flatMap((name) => [`${name}-new`, `${name}-old`]);
+  const source = "__tests__/support/turn-worker.ts";
+  let programs: BuiltPrograms;
   let worker: ChildProcess;
+  beforeAll(async () => {
+    programs = await buildPrograms([source]);
+  });
+  afterAll(() => programs.remove());
   afterEach(() => worker.kill("SIGKILL"));
 
   it("writes nothing more, whatever the others did meanwhile", async () => {
@@ -253,8 +260,7 @@ describe("a process that is paused past its turn", () => {
     for (const session of sessions.filter((name) => name.endsWith("-old"))) {
       await memory.history(session).append([human("before")]);
     }
-    const file = join(root, "__tests__/support/turn-worker.ts");
-    const args = ["--import", "tsx", file, sharedRedisUrl(), keyPrefix, "150", ...sessions];
+    const args = [programs.pathOf(source), sharedRedisUrl(), keyPrefix, "150", ...sessions];
     worker = spawn(process.execPath, args, { cwd: root, stdio: ["pipe", "pipe", "inherit"] });
     await once(worker.stdout!, "data");
     worker.kill("SIGSTOP");
