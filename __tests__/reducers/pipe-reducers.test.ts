@@ -12,7 +12,7 @@ const conversation = [human("1"), ...step("a"), ...step("b"), ai("done"), human(
 describe("pipeReducers", () => {
   it("runs each reducer on the previous result", async () => {
     const tokenCounter = new CountingCounter({ perRequest: 0 });
-    const gentle = new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 20 });
+    const gentle = new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 0, maxCharacters: 20 });
     const hard = new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter });
     const outcome = await pipeReducers(gentle, hard).reduceWithOutcome(conversation);
     expect(outcome.messages).toHaveLength(7);

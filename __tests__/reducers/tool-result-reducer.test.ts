@@ -7,7 +7,9 @@ const conversation = [human("1"), aiCalls("a"), tool("a", long), aiCalls("b"), t
 
 describe("ChatHistoryToolResultReducer", () => {
   it("shortens the results of old steps to one bounded line and keeps the newest steps whole", async () => {
-    const result = await new ChatHistoryToolResultReducer({ keepLast: 1, maxCharacters: 60 }).reduce(conversation);
+    const result = await new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 0, maxCharacters: 60 }).reduce(
+      conversation,
+    );
     expect(result![2]!.text).toMatch(/^line one of many line two of many [^\n]* \[…\]$/);
     expect(result![2]!.text.length).toBeGreaterThan(55);
     expect(result![2]!.text.length).toBeLessThanOrEqual(60);
@@ -67,15 +69,34 @@ describe("ChatHistoryToolResultReducer", () => {
     expect(result![1]!.text).toBe(`${"👩‍👩‍👧‍👦".repeat(4)} […]`);
   });
 
-  it("has nothing to do below the view size that it reports", async () => {
-    const reducer = new ChatHistoryToolResultReducer({ keepLast: 2 });
-    expect(reducer.viewLimit).toEqual({ messages: 5 });
-    expect(await reducer.reduce(conversation.slice(1))).toBeNull();
+  it("shortens nothing until over keepLast + thresholdCount steps are whole, then all but keepLast", async () => {
+    const steps = Array.from({ length: 6 }, (_, index) => [aiCalls(`c${index}`), tool(`c${index}`, long)]);
+    const reducer = new ChatHistoryToolResultReducer({ keepLast: 2, thresholdCount: 3 });
+    expect(reducer.viewLimit).toEqual({ fromStart: 11 });
+    expect(await reducer.reduce(steps.slice(0, 5).flat())).toBeNull();
+    const reduced = await reducer.reduce(steps.flat());
+    const whole = (messages: readonly { text: string }[]) =>
+      messages.flatMap(({ text }, i) => (text === long ? i : []));
+    expect(whole(reduced!)).toEqual([9, 11]);
+    expect(await reducer.reduce([...reduced!, ...steps.slice(0, 3).flat()])).toBeNull();
+    const next = await reducer.reduce([...reduced!, ...steps.slice(0, 4).flat()]);
+    expect(whole(next!)).toEqual([17, 19]);
+  });
+
+  it("lets as many steps again be whole where no thresholdCount is given", () => {
+    expect(new ChatHistoryToolResultReducer({ keepLast: 3 }).viewLimit).toEqual({ fromStart: 13 });
+  });
+
+  it("does not count steps with short results", async () => {
+    const short = Array.from({ length: 20 }, (_, index) => [aiCalls(`s${index}`), tool(`s${index}`, "ok")]).flat();
+    const reducer = new ChatHistoryToolResultReducer({ keepLast: 1, thresholdCount: 1 });
+    expect(await reducer.reduce([...conversation, ...short])).toBeNull();
   });
 
   it.each([
     ["keepLast", {}],
     ["keepLast", { keepLast: -1 }],
+    ["thresholdCount", { keepLast: 1, thresholdCount: 1.5 }],
     ["maxCharacters", { keepLast: 1, maxCharacters: 0 }],
     ["keep", { keepLast: 1, keep: 1 }],
   ])("refuses an invalid %s by name", (option, options) => {

@@ -4,6 +4,7 @@ import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../errors.js";
 import { toMessage } from "../messages/message-like.js";
+import type { ViewLimit } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
@@ -47,7 +48,7 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
   readonly tokenCounter: TokenCounter | undefined = undefined;
 
   /** The size up to which there is nothing to do: after a write, a history reduces only a larger view. */
-  get viewLimit(): { readonly messages?: number; readonly tokens?: number } {
+  get viewLimit(): ViewLimit {
     return { messages: 0 };
   }
 

@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../errors.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
+import type { ViewLimit } from "../store/session-store.js";
 import { asReducer, type ReducerLike } from "./as-reducer.js";
 import { OutcomeReducer, type ChatHistoryReducer } from "./chat-history-reducer.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
@@ -42,9 +43,9 @@ class ReducerPipeline extends OutcomeReducer {
     return "ReducerPipeline";
   }
 
-  override get viewLimit(): { readonly messages?: number; readonly tokens?: number } {
+  override get viewLimit(): ViewLimit {
     const limits = this.#reducers.map(({ viewLimit }) => viewLimit);
-    return { ...smallest("messages", limits), ...smallest("tokens", limits) };
+    return { ...smallest("messages", limits), ...smallest("tokens", limits), ...smallest("fromStart", limits) };
   }
 
   override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
@@ -89,10 +90,7 @@ class ReducerPipeline extends OutcomeReducer {
   }
 }
 
-function smallest(
-  unit: "messages" | "tokens",
-  limits: readonly { readonly messages?: number; readonly tokens?: number }[],
-): { readonly messages?: number; readonly tokens?: number } {
+function smallest(unit: keyof ViewLimit, limits: readonly ViewLimit[]): ViewLimit {
   const values = limits.flatMap(({ [unit]: value }) => (value === undefined ? [] : [value]));
   return values.length === 0 ? {} : { [unit]: Math.min(...values) };
 }

@@ -16,12 +16,22 @@ export interface ChatHistoryToolResultReducerOptions {
    * model has not seen yet.
    */
   readonly keepLast: number;
+  /**
+   * How many more steps may be whole before anything is shortened; then all but the newest `keepLast` are shortened at
+   * once. In between the beginning of the prompt stays the same, so that the provider's prompt cache works. Steps with
+   * short results only are not counted. @default `keepLast`
+   */
+  readonly thresholdCount?: number;
   /** Maximum length of a shortened result, in UTF-16 code units. At least 1. @default 200 */
   readonly maxCharacters?: number;
 }
 
 const schema = lazy(() =>
-  z.strictObject({ keepLast: nonNegativeInteger, maxCharacters: z._default(positiveInteger, 200) }),
+  z.strictObject({
+    keepLast: nonNegativeInteger,
+    thresholdCount: z.optional(nonNegativeInteger),
+    maxCharacters: z._default(positiveInteger, 200),
+  }),
 );
 
 /** Ends a line that is cut. */
@@ -29,7 +39,7 @@ const ellipsis = " […]";
 
 /**
  * Shortens the tool results of all but the newest steps to one line each; removes no message. This is the gentlest way
- * to make room: old tool results are seldom needed again, and the calls still show what was done.
+ * to make room: old tool results are seldom needed again, and the calls still show what was done. Linear.
  *
  * @example
  * const reducer = pipeReducers(
@@ -39,13 +49,19 @@ const ellipsis = " […]";
  */
 export class ChatHistoryToolResultReducer extends OutcomeReducer {
   readonly #keepLast: number;
+  readonly #threshold: number;
   readonly #maxCharacters: number;
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: ChatHistoryToolResultReducerOptions) {
     super();
-    const { keepLast, maxCharacters } = parseOptions("ChatHistoryToolResultReducer", schema(), options);
+    const {
+      keepLast,
+      thresholdCount = keepLast,
+      maxCharacters,
+    } = parseOptions("ChatHistoryToolResultReducer", schema(), options);
     this.#keepLast = keepLast;
+    this.#threshold = thresholdCount;
     this.#maxCharacters = maxCharacters;
   }
 
@@ -53,9 +69,9 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
     return "ChatHistoryToolResultReducer";
   }
 
-  override get viewLimit(): { readonly messages: number } {
-    // Each step with results has at least two messages, so these hold no more than `keepLast` of them.
-    return { messages: 2 * this.#keepLast + 1 };
+  override get viewLimit(): { readonly fromStart: number } {
+    // Each step with results has at least two messages, and whole ones are not in the head.
+    return { fromStart: 2 * (this.#keepLast + this.#threshold) + 1 };
   }
 
   override reduceWithOutcome(messages: BaseMessage[]): Promise<ReductionOutcome> {
@@ -64,13 +80,16 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
 
   #shorten(messages: readonly BaseMessage[]): ReductionOutcome {
     const steps = stepsOf(messages).filter(({ indexes }) => indexes.length > 1);
-    const old = new Set(steps.slice(0, Math.max(0, steps.length - this.#keepLast)).flatMap(({ indexes }) => indexes));
-    const result = messages.map((message, index) =>
-      old.has(index) && roleOf(message) === "tool" ? shortened(message as ToolMessage, this.#maxCharacters) : message,
+    const short = messages.map((message) =>
+      roleOf(message) === "tool" ? shortened(message as ToolMessage, this.#maxCharacters) : message,
     );
-    if (result.every((message, index) => message === messages[index])) {
+    const whole = steps.filter(({ indexes }) => indexes.some((index) => short[index] !== messages[index]));
+    if (whole.length <= this.#keepLast + this.#threshold) {
       return unchanged(messages, { reason: "within_limit" });
     }
+    const old = steps.slice(0, Math.max(0, steps.length - this.#keepLast)).flatMap(({ indexes }) => indexes);
+    const result = [...messages];
+    old.forEach((index) => (result[index] = short[index]!));
     const size = { messages: messages.length };
     return {
       messages: result,

@@ -90,8 +90,8 @@ export class SimulatedConversation {
 
   #exceedsLimit(): boolean {
     const limit = this.#reducer?.viewLimit;
-    const { messages = Infinity, tokens = Infinity } = limit ?? {};
-    return this.#view.length > messages || this.#inView.tokens + this.#counter.perRequest > tokens;
+    const { messages = Infinity, tokens = Infinity, fromStart = Infinity } = limit ?? {};
+    return this.#view.length > Math.min(messages, fromStart) || this.#inView.tokens + this.#counter.perRequest > tokens;
   }
 
   /** Reduces the view. Returns the tokens at its beginning that the last request sent too. */

@@ -137,6 +137,7 @@ function checkNumbers({ expectedNext, fencingToken, ttlMs, viewLimit, counter, t
   checkOptional("ttlMs", ttlMs, positive);
   checkOptional("viewLimit.messages", viewLimit?.messages, checkAmount);
   checkOptional("viewLimit.tokens", viewLimit?.tokens, checkAmount);
+  checkOptional("viewLimit.fromStart", viewLimit?.fromStart, checkAmount);
   if (counter === "") {
     throw new ConfigurationError("counter", '"counter" must not be empty.');
   }

@@ -163,6 +163,8 @@ export interface NewRecord extends RecordIdentity {
 export interface ViewLimit {
   readonly messages?: number;
   readonly tokens?: number;
+  /** Records from the start on, without the head: what came since the last reduction, and what that one kept. */
+  readonly fromStart?: number;
 }
 
 /** One turn to append. */

@@ -45,8 +45,11 @@ export function exceedsLimit(
   view: TokenTotal & Pick<SessionView, "headCount" | "start" | "next">,
   { viewLimit, counter }: Pick<AppendRequest, "viewLimit" | "counter">,
 ): boolean {
-  const { messages, tokens } = viewLimit ?? {};
+  const { messages, tokens, fromStart } = viewLimit ?? {};
   if (messages !== undefined && view.headCount + view.next - view.start > messages) {
+    return true;
+  }
+  if (fromStart !== undefined && view.next - view.start > fromStart) {
     return true;
   }
   return tokens !== undefined && (view.tokens === undefined || view.counter !== counter || view.tokens > tokens);

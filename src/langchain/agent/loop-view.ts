@@ -120,11 +120,13 @@ export class LoopView {
 /** True where a reducer has something to do. */
 export async function exceedsLimit(reducer: ChatHistoryReducer, messages: readonly BaseMessage[]): Promise<boolean> {
   const { viewLimit, tokenCounter } = reducer;
-  if (viewLimit.messages !== undefined && messages.length > viewLimit.messages) {
+  const { messages: inAll = Infinity, fromStart = Infinity, tokens } = viewLimit;
+  // The list of a run has no start: all of it may have come since the last reduction.
+  if (messages.length > Math.min(inAll, fromStart)) {
     return true;
   }
-  if (viewLimit.tokens === undefined || tokenCounter === undefined) {
-    return viewLimit.messages === undefined;
+  if (tokens === undefined || tokenCounter === undefined) {
+    return inAll === Infinity && fromStart === Infinity;
   }
-  return (await countMessages(tokenCounter, messages)) > viewLimit.tokens;
+  return (await countMessages(tokenCounter, messages)) > tokens;
 }

@@ -32,6 +32,11 @@ export function claimFields({ owner, label }: SessionClaim) {
   return { owner, label, ...(label && { labelVersion: randomToken() }) };
 }
 
+/** The size from which on the script returns the view. */
+function limitFields({ viewLimit }: AppendRequest) {
+  return { maxMessages: viewLimit?.messages, maxTokens: viewLimit?.tokens, maxFromStart: viewLimit?.fromStart };
+}
+
 /** The tokens that records were paid with: number of the record, model, and tokens of input, output and both. */
 function usageItems(records: AppendPlan["records"]) {
   const items = records.flatMap(({ usage }, index) =>
@@ -56,7 +61,6 @@ export function appendArguments(
     texts.push(record);
     rounds += beginsRound(record) ? 1 : 0;
   }
-  // Every field by name: spreading another object takes longer than the rest of this function.
   const scriptRequest = {
     sets: side.request.sets,
     bound: side.request.bound,
@@ -72,8 +76,7 @@ export function appendArguments(
     expectedEpoch: request.expectedEpoch,
     fence: request.fencingToken,
     ttl: request.ttlMs,
-    maxMessages: request.viewLimit?.messages,
-    maxTokens: request.viewLimit?.tokens,
+    ...limitFields(request),
     ...claimFields(request),
     usage: usageItems(records),
     turn: request.turn,

@@ -95,6 +95,10 @@ export const inputCases: readonly StoreCase[] = [
           option("viewLimit.tokens"),
         );
         await assert.rejects(
+          store.append(session, { records: [], viewLimit: { fromStart: bad } }),
+          option("viewLimit.fromStart"),
+        );
+        await assert.rejects(
           store.append(session, { records: [record("a", { tokens: bad })] }),
           option("records.0.tokens"),
         );

@@ -27,6 +27,18 @@ export const viewLimitCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "the limit from the start on counts neither messages of the head nor those before the start",
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 10));
+      await store.commitReduction(session, { ...asRead(view), start: 8, head: "h", headCount: 8 });
+      const within = await store.append(session, { records: [record("b")], viewLimit: { fromStart: 3 } });
+      assert.equal(within.view, undefined);
+      const above = await store.append(session, { records: [record("c")], viewLimit: { fromStart: 3 } });
+      assert.deepEqual([above.view?.start, above.view?.head, above.view?.records.length], [8, "h", 4]);
+    },
+  },
+  {
     title: "an append that exceeds the token limit returns the view",
     async check({ store, session }) {
       const within = await store.append(session, {

@@ -10,10 +10,11 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
  * Appends a turn, all of it or nothing; with `cut`, in the place of the end of the log.
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?,
- * expectedNext?, expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, owner?, label?, labelVersion?, usage?,
- * turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?: { current?, known,
- * compare? } }; `count` pairs of an id's hash and the digest with the position that the record gets if the log ends
- * before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin one.
+ * expectedNext?, expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
+ * labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?:
+ * { current?, known, compare? } }; `count` pairs of an id's hash and the digest with the position that the record gets
+ * if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds`
+ * begin one.
  * Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | ERASED | OWNER | DAMAGED |
  * EPOCH | FENCED | POSITION next | CONFLICT index | TURN done count first next epoch records [view] (the claim does not
  * fit the turn's mark) | STALE | RANGE (of the cut) | KEY names (the session needs them) | DIFFERS next epoch indexes
