@@ -214,6 +214,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     "src/store/index.ts": {
       values: [
         "InMemorySessionStore",
+        "anyDigest",
         "applySide",
         "beginsRound",
         "capabilitiesOf",
@@ -237,6 +238,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "lastRounds",
         "marksIn",
         "maxReductions",
+        "namesAnew",
         "outOfRange",
         "pageBounds",
         "planAppend",
@@ -261,6 +263,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "CopiedRecord",
         "Discard",
         "DiscardedIds",
+        "ExpiryExtension",
         "Fenced",
         "ForkRequest",
         "ForkedSession",

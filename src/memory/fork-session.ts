@@ -3,6 +3,7 @@ import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../options.js";
 import { requireCapability } from "../store/capabilities.js";
+import { headIds } from "./head-ids.js";
 import type { MemoryContext } from "./memory-context.js";
 
 /** What a fork copies, and whose the new session is. */
@@ -45,6 +46,7 @@ export async function forkSession(
     ...(at !== undefined && { at }),
     ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
     fields: { ...(owner !== undefined && { owner }), ...(title !== undefined && { title }) },
+    identifyHead: headIds,
     copyRecord: (record) => ({ record, identity: identifyRecord(record) }),
   });
   if (forked === undefined) {

@@ -1,13 +1,12 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { decodeHead } from "../codec/head.js";
-import { identifyRecord } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
-import { ConfigurationError, ConflictError, EncryptionError } from "../errors.js";
+import { ConfigurationError, ConflictError } from "../errors.js";
 import { report } from "../events.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
+import { headIds } from "./head-ids.js";
 import type { MemoryContext } from "./memory-context.js";
 import { decodeEntries } from "./view.js";
 
@@ -114,7 +113,7 @@ export async function readMessagePage(
   if (page.damaged) {
     report(onEvent, { type: "damaged", sessionId, operation: "getPage" });
   }
-  const inHead = headIds(page);
+  const inHead = new Set(headIds(page.head));
   const entries = decodeEntries(page.records, { sessionId, strict, onEvent }, page.from);
   const items = entries.map(({ message, record, position }) => {
     const { at } = metaOf(record);
@@ -153,16 +152,4 @@ export async function readLastReductions({ sessionId, context }: ShownSession): 
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {
   return { total: next - base, ...(from > base && { previous: from }), ...(to < next && { next: to - 1 }) };
-}
-
-/** Ids of the messages in the head; none where it cannot be read, which a read of the view reports. */
-function headIds({ head }: StoredPage): ReadonlySet<string> {
-  try {
-    return new Set(decodeHead(head).flatMap((record) => identifyRecord(record)?.id ?? []));
-  } catch (error) {
-    if (EncryptionError.isInstance(error)) {
-      throw error;
-    }
-    return new Set();
-  }
 }

@@ -1,3 +1,4 @@
+import { anyDigest } from "./discarded-ids.js";
 import { contentConflict, positionConflict, refuseFenced } from "./refusals.js";
 import type { AppendPlan } from "./append-plan.js";
 import type { AppendRequest, NewRecord } from "./session-store.js";
@@ -42,7 +43,7 @@ export function decideAppend(append: PlannedAppend, target: AppendTarget | undef
     const digest = target?.digestOf(record.id);
     if (digest === undefined) {
       fresh.push(record);
-    } else if (digest === record.digest) {
+    } else if (digest === record.digest || digest === anyDigest) {
       stored.duplicates += 1;
     } else {
       stored.conflicts.push(plan.indexes[index]!);

@@ -1,5 +1,4 @@
 import type { SessionClaim } from "./session-index.js";
-import type { SessionForks } from "./session-forks.js";
 import type { SessionStore } from "./session-store.js";
 import { limitsOf, noteLimits } from "./size-limits.js";
 
@@ -20,7 +19,13 @@ const places: Readonly<Record<string, number>> = {
   readPage: 1,
   readStats: 1,
   readReductions: 1,
+  extendExpiry: 1,
+  fork: 2,
+  enter: 1,
+  restart: 1,
 };
+/** The parts of a store that take who calls, too. */
+const parts = new Set<string | symbol>(["pages", "forks", "turnQueue"]);
 const claiming = new Set(["append", "replaceTail", "writeSide"]);
 const originals = new WeakMap<object, SessionStore>();
 
@@ -29,7 +34,7 @@ const originals = new WeakMap<object, SessionStore>();
  * store can forget to.
  */
 export function boundStore(store: SessionStore, claim: SessionClaim): SessionStore {
-  const bound = boundObject(store, { store, claim });
+  const bound = boundObject(store, claim);
   const limits = limitsOf(store);
   if (limits !== undefined) {
     noteLimits(bound, limits);
@@ -43,28 +48,12 @@ export function originalStore(store: SessionStore): SessionStore {
   return originals.get(store) ?? store;
 }
 
-/** The source is looked at before it is copied: one more round trip. */
-function boundForks(forks: SessionForks, { index }: SessionStore, { owner }: SessionClaim): SessionForks {
-  return {
-    fork: async (sessionId, newSessionId, request) => {
-      await (owner === undefined ? undefined : index?.describe(sessionId, { owner }));
-      return forks.fork(sessionId, newSessionId, request);
-    },
-  };
-}
-
-function boundObject<T extends object>(
-  target: T,
-  { store, claim }: { readonly store: SessionStore; readonly claim: SessionClaim },
-): T {
+function boundObject<T extends object>(target: T, claim: SessionClaim): T {
   return new Proxy(target, {
     get(_, name) {
       const value: unknown = Reflect.get(target, name, target);
-      if (name === "forks" && typeof value === "object" && value !== null) {
-        return boundForks(value as SessionForks, store, claim);
-      }
-      if (name === "pages" && typeof value === "object" && value !== null) {
-        return boundObject(value, { store, claim });
+      if (parts.has(name) && typeof value === "object" && value !== null) {
+        return boundObject(value, claim);
       }
       return typeof value === "function" ? boundMethod(target, { name: String(name), method: value, claim }) : value;
     },

@@ -19,6 +19,7 @@ export interface CapabilityMethods {
   readonly rebuild: "rebuild";
   readonly sideData: "readSide" | "writeSide";
   readonly leases: "acquireLease" | "releaseLease";
+  readonly expiry: "extendExpiry";
   readonly pages: "pages";
   readonly index: "index";
   readonly forks: "forks";
@@ -59,6 +60,7 @@ const capabilityOf = {
   writeSide: "sideData",
   acquireLease: "leases",
   releaseLease: "leases",
+  extendExpiry: "expiry",
   pages: "pages",
   index: "index",
   forks: "forks",

@@ -4,6 +4,9 @@ export interface DiscardedIds {
   readonly seconds: number;
 }
 
+/** The digest of a discarded message whose own is not known: of a copy that is sealed with another key. */
+export const anyDigest = "--------";
+
 /** What a reduction removes for good. */
 export interface Discard {
   /** Ids of the removed records, oldest first: they are forgotten, or, with `remember`, those beyond that bound. */

@@ -7,7 +7,7 @@ export {
   type StoreWith,
 } from "./capabilities.js";
 export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "./append-decision.js";
-export type { Discard, DiscardedIds } from "./discarded-ids.js";
+export { anyDigest, type Discard, type DiscardedIds } from "./discarded-ids.js";
 export { emptyPage, emptyRounds, emptyView } from "./empty-results.js";
 export { InMemorySessionStore } from "./in-memory/in-memory-session-store.js";
 export type { InMemorySessionStoreOptions } from "./in-memory/in-memory-store-options.js";
@@ -27,6 +27,7 @@ export type {
   SessionsPage,
   SessionSummary,
 } from "./session-index.js";
+export type { ExpiryExtension } from "./session-expiry.js";
 export { checkSessionId } from "./session-id-rules.js";
 export {
   checkPageRequest,
@@ -41,6 +42,7 @@ export {
 } from "./session-pages.js";
 export {
   checkFork,
+  namesAnew,
   type CopiedRecord,
   type ForkedSession,
   type ForkRequest,

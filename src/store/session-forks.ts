@@ -1,5 +1,6 @@
 import { alreadyExists } from "./refusals.js";
 import { checkOptional, notNegative, positive } from "./request-checks.js";
+import type { SessionAccess } from "./session-index.js";
 import { checkSessionId } from "./session-id-rules.js";
 import type { IdentifiedRecord } from "./session-store.js";
 import type { KeyedWrite } from "./writer-keys.js";
@@ -14,14 +15,18 @@ export interface SessionForks {
    * new records do not. A call that failed can be made again, and goes on where it stopped. `undefined` if the source
    * does not exist.
    *
-   * @throws ConflictError `exists` (there is a session of the new id), `position` (`at` lies behind the end), `stale`
-   *   (others kept removing records); StoreError, also `erased` where the new id was erased a short time ago.
+   * Nothing of a copy that never becomes complete stays for longer than {@link stagingMs}, or beyond the erasure of the
+   * source's owner; and no copy outlives an erasure that its source did not.
+   *
+   * @throws ConflictError `other_owner` (the source is another owner's), `exists` (there is a session of the new id),
+   *   `position` (`at` lies behind the end), `stale` (others kept removing records); StoreError, also `erased` where
+   *   the new id was erased a short time ago.
    */
   fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined>;
 }
 
 /** What to copy. Tokens of the view, fences, reductions and usage begin anew. */
-export interface ForkRequest extends KeyedWrite {
+export interface ForkRequest extends KeyedWrite, SessionAccess {
   /** The name of the key that the copy is sealed with; left out where it is plain text. */
   readonly key?: string;
   /** Copies the records before this position. @default all */
@@ -32,9 +37,14 @@ export interface ForkRequest extends KeyedWrite {
   readonly fields?: Readonly<Record<string, string>>;
   /** Returns the copy of a record, and its identity; without one for a record that cannot be read. */
   readonly copyRecord: (record: string, position: number) => CopiedRecord;
+  /** Returns the ids of the messages in a head: those whose records were discarded are known to the copy too. */
+  readonly identifyHead?: (head: string) => readonly string[];
   /** Returns the copy of the head or of another field; the name is that in `state`. @default the text */
   readonly copyField?: (name: string, text: string) => string;
 }
+
+/** Milliseconds for which a part of a copy is kept that nobody goes on with. */
+export const stagingMs = 300_000;
 
 /** A record of the new session. */
 export interface CopiedRecord {
@@ -46,6 +56,11 @@ export interface CopiedRecord {
 export interface ForkedSession {
   readonly epoch: string;
   readonly next: number;
+}
+
+/** True where fields that a fork gives the copy name it anew, so that it needs a label of its own. */
+export function namesAnew({ fields = {} }: ForkRequest): boolean {
+  return ["title", "metadata", "listed"].some((name) => Object.hasOwn(fields, name));
 }
 
 /** True for the fields of `state` that a copy keeps besides those that every store knows. */

@@ -1,9 +1,8 @@
 import type { SessionAccess } from "./session-index.js";
-import { checkInteger, checkOptional, positive } from "./request-checks.js";
+import { checkInteger, checkOptional } from "./request-checks.js";
 
 /**
- * Parts of a session for those who show it: pages of the log by position, figures, and the last reductions. Reads
- * change nothing but, where `refreshTtlMs` asks for it, the session's expiry.
+ * Parts of a session for those who show it: pages of the log by position, figures, and the last reductions.
  */
 export interface SessionPages {
   /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */
@@ -29,8 +28,6 @@ export interface StoredPageRequest extends SessionAccess {
   readonly since?: string;
   /** At most this many records. */
   readonly limit: number;
-  /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
-  readonly refreshTtlMs?: number;
 }
 
 /** A page of the log. */
@@ -107,9 +104,8 @@ export function pageBounds(
 }
 
 /** Refuses a page with invalid bounds. */
-export function checkPageRequest({ before, after, limit, refreshTtlMs }: StoredPageRequest): void {
+export function checkPageRequest({ before, after, limit }: StoredPageRequest): void {
   checkInteger("limit", limit, 1);
   checkOptional("before", before, (option, value) => checkInteger(option, value, 0));
   checkOptional("after", after, (option, value) => checkInteger(option, value, -1));
-  checkOptional("refreshTtlMs", refreshTtlMs, positive);
 }

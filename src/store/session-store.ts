@@ -1,4 +1,5 @@
 import type { Discard } from "./discarded-ids.js";
+import type { ExpiryExtension } from "./session-expiry.js";
 import type { SessionForks } from "./session-forks.js";
 import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
 import type { RecordSwaps } from "./record-swaps.js";
@@ -105,13 +106,11 @@ export interface SessionStore extends SessionStoreCore {
   acquireLease?(sessionId: string, ttlMs: number): Promise<string | undefined>;
   /** Gives the lease back if `token` still holds it. */
   releaseLease?(sessionId: string, token: string): Promise<void>;
+  /** Capability `expiry`; see {@link ExpiryExtension}. Missing: `refreshTTLOnRead` throws a ConfigurationError. */
+  extendExpiry?(sessionId: string, request: ExpiryExtension): Promise<boolean>;
   /** Lists of sessions by owner. Missing: see {@link SessionIndex}. */
   readonly index?: SessionIndex;
-  /**
-   * One turn of a session at a time; see {@link TurnQueue}. A store with it honours the fencing tokens of all requests.
-   *
-   * Missing: `withTurn` and `oneTurnAtATime` throw a ConfigurationError.
-   */
+  /** One turn of a session at a time, see {@link TurnQueue}. Missing: `withTurn` throws a ConfigurationError. */
   readonly turnQueue?: TurnQueue;
   /**
    * Pages of the log for a screen, figures, and the last reductions.

@@ -1,16 +1,21 @@
+import type { SessionAccess } from "./session-index.js";
+
 /**
  * Capability `turnQueue`: one turn of a session at a time, first come, first served, and a fence that keeps a turn
  * whose time ran out from writing behind a later one.
  *
  * A turn is *held* by a ticket for a limited time, which its holder extends while it works. Whoever wants the next turn
  * takes a place in the session's queue by the same call, and repeats it to be seen: a waiter that is not seen for
- * `graceMs` loses its place. The queue belongs to the session: `clear` and expiry end it.
+ * `graceMs` loses its place. The queue belongs to the session: `clear` and expiry end it. A store with a queue honours
+ * the fencing tokens of all requests.
  */
 export interface TurnQueue {
   /**
    * Takes the turn if nobody holds it and nobody waits before this ticket; else keeps the ticket's place in the queue.
    * Taking it raises the session's fence above all earlier ones, in the same step, and creates the session if needed.
    * Called again by the holder, it extends the turn and gives the same fence.
+   *
+   * @throws ConflictError `other_owner`; StoreError `erased`.
    */
   enter(sessionId: string, entry: TurnEntry): Promise<TurnPlace>;
   /** Extends a turn that is held; false if it no longer is. */
@@ -18,9 +23,9 @@ export interface TurnQueue {
   /**
    * Clears the session, but for its queue and its fence, so that the turn that held it goes on. Returns the new epoch.
    *
-   * @throws ConflictError `fenced` or `epoch`.
+   * @throws ConflictError `fenced`, `epoch` or `other_owner`; StoreError `erased`.
    */
-  restart(sessionId: string, fence: TurnFence): Promise<string>;
+  restart(sessionId: string, fence: TurnFence & SessionAccess): Promise<string>;
   /** Gives the turn, or the place in the queue, back. A session that only the turn created ends with it. */
   leave(sessionId: string, ticket: string): Promise<void>;
 }
@@ -34,7 +39,7 @@ export interface HeldTicket {
 }
 
 /** A request for the turn. */
-export interface TurnEntry extends HeldTicket {
+export interface TurnEntry extends HeldTicket, SessionAccess {
   /** Waiters that were not seen for so many milliseconds lose their place. */
   readonly graceMs: number;
 }

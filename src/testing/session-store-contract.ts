@@ -4,7 +4,9 @@ import type { CompleteSessionStore } from "../store/session-store.js";
 import { appendCases } from "./session-store/append-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
 import { indexCases } from "./session-store/index-cases.js";
+import { expiryCases } from "./session-store/expiry-cases.js";
 import { forkCases } from "./session-store/fork-cases.js";
+import { forkKnowledgeCases } from "./session-store/fork-knowledge-cases.js";
 import { fenceCases } from "./session-store/fence-cases.js";
 import { inputCases } from "./session-store/input-cases.js";
 import { keyCases } from "./session-store/key-cases.js";
@@ -50,6 +52,8 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     indexCases,
     pageCases,
     forkCases,
+    forkKnowledgeCases,
+    expiryCases,
     turnQueueCases,
     fenceCases,
     inputCases,

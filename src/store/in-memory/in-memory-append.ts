@@ -1,4 +1,5 @@
 import { decideAppend, type AppendTarget, type PlannedAppend } from "../append-decision.js";
+import { anyDigest } from "../discarded-ids.js";
 import { outOfRange, refuseUnlessKnown } from "../refusals.js";
 import { beginsRound } from "../round-starts.js";
 import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-store.js";
@@ -81,7 +82,9 @@ function differingRecords({ session, request, plan }: Append, target: AppendTarg
   return plan.records.flatMap(({ id, digest }, index) => {
     const stored = target!.digestOf(id);
     const record = session.log[(session.ids.get(id)?.position ?? 0) - session.base]!;
-    return stored === undefined || stored === digest ? [] : [{ index: plan.indexes[index]!, record }];
+    return stored === undefined || stored === digest || stored === anyDigest
+      ? []
+      : [{ index: plan.indexes[index]!, record }];
   });
 }
 

@@ -1,6 +1,8 @@
 import { alreadyExists, positionConflict, refuseUnlessKnown } from "../refusals.js";
 import { beginsRound } from "../round-starts.js";
-import { checkFork, type ForkedSession, type ForkRequest, type SessionForks } from "../session-forks.js";
+import { anyDigest } from "../discarded-ids.js";
+import { randomToken } from "../random-token.js";
+import { checkFork, namesAnew, type ForkedSession, type ForkRequest, type SessionForks } from "../session-forks.js";
 import { newSession, nextPosition, type InMemorySession } from "./in-memory-session.js";
 import type { InMemorySessions } from "./in-memory-sessions.js";
 
@@ -15,7 +17,7 @@ export class InMemoryForks implements SessionForks {
   async fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined> {
     checkFork(sessionId, newSessionId, request);
     return this.#sessions.call("fork", sessionId, () => {
-      const source = this.#sessions.find(sessionId);
+      const source = this.#sessions.find(sessionId, request);
       if (source === undefined) {
         return undefined;
       }
@@ -29,7 +31,7 @@ export class InMemoryForks implements SessionForks {
       }
       const copy = copyOf(source, request);
       this.#sessions.keep(newSessionId, copy, request.ttlMs);
-      return { epoch: copy.epoch, next: copy.log.length === 0 ? 0 : nextPosition(copy) };
+      return { epoch: copy.epoch, next: nextPosition(copy) };
     });
   }
 }
@@ -41,7 +43,7 @@ function copyOf(source: InMemorySession, request: ForkRequest): InMemorySession 
   nameCopy(copy.ownership, source.ownership, request);
   source.side.forEach((text, name) => copy.side.set(name, copyField(`side:${name}`, text)));
   const to = Math.max(source.base, request.at ?? nextPosition(source));
-  if (to === source.base) {
+  if ((request.at ?? to) < source.base || to === 0) {
     return copy;
   }
   copyRecords(source, copy, { request, to });
@@ -51,7 +53,23 @@ function copyOf(source: InMemorySession, request: ForkRequest): InMemorySession 
   copy.head = isWhole || source.head === "" ? "" : copyField("head", source.head);
   copy.headCount = isWhole || source.head === "" ? 0 : source.headCount;
   copy.total = { tokens: undefined, counter: "" };
+  copyDiscarded(source, copy, request);
   return copy;
+}
+
+/** What the copy knows of messages whose records were discarded; see {@link anyDigest}. */
+function copyDiscarded(source: InMemorySession, copy: InMemorySession, request: ForkRequest): void {
+  const isPlain = source.key === "" && copy.key === "";
+  const note = (id: string) => {
+    const digest = source.ids.get(id)?.digest;
+    if (digest === undefined || copy.ids.has(id)) {
+      return false;
+    }
+    copy.ids.set(id, { digest: isPlain ? digest : anyDigest, position: -1 });
+    return true;
+  };
+  (copy.head === "" ? [] : (request.identifyHead?.(source.head) ?? [])).forEach(note);
+  copy.discarded.push(...source.discarded.filter(({ id }) => note(id)));
 }
 
 function copyRecords(
@@ -88,8 +106,9 @@ function copyRecords(
 function nameCopy(
   copy: InMemorySession["ownership"],
   source: InMemorySession["ownership"],
-  { fields = {}, copyField = (_, text) => text }: ForkRequest,
+  request: ForkRequest,
 ): void {
+  const { fields = {}, copyField = (_, text) => text } = request;
   const owner = fields["owner"] ?? source.owner;
   const title = fields["title"];
   const kept = Object.entries(source.label).filter(([name]) => name !== "title" || title === undefined);
@@ -97,6 +116,6 @@ function nameCopy(
   Object.assign(copy, {
     ...(owner !== undefined && { owner }),
     label: { ...label, ...(title !== undefined && { title }) },
-    labelVersion: source.labelVersion,
+    labelVersion: namesAnew(request) ? randomToken() : source.labelVersion,
   });
 }

@@ -22,9 +22,7 @@ export class InMemoryPages implements SessionPages {
   async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
     return this.#sessions.call("readPage", sessionId, () => {
-      const session = this.#sessions.find(sessionId, request);
-      this.#sessions.refresh(session, request.refreshTtlMs);
-      return pageOf(session ?? newSession(), request);
+      return pageOf(this.#sessions.find(sessionId, request) ?? newSession(), request);
     });
   }
 

@@ -29,6 +29,7 @@ import type {
   ReplaceTailRequest,
   RewindRequest,
 } from "../session-store.js";
+import type { ExpiryExtension } from "../session-expiry.js";
 import { noteLimits } from "../size-limits.js";
 import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memory-store-options.js";
 import type { StoredTurn } from "../turns.js";
@@ -204,6 +205,16 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async releaseLease(sessionId: string, token: string): Promise<void> {
     return this.#sessions.call("releaseLease", sessionId, () => this.#leases.release(sessionId, token));
+  }
+
+  async extendExpiry(sessionId: string, { ttlMs, ...access }: ExpiryExtension): Promise<boolean> {
+    checkInteger("ttlMs", ttlMs, 1);
+    return this.#sessions.call("extendExpiry", sessionId, () => {
+      const session = this.#sessions.find(sessionId, access);
+      const isMortal = session?.expiresAt !== undefined;
+      this.#sessions.refresh(isMortal ? session : undefined, ttlMs);
+      return isMortal;
+    });
   }
 
   async close(): Promise<void> {

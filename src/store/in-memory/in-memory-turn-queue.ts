@@ -1,5 +1,6 @@
 import { epochConflict, fenced } from "../refusals.js";
 import { checkTicket, checkTurnEntry } from "../request-checks.js";
+import type { SessionAccess } from "../session-index.js";
 import type { HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../turn-queue.js";
 import { newSession, type InMemorySession } from "./in-memory-session.js";
 import type { InMemorySessions } from "./in-memory-sessions.js";
@@ -22,13 +23,13 @@ export class InMemoryTurnQueue implements TurnQueue {
   async enter(sessionId: string, entry: TurnEntry): Promise<TurnPlace> {
     checkTurnEntry(entry);
     return this.#sessions.call("enterTurn", sessionId, () => {
-      const found = this.#sessions.writable("enterTurn", sessionId, {});
+      const found = this.#sessions.writable("enterTurn", sessionId, entry);
       const session = found ?? newSession();
       const place = this.#placeIn(session, entry);
       if (found === undefined) {
         this.#sessions.keep(sessionId, session, entry.ttlMs);
       } else if (place.isHeld) {
-        this.#keepAlive(session, entry.ttlMs);
+        this.#keepAlive(session, entry);
       }
       return place;
     });
@@ -42,14 +43,14 @@ export class InMemoryTurnQueue implements TurnQueue {
         return false;
       }
       session.queue.holder = { ...session.queue.holder, endsAt: this.#sessions.now() + holdMs };
-      this.#keepAlive(session, ttlMs);
+      this.#keepAlive(session, { holdMs, ttlMs });
       return true;
     });
   }
 
-  async restart(sessionId: string, { epoch, fencingToken }: TurnFence): Promise<string> {
+  async restart(sessionId: string, { epoch, fencingToken, ...access }: TurnFence & SessionAccess): Promise<string> {
     return this.#sessions.call("restart", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
+      const session = this.#sessions.writable("restart", sessionId, access);
       if (session?.epoch !== epoch) {
         throw epochConflict(sessionId);
       }
@@ -80,9 +81,10 @@ export class InMemoryTurnQueue implements TurnQueue {
     });
   }
 
-  #keepAlive(session: InMemorySession, ttlMs: number | undefined): void {
-    if (ttlMs !== undefined && session.expiresAt !== undefined) {
-      session.expiresAt = this.#sessions.now() + ttlMs;
+  #keepAlive(session: InMemorySession, { holdMs, ttlMs }: Pick<HeldTicket, "holdMs" | "ttlMs">): void {
+    const left = (session.expiresAt ?? Infinity) - this.#sessions.now();
+    if (ttlMs !== undefined && left < Math.min(2 * holdMs, ttlMs / 2)) {
+      this.#sessions.refresh(session, ttlMs);
     }
   }
 
@@ -111,6 +113,7 @@ export class InMemoryTurnQueue implements TurnQueue {
 }
 
 /** True where nothing was ever written to a session. */
-function isUntouched({ epoch, rev, base, log, side, total }: InMemorySession): boolean {
-  return epoch === rev && base === 0 && log.length === 0 && side.size === 0 && total === undefined;
+function isUntouched({ epoch, rev, base, log, side, total, ownership }: InMemorySession): boolean {
+  const isNamed = ownership.owner !== undefined || ownership.labelVersion !== "";
+  return epoch === rev && base === 0 && log.length === 0 && side.size === 0 && total === undefined && !isNamed;
 }

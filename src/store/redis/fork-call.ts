@@ -11,6 +11,8 @@ export interface SourcePage {
   readonly damaged: boolean;
   /** Names of the keys that the session needs. */
   readonly key: string;
+  /** `""` for a session without an owner. */
+  readonly owner: string;
   /** Position of the first record. */
   readonly from: number;
   readonly records: readonly string[];
@@ -18,7 +20,7 @@ export interface SourcePage {
 
 /** The arguments of the script that adds a page to a copy; `marksOf` reads the marks of turns from the source. */
 export async function forkPageArguments(
-  { from, records }: SourcePage,
+  { from, records, owner }: SourcePage,
   { base, ttl, copyRecord, marksOf }: PageCopy,
 ): Promise<string[]> {
   const [identities, texts]: [string[], string[]] = [[], []];
@@ -43,7 +45,7 @@ export async function forkPageArguments(
     const { count, first } = turns.get(name)!;
     return [name, String(count), String(first), String(mark?.done ? mark.count : 0)];
   });
-  const request = { from, base, count: texts.length, turns: names.length, ttl };
+  const request = { from, base, count: texts.length, turns: names.length, ttl, owner };
   return [JSON.stringify(request), ...identities, ...marked, ...texts];
 }
 

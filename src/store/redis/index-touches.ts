@@ -67,6 +67,12 @@ export class IndexTouches {
     if (age < (ttlMs === undefined ? Infinity : Math.max(interval, shareOfTtl * ttlMs))) {
       return;
     }
+    this.announceNow(sessionId, owner, ttlMs).catch(() => undefined);
+  }
+
+  /** Sends an entry in any case, and resolves when it is written. */
+  async announceNow(sessionId: string, owner: string, ttlMs: number | undefined): Promise<void> {
+    const key = keyOf(owner, sessionId);
     this.#seen.set(key, Date.now());
     const entry = announcement(sessionId, ttlMs === undefined ? undefined : Date.now() + ttlMs);
     const sending = this.#index.putEntries(owner, entry, { mode: "announce" });
@@ -74,6 +80,7 @@ export class IndexTouches {
       (outcome) => ("scores" in outcome ? outcome.scores[0] : undefined),
       () => void this.#seen.delete(key),
     );
+    await sending;
   }
 
   /**

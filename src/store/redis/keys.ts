@@ -38,14 +38,14 @@ export function ownerKeys(keyPrefix: string, owner: string): OwnerKeys {
 
 /**
  * The keys of a copy that is not complete yet, in the slot of the session that it becomes. The tag names the source as
- * it was, so that the same fork goes on with the copy, and another one does not.
+ * it was, so that the same fork goes on with the copy, and another one does not. Scans for sessions find them.
  */
 export function forkKeys(
   keyPrefix: string,
   sessionId: string,
   tag: string,
 ): Pick<SessionKeys, "log" | "ids" | "state"> {
-  const part = (name: string) => `${keyPrefix}:{${encodeSessionId(sessionId)}}:fork:${tag}:${name}`;
+  const part = (name: string) => `${keyPrefix}:{${encodeSessionId(sessionId)}}:staged:${tag}:${name}`;
   return { log: part("records"), ids: part("known"), state: part("progress") };
 }
 

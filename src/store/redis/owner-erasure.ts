@@ -1,8 +1,8 @@
 import { randomToken } from "../random-token.js";
 import type { IndexProgress } from "../session-index.js";
-import { sessionKeys } from "./keys.js";
+import { forkKeys, sessionKeys } from "./keys.js";
 import type { OwnerIndex, ScoredSession } from "./owner-index.js";
-import { scanKeys, type KeyScan } from "./scan-keys.js";
+import { scanKeys, type FoundCopy, type KeyScan } from "./scan-keys.js";
 import { eraseSessionScript } from "./scripts/erase-session.js";
 
 const pageLength = 100;
@@ -70,6 +70,7 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
   for await (const page of scanKeys(erasure)) {
     const own = page.sessions.filter((found) => found.owner === owner);
     note(await erasePage(erasure, own));
+    await Promise.all(page.copies.filter((copy) => copy.owner === owner).map((copy) => dropCopy(erasure, copy)));
     await owners.mark(owner, guardMs, 1);
   }
   for (let round = 1; ; round += 1) {
@@ -82,6 +83,16 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
     }
     await owners.drop(owner, page, 0);
   }
+}
+
+/** Removes what is there of a copy that is not complete yet. */
+export async function dropCopy(
+  { runner, keyPrefix }: KeyScan,
+  { sessionId, tag }: Pick<FoundCopy, "sessionId" | "tag">,
+): Promise<void> {
+  const keys = Object.values(forkKeys(keyPrefix, sessionId, tag));
+  const name = { operation: "fork", sessionId };
+  await Promise.all(keys.map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
 }
 
 async function erasePage(erasure: OwnerErasure, page: readonly Pick<ScoredSession, "sessionId">[]): Promise<number> {

@@ -1,9 +1,20 @@
 import { shortHash } from "../../short-hash.js";
 import { randomToken } from "../random-token.js";
-import { alreadyExists, damaged, erased, forkConflict, positionConflict, refuseUnlessKnown } from "../refusals.js";
-import { checkFork, isCopiedField, type ForkedSession, type ForkRequest, type SessionForks } from "../session-forks.js";
+import {
+  alreadyExists,
+  damaged,
+  erased,
+  forkConflict,
+  otherOwner,
+  positionConflict,
+  refuseUnlessKnown,
+} from "../refusals.js";
+import { checkFork, stagingMs, type ForkedSession, type ForkRequest, type SessionForks } from "../session-forks.js";
 import { forkPageArguments, type SourcePage } from "./fork-call.js";
+import { fieldsOfCopy, headHashes, knownToCopy } from "./fork-state.js";
 import { forkKeys, sessionKeys, type SessionKeys } from "./keys.js";
+import { dropCopy } from "./owner-erasure.js";
+import type { RedisSessionIndex } from "./redis-session-index.js";
 import type { ScriptRunner } from "./script-runner.js";
 import { finishForkScript } from "./scripts/finish-fork.js";
 import { openForkScript } from "./scripts/open-fork.js";
@@ -15,8 +26,6 @@ import { stageForkScript } from "./scripts/stage-fork.js";
 const attempts = 3;
 const pageRecords = 500;
 const pageBytes = 1_000_000;
-/** How long a copy that nobody goes on with is kept. */
-const stagingMs = 600_000;
 
 /** A copy under way: its source as it was first seen, and the keys of both sides. */
 interface Copy {
@@ -25,7 +34,10 @@ interface Copy {
   readonly newSessionId: string;
   readonly source: SessionKeys;
   readonly target: SessionKeys;
+  readonly tag: string;
   readonly staging: Pick<SessionKeys, "log" | "ids" | "state">;
+  /** The copy's owner. */
+  readonly owner: string | undefined;
   readonly epoch: string;
   readonly cut: string;
   readonly base: number;
@@ -39,10 +51,12 @@ interface Copy {
 export class RedisForks implements SessionForks {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
+  readonly #index: RedisSessionIndex;
 
-  constructor(runner: ScriptRunner, keyPrefix: string) {
+  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisSessionIndex) {
     this.#runner = runner;
     this.#keyPrefix = keyPrefix;
+    this.#index = index;
   }
 
   async fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined> {
@@ -63,6 +77,9 @@ export class RedisForks implements SessionForks {
   ): Promise<ForkedSession | "changed" | undefined> {
     const source = sessionKeys(this.#keyPrefix, sessionId);
     const first = await this.#readSource({ sessionId, source, to: request.at });
+    if (request.owner !== undefined && first.owner !== "" && first.owner !== request.owner) {
+      throw otherOwner(sessionId);
+    }
     if (first.damaged) {
       throw damaged("fork", sessionId);
     }
@@ -78,9 +95,29 @@ export class RedisForks implements SessionForks {
     const staging = forkKeys(this.#keyPrefix, newSessionId, tag);
     const target = sessionKeys(this.#keyPrefix, newSessionId);
     const to = Math.max(base, request.at ?? first.next);
-    const copy = { request, sessionId, newSessionId, source, target, staging, epoch, cut, base, to };
+    const owner = request.fields?.["owner"] ?? (first.owner === "" ? undefined : first.owner);
+    const places = { sessionId, newSessionId, source, target, staging, tag };
+    const outcome = await this.#make({ ...places, request, owner, epoch, cut, base, to }, first);
+    if (outcome === "changed") {
+      // Nobody can go on with it: what it was copied from is no longer there.
+      this.#index.aside(
+        dropCopy({ runner: this.#runner, keyPrefix: this.#keyPrefix }, { sessionId: newSessionId, tag }),
+      );
+    }
+    return outcome;
+  }
+
+  async #make(copy: Copy, first: SourcePage): Promise<ForkedSession | "changed"> {
     const reached = await this.#copyPages(copy, first);
-    return reached === "changed" ? reached : this.#finish(copy, Math.max(to, reached));
+    if (reached === "changed") {
+      return reached;
+    }
+    // Announced before the source is read for the last time: an erasure of this owner that the source has outlived
+    // until then finds the copy, and puts its guard in the copy's place.
+    return this.#index.followAnnounced(copy.newSessionId, {
+      ...{ owner: copy.owner, ttlMs: copy.request.ttlMs, wrote: (result) => result !== "changed" },
+      write: () => this.#finish(copy, Math.max(copy.to, reached)),
+    });
   }
 
   /** Copies what is missing; returns the position that was reached. */
@@ -105,11 +142,7 @@ export class RedisForks implements SessionForks {
   }
 
   async #stage({ sessionId, newSessionId, source, staging, base, request }: Copy, page: SourcePage): Promise<string> {
-    const marksOf = async (names: readonly string[]) => {
-      const command = { verb: "hmget", args: [source.ids, ...names] };
-      const [marks] = await this.#runner.transaction({ operation: "fork", sessionId }, [command]);
-      return marks as (string | null)[];
-    };
+    const marksOf = (names: readonly string[]) => this.#marks(sessionId, source.ids, names);
     const args = await forkPageArguments(page, { base, ttl: stagingMs, copyRecord: request.copyRecord, marksOf });
     const keys = [staging.log, staging.ids, staging.state];
     return String(await this.#run(newSessionId, stageForkScript, keys, args));
@@ -119,17 +152,43 @@ export class RedisForks implements SessionForks {
     const { request, sessionId, newSessionId, source, target, staging, base } = copy;
     const reply = (await this.#run(sessionId, readStateScript, [source.state], [])) as string[];
     const state = new Map(reply.flatMap((name, index) => (index % 2 === 0 ? [[name, reply[index + 1]!]] : [])));
-    if (state.get("epoch") !== copy.epoch || (state.get("cut") ?? "") !== copy.cut) {
+    const isAsRead = state.get("epoch") === copy.epoch && (state.get("cut") ?? "") === copy.cut;
+    if (!isAsRead || (request.fields?.["owner"] ?? state.get("owner")) !== copy.owner) {
       return "changed";
     }
+    const hasLog = next > base || (base > 0 && (request.at ?? base) >= base);
     const epoch = randomToken();
-    const names = next > base ? (state.get("turns") ?? "") : "";
-    const fields = fieldsOfCopy(state, { request, base, next, turns: names });
-    const args = [JSON.stringify({ epoch, base, next, ttl: request.ttlMs }), names, ...fields];
+    const names = hasLog ? (state.get("turns") ?? "") : "";
+    const fields = fieldsOfCopy(state, { request, base, next, turns: names, hasLog });
+    const marks = Number(state.get("start") ?? 0) > next ? [] : await this.#headMarks(copy, state);
+    const { discarded, known } = knownToCopy(state, { request, hasLog, marks });
+    const args = [
+      JSON.stringify({ epoch, base, next, hasLog, known, ttl: request.ttlMs }),
+      names,
+      discarded,
+      ...fields,
+    ];
     const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
     const word = await this.#run(newSessionId, finishForkScript, keys, args);
     refuseTaken(newSessionId, word);
-    return word === "FORKED" ? { epoch, next: next > base ? next : 0 } : "changed";
+    return word === "FORKED" ? { epoch, next: hasLog ? next : 0 } : "changed";
+  }
+
+  /** What the source knows of messages in its head whose records were discarded: hashes, and what they stand for. */
+  async #headMarks({ request, sessionId, source, base }: Copy, state: ReadonlyMap<string, string>): Promise<string[]> {
+    const hashes = base === 0 ? [] : headHashes(request, state.get("head") ?? "");
+    if (hashes.length === 0) {
+      return [];
+    }
+    const marks = await this.#marks(sessionId, source.ids, hashes);
+    return hashes.flatMap((hash, index) => (marks[index] === null ? [] : [hash, marks[index]!]));
+  }
+
+  async #marks(sessionId: string, ids: string, fields: readonly string[]): Promise<readonly (string | null)[]> {
+    const [marks] = await this.#runner.transaction({ operation: "fork", sessionId }, [
+      { verb: "hmget", args: [ids, ...fields] },
+    ]);
+    return marks as (string | null)[];
   }
 
   async #readSource(read: {
@@ -141,10 +200,10 @@ export class RedisForks implements SessionForks {
     const { log, ids, state } = read.source;
     const args = [read.from ?? "", read.to ?? "", pageRecords, pageBytes];
     const reply = (await this.#run(read.sessionId, readForkPageScript, [log, ids, state], args)) as unknown[];
-    const [epoch, cut, base, next, isDamaged, records, key] = reply;
+    const [epoch, cut, base, next, isDamaged, records, key, owner] = reply;
     return {
       ...{ epoch: String(epoch), cut: String(cut), base: Number(base), next: Number(next) },
-      ...{ from: read.from ?? Number(base), damaged: Number(isDamaged) === 1, key: String(key) },
+      ...{ from: read.from ?? Number(base), damaged: Number(isDamaged) === 1, key: String(key), owner: String(owner) },
       records: records as string[],
     };
   }
@@ -163,31 +222,4 @@ function refuseTaken(newSessionId: string, word: unknown): void {
   if (word === "ERASED") {
     throw erased("fork", newSessionId);
   }
-}
-
-/** Fields of the new session's `state` besides its numbers: the view's where it is in the copy, and what it keeps. */
-function fieldsOfCopy(
-  state: ReadonlyMap<string, string>,
-  copy: { readonly request: ForkRequest; readonly base: number; readonly next: number; readonly turns: string },
-): string[] {
-  const { fields = {}, copyField = (_, text) => text } = copy.request;
-  const kept = [...state].filter(([name]) => isCopiedField(name) && !Object.hasOwn(fields, name));
-  const key = copy.request.key === undefined ? [] : [["key", copy.request.key]];
-  const pairs = [...key, ...kept.map(([name, text]) => [name, copyField(name, text)]), ...Object.entries(fields)];
-  if (copy.next > copy.base) {
-    const start = Number(state.get("start") ?? 0);
-    const isWhole = start > copy.next;
-    pairs.push(["start", String(isWhole ? copy.base : start)]);
-    const head = isWhole ? "" : (state.get("head") ?? "");
-    pairs.push(
-      ...(head === ""
-        ? []
-        : [
-            ["head", copyField("head", head)],
-            ["headCount", state.get("headCount") ?? "0"],
-          ]),
-    );
-    pairs.push(...(copy.turns === "" ? [] : [["turns", copy.turns]]));
-  }
-  return pairs.flat();
 }

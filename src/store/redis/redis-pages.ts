@@ -27,8 +27,8 @@ export class RedisPages implements SessionPages {
 
   async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
-    const { limit, refreshTtlMs = "", owner = "" } = request;
-    const args = [...placeOf(request), limit, refreshTtlMs, owner];
+    const { limit, owner = "" } = request;
+    const args = [...placeOf(request), limit, owner];
     const reply = (await this.#run("readPage", sessionId, readWindowScript, args)) as unknown[];
     if (reply[0] !== "PAGE") {
       return undefined;

@@ -23,7 +23,8 @@ import { relabelSessionScript } from "./scripts/relabel-session.js";
 import { SessionDescriber } from "./session-describer.js";
 
 /** A write that the index follows. */
-export interface FollowedWrite<T> extends SessionAccess {
+export interface FollowedWrite<T> {
+  readonly owner?: string | undefined;
   readonly ttlMs?: number | undefined;
   write(): Promise<T>;
   /** False for a result that says that nothing was written. @default true */
@@ -40,8 +41,8 @@ export class RedisSessionIndex implements SessionIndex {
   readonly #owners: OwnerIndex;
   readonly #describer: SessionDescriber;
   readonly #touches: IndexTouches;
-  /** Repairs under way. */
-  readonly #repairs = new Set<Promise<unknown>>();
+  /** Work under way that nobody waits for but `flush`. */
+  readonly #aside = new Set<Promise<unknown>>();
 
   constructor(runner: ScriptRunner, keyPrefix: string) {
     this.#runner = runner;
@@ -70,13 +71,13 @@ export class RedisSessionIndex implements SessionIndex {
       }
       const current = listedSummary(described.details);
       if (summary === undefined || differs(summary, current)) {
-        this.#repair(this.#owners.put(owner, [described], { mode: "keep" }));
+        this.aside(this.#owners.put(owner, [described], { mode: "keep" }));
       }
       return current;
     });
     const sessions = (await Promise.all(looked)).filter((session) => session !== undefined);
     if (gone.length > 0) {
-      this.#repair(this.#owners.drop(owner, gone, announcedGraceMs));
+      this.aside(this.#owners.drop(owner, gone, announcedGraceMs));
     }
     return { sessions, ...(next !== undefined && { next }) };
   }
@@ -146,8 +147,9 @@ export class RedisSessionIndex implements SessionIndex {
   }
 
   async flush(): Promise<void> {
+    await Promise.all(this.#aside);
     await this.#touches.flush();
-    await Promise.all(this.#repairs);
+    await Promise.all(this.#aside);
   }
 
   /** Makes a write and lets the index follow it: a session that is new to this process is announced before. */
@@ -155,6 +157,17 @@ export class RedisSessionIndex implements SessionIndex {
     if (owner !== undefined) {
       this.#touches.announce(sessionId, owner, ttlMs);
     }
+    return this.#followed(sessionId, { owner, write, ...(wrote && { wrote }) });
+  }
+
+  /** The same for a write that must not begin before the session is announced: it waits for that. */
+  async followAnnounced<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
+    const { owner, ttlMs } = followed;
+    await (owner === undefined ? undefined : this.#touches.announceNow(sessionId, owner, ttlMs));
+    return this.#followed(sessionId, followed);
+  }
+
+  async #followed<T>(sessionId: string, { owner, write, wrote }: FollowedWrite<T>): Promise<T> {
     try {
       const result = await write();
       this.#touches.touch(sessionId, { owner, isMoved: wrote?.(result) ?? true });
@@ -170,16 +183,22 @@ export class RedisSessionIndex implements SessionIndex {
     this.#touches.noteOwner(sessionId, owner);
   }
 
-  /** Lists a session that began other than by a write. Never fails: `reindex` mends it. */
-  async began(sessionId: string): Promise<void> {
-    const described = await this.#describer.describe(sessionId).catch(() => undefined);
-    const owner = described?.details.owner;
-    await (owner === undefined ? undefined : this.#touches.settle(sessionId, owner));
+  /** Lets the list follow a session that lives longer than it was to. */
+  extended(sessionId: string, owner: string): void {
+    if (owner !== "") {
+      this.#touches.touch(sessionId, { owner, isMoved: false });
+    }
   }
 
   /** Takes a session that ended from the list of the owner that it had. Never fails: `flush` tries again. */
   async ended(sessionId: string, owner: string): Promise<void> {
     await (owner === "" ? undefined : this.#touches.settle(sessionId, owner));
+  }
+
+  /** Lets work go on that nobody waits for but `flush`; its failure is nobody's. */
+  aside(work: Promise<unknown>): void {
+    const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#aside.delete(tracked));
+    this.#aside.add(tracked);
   }
 
   /** Sends what waits, and stops what goes on by itself. */
@@ -194,11 +213,6 @@ export class RedisSessionIndex implements SessionIndex {
 
   #erasure() {
     return { ...this.#scan(), owners: this.#owners };
-  }
-
-  #repair(work: Promise<unknown>): void {
-    const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#repairs.delete(tracked));
-    this.#repairs.add(tracked);
   }
 }
 

@@ -8,17 +8,15 @@ import { sessionKeys } from "./keys.js";
 import { acquireLease, releaseLease } from "./redis-leases.js";
 import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "./redis-store-options.js";
-import { followedForks } from "./followed-forks.js";
 import { RedisForks } from "./redis-forks.js";
 import { RedisPages } from "./redis-pages.js";
 import { RedisSessionIndex } from "./redis-session-index.js";
 import { readSide, writeSide } from "./redis-side.js";
 import { RedisRecordSwaps } from "./redis-record-swaps.js";
-import type { RecordSwaps } from "../record-swaps.js";
-import type { SessionPages } from "../session-pages.js";
-import { readLogPage, readTail, type Read } from "./redis-reads.js";
+import { readLogPage, readTail } from "./redis-reads.js";
 import { checkOwner, roundsFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { otherOwner, outOfRange } from "../refusals.js";
+import { extendExpiry, type RedisExpiry } from "./redis-expiry.js";
 import { RedisTurnQueue } from "./redis-turn-queue.js";
 import { planAppend, planReplaceTail, type AppendPlan } from "../append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind } from "../request-checks.js";
@@ -44,11 +42,12 @@ import type {
 } from "../session-store.js";
 import type { StoredTurn } from "../turns.js";
 import type { SideWrite } from "../side-fields.js";
+import type { ExpiryExtension } from "../session-expiry.js";
 import { noteLimits } from "../size-limits.js";
 import { checkedReply } from "./write-replies.js";
 
-/** A call of a script, by default with all keys of the session. */
-type Call = Omit<ScriptCall, "keys"> & { readonly keys?: readonly string[] };
+/** A call of a script with all keys of the session. */
+type Call = Omit<ScriptCall, "keys">;
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -63,23 +62,25 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #seen = new SessionCache();
   readonly forks: CompleteSessionStore["forks"];
   readonly #index: RedisSessionIndex;
-  readonly pages: SessionPages;
-  readonly recordSwaps: RecordSwaps;
+  readonly #expiry: RedisExpiry;
+  readonly pages: CompleteSessionStore["pages"];
+  readonly recordSwaps: CompleteSessionStore["recordSwaps"];
   readonly turnQueue: CompleteSessionStore["turnQueue"];
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
     this.#options = parseOptions(owner, redisStoreSchema(), options);
     noteLimits(this, this.#options);
-    const { client, url, config } = options;
     const { commandTimeout, waitReplicas, onEvent } = this.#options;
-    this.#connection = openConnection(owner, { client, url, config }, commandTimeout);
+    this.#connection = openConnection(owner, options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
     this.pages = new RedisPages(this.#runner, this.#options.keyPrefix);
     this.recordSwaps = new RedisRecordSwaps(this.#runner, this.#options.keyPrefix);
     this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
-    this.turnQueue = new RedisTurnQueue(this.#runner, (sessionId) => this.#session(sessionId).keys);
-    this.forks = followedForks(new RedisForks(this.#runner, this.#options.keyPrefix), this.#index);
+    const keysOf = (sessionId: string) => this.#session(sessionId).keys;
+    this.#expiry = { runner: this.#runner, index: this.#index, keysOf };
+    this.turnQueue = new RedisTurnQueue(this.#expiry);
+    this.forks = new RedisForks(this.#runner, this.#options.keyPrefix, this.#index);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
@@ -96,7 +97,9 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { neverReduced = false, ids = [], turn } = options;
     const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
     const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
-    let reply = known && (await readTail(this.#read("readView", sessionId, known.start - known.base), wanted));
+    const name = { operation: "readView", sessionId };
+    const read = known && { ...this.#session(sessionId), name, index: known.start - known.base };
+    let reply = read && (await readTail(read, wanted));
     let view = reply && viewFrom(reply);
     if (view === undefined) {
       const call = { script: readViewScript, args: wanted, writes: false };
@@ -164,11 +167,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#seen.delete(sessionId);
   }
 
-  async readSide(
-    sessionId: string,
-    prefix: string,
-    access: SessionAccess = {},
-  ): Promise<Readonly<Record<string, string>>> {
+  async readSide(sessionId: string, prefix: string, access?: SessionAccess): Promise<Readonly<Record<string, string>>> {
     return readSide(this.#session(sessionId), prefix, access);
   }
 
@@ -189,6 +188,10 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async releaseLease(sessionId: string, token: string): Promise<void> {
     await releaseLease(this.#session(sessionId), token);
+  }
+
+  extendExpiry(sessionId: string, request: ExpiryExtension): Promise<boolean> {
+    return extendExpiry(this.#expiry, sessionId, request);
   }
 
   get index(): SessionIndex {
@@ -217,17 +220,12 @@ export class RedisSessionStore implements CompleteSessionStore {
       }
       return result;
     };
-    const { owner, ttlMs } = request;
     const wrote = (result: AppendResult | "stale") => result !== "stale" && result.turn === undefined;
-    return this.#index.follow(sessionId, { owner, ttlMs, write, wrote });
+    return this.#index.follow(sessionId, { owner: request.owner, ttlMs: request.ttlMs, write, wrote });
   }
 
   #session(sessionId: string) {
     return { runner: this.#runner, sessionId, keys: sessionKeys(this.#options.keyPrefix, sessionId) };
-  }
-
-  #read(operation: string, sessionId: string, index: number): Read {
-    return { ...this.#session(sessionId), name: { operation, sessionId }, index };
   }
 
   async #write(operation: string, sessionId: string, call: Omit<Call, "writes">): Promise<unknown> {
@@ -240,8 +238,7 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async #script(operation: string, sessionId: string, call: Call): Promise<unknown> {
     const { log, ids, state } = this.#session(sessionId).keys;
-    const { script, args, writes, keys = [log, ids, state] } = call;
-    const reply = await this.#runner.run({ operation, sessionId }, { script, keys, args, writes });
+    const reply = await this.#runner.run({ operation, sessionId }, { ...call, keys: [log, ids, state] });
     if (reply === "OWNER" || (Array.isArray(reply) && reply[0] === "OWNER")) {
       throw otherOwner(sessionId);
     }

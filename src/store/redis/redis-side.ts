@@ -22,7 +22,7 @@ export interface SideCall {
 export async function readSide(
   { runner, sessionId, keys }: SideCall,
   prefix: string,
-  { owner = "" }: SessionAccess,
+  { owner = "" }: SessionAccess = {},
 ): Promise<Readonly<Record<string, string>>> {
   const call = { script: readSideScript, keys: [keys.state], args: [`side:${prefix}`, owner], writes: false };
   const reply = (await runner.run({ operation: "readSide", sessionId }, call)) as unknown[];

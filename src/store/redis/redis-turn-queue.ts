@@ -1,12 +1,11 @@
 import { randomToken } from "../random-token.js";
 import { checkTicket, checkTurnEntry } from "../request-checks.js";
 import type { HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../turn-queue.js";
-import type { SessionKeys } from "./keys.js";
+import type { SessionAccess } from "../session-index.js";
+import { extendExpiry, type RedisExpiry } from "./redis-expiry.js";
 import { unknownReply } from "./redis-errors.js";
 import { checkedReply } from "./write-replies.js";
-import type { ScriptRunner } from "./script-runner.js";
 import { enterTurnScript } from "./scripts/enter-turn.js";
-import { extendExpiryScript } from "./scripts/extend-expiry.js";
 import { leaveTurnScript } from "./scripts/leave-turn.js";
 import { renewTurnScript } from "./scripts/renew-turn.js";
 import { restartSessionScript } from "./scripts/restart-session.js";
@@ -14,18 +13,16 @@ import type { Script } from "./scripts/script.js";
 
 /** The queue for a session's turns, in fields of its `state`. */
 export class RedisTurnQueue implements TurnQueue {
-  readonly #runner: ScriptRunner;
-  readonly #keysOf: (sessionId: string) => SessionKeys;
+  readonly #expiry: RedisExpiry;
 
-  constructor(runner: ScriptRunner, keysOf: (sessionId: string) => SessionKeys) {
-    this.#runner = runner;
-    this.#keysOf = keysOf;
+  constructor(expiry: RedisExpiry) {
+    this.#expiry = expiry;
   }
 
   async enter(sessionId: string, entry: TurnEntry): Promise<TurnPlace> {
     checkTurnEntry(entry);
-    const { ticket, holdMs, graceMs, ttlMs } = entry;
-    const request = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, epoch: randomToken() });
+    const { ticket, holdMs, graceMs, ttlMs, owner } = entry;
+    const request = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
     const reply = await this.#run("enterTurn", sessionId, { script: enterTurnScript, args: [request] });
     checkedReply({ operation: "enterTurn", sessionId }, reply);
     const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
@@ -50,12 +47,14 @@ export class RedisTurnQueue implements TurnQueue {
     return true;
   }
 
-  async restart(sessionId: string, fence: TurnFence): Promise<string> {
+  async restart(sessionId: string, { fencingToken, epoch, owner }: TurnFence & SessionAccess): Promise<string> {
     const newEpoch = randomToken();
-    const { log, ids, state } = this.#keysOf(sessionId);
-    const call = { script: restartSessionScript, args: [JSON.stringify({ ...fence, newEpoch })] };
-    const word = await this.#run("restart", sessionId, { ...call, keys: [log, ids, state] });
-    checkedReply({ operation: "restart", sessionId }, word);
+    const { log, ids, state } = this.#expiry.keysOf(sessionId);
+    const args = [JSON.stringify({ fencingToken, epoch, owner, newEpoch })];
+    const call = { script: restartSessionScript, args, keys: [log, ids, state] };
+    const reply = await this.#run("restart", sessionId, call);
+    const [, ended] = checkedReply({ operation: "restart", sessionId }, reply) as [string, string];
+    await this.#expiry.index.ended(sessionId, ended || (owner ?? ""));
     return newEpoch;
   }
 
@@ -68,9 +67,7 @@ export class RedisTurnQueue implements TurnQueue {
     if (ttlMs === undefined || left < 0 || left >= Math.min(2 * holdMs, ttlMs / 2)) {
       return;
     }
-    const { log, ids, state } = this.#keysOf(sessionId);
-    const call = { script: extendExpiryScript, args: [String(ttlMs)], keys: [log, ids, state] };
-    this.#run("extendExpiry", sessionId, call).catch(() => undefined);
+    this.#expiry.index.aside(extendExpiry(this.#expiry, sessionId, { ttlMs }));
   }
 
   #run(
@@ -78,7 +75,7 @@ export class RedisTurnQueue implements TurnQueue {
     sessionId: string,
     call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
   ): Promise<unknown> {
-    const { script, args, keys = [this.#keysOf(sessionId).state] } = call;
-    return this.#runner.run({ operation, sessionId }, { script, args, keys, writes: true });
+    const { script, args, keys = [this.#expiry.keysOf(sessionId).state] } = call;
+    return this.#expiry.runner.run({ operation, sessionId }, { script, args, keys, writes: true });
   }
 }

@@ -17,8 +17,17 @@ export interface FoundSession {
   readonly owner: string | undefined;
 }
 
-/** What a page of a scan found: sessions, and owners that have an index. */
+/** A copy that is not complete yet; `key` is that of its progress, in the slot of the session that it becomes. */
+export interface FoundCopy {
+  readonly sessionId: string;
+  readonly tag: string;
+  /** The owner of the session that is copied. */
+  readonly owner: string | undefined;
+}
+
+/** What a page of a scan found: sessions, copies that are not complete yet, and owners that have an index. */
 export interface FoundPage {
+  readonly copies: readonly FoundCopy[];
   readonly sessions: readonly FoundSession[];
   readonly owners: readonly string[];
 }
@@ -71,33 +80,40 @@ async function pageOf(
   { keys, start }: { readonly keys: readonly string[]; readonly start: string },
 ): Promise<FoundPage> {
   const owners: string[] = [];
-  const states: { readonly sessionId: string; readonly key: string }[] = [];
+  const hashes: { readonly sessionId: string; readonly key: string; readonly tag: string | undefined }[] = [];
   for (const key of keys) {
-    const [, tag = "", part] = /^(.*)\}:(state|sessions)$/s.exec(key.slice(start.length)) ?? [];
-    if (part === "sessions" && tag.startsWith("owner:")) {
-      owners.push(decodeURIComponent(tag.slice("owner:".length)));
-    } else if (part === "state" && !tag.includes(":")) {
-      states.push({ sessionId: decodeURIComponent(tag), key });
+    const [, name = "", part, tag] = partOf.exec(key.slice(start.length)) ?? [];
+    if (part === "sessions" && name.startsWith("owner:")) {
+      owners.push(decodeURIComponent(name.slice("owner:".length)));
+    } else if (part !== undefined && part !== "sessions" && !name.includes(":")) {
+      hashes.push({ sessionId: decodeURIComponent(name), key, tag });
     }
   }
   const own = String(node.options?.keyPrefix ?? "").length;
   const found = await runner.send(name, () =>
     // In one tick, so that they are sent together; a key that was moved meanwhile has no owner here.
     Promise.all(
-      states.map(({ key }) =>
-        (node.call("hmget", [key.slice(own), "owner", "epoch"]) as Promise<(string | null)[]>).catch(() => [
-          null,
-          null,
-        ]),
-      ),
+      hashes.map(({ key, tag }) => {
+        const fields = node.call("hmget", [key.slice(own), "owner", tag === undefined ? "epoch" : "next"]);
+        return (fields as Promise<(string | null)[]>).catch(() => [null, null]);
+      }),
     ),
   );
-  const sessions = states.flatMap(({ sessionId }, index) => {
-    const [owner, epoch] = found[index]!;
-    return epoch === null ? [] : [{ sessionId, owner: owner ?? undefined }];
+  const [sessions, copies]: [FoundSession[], FoundCopy[]] = [[], []];
+  hashes.forEach(({ sessionId, tag }, index) => {
+    const [name, exists] = found[index]!;
+    const owner = name === null || name === "" ? undefined : name;
+    if (exists !== null && tag === undefined) {
+      sessions.push({ sessionId, owner });
+    } else if (exists !== null && tag !== undefined) {
+      copies.push({ sessionId, tag, owner });
+    }
   });
-  return { sessions, owners };
+  return { sessions, copies, owners };
 }
+
+/** What follows the prefix in a key's name: the encoded session or owner, the part, and the tag of a copy. */
+const partOf = /^(.*)\}:(state|sessions|staged:([^:]+):progress)$/s;
 
 /** The masters behind a client, and what the client puts before the names of keys. */
 function mastersOf(client: RedisClient): { readonly nodes: readonly Node[]; readonly prefix: string } {

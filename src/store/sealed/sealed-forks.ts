@@ -44,6 +44,9 @@ export class SealedForks implements SessionForks {
             ...{ ...request, fields, keys, ...(key && { key: key.tag }) },
             copyRecord: (record, position) =>
               sealedCopy(key, request.copyRecord(plainOf(source.opener.recordNow(record)).plain, position)),
+            ...(request.identifyHead && {
+              identifyHead: (head) => request.identifyHead!(plainOf(source.opener.fieldNow("head", head)).plain),
+            }),
             copyField: (name, text) => seal(name, plainOf(source.opener.fieldNow(name, text)).plain),
           });
         } catch (error) {

@@ -18,6 +18,7 @@ import type {
   SessionStore,
 } from "../session-store.js";
 import type { SideWrite } from "../side-fields.js";
+import type { ExpiryExtension } from "../session-expiry.js";
 import { limitsOf, noteLimits } from "../size-limits.js";
 import type { TurnQueue } from "../turn-queue.js";
 import type { StoredTurn } from "../turns.js";
@@ -159,6 +160,10 @@ export class SealedSessionStore implements CompleteSessionStore {
 
   releaseLease(sessionId: string, token: string): Promise<void> {
     return this.#inner.releaseLease(sessionId, token);
+  }
+
+  extendExpiry(sessionId: string, request: ExpiryExtension): Promise<boolean> {
+    return this.#inner.extendExpiry(sessionId, request);
   }
 
   close(): Promise<void> {

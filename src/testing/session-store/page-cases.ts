@@ -140,18 +140,6 @@ export const pageCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a page that is read with a new time to live keeps the session alive",
-    needs: ["pages"],
-    async check(context) {
-      const { store, session, wait } = context;
-      await written(context, records("a", 3), { ttlMs: 400 });
-      await wait(250);
-      await store.pages.readPage(session, { limit: 1, refreshTtlMs: 60_000 });
-      await wait(250);
-      assert.equal((await store.readView(session)).records.length, 3);
-    },
-  },
-  {
     title: "pages without a proper limit or place are refused",
     needs: ["pages"],
     async check({ store, session }) {
@@ -159,7 +147,6 @@ export const pageCases: readonly StoreCase[] = [
       await assert.rejects(store.pages.readPage(session, { limit: 1.5 }), option("limit"));
       await assert.rejects(store.pages.readPage(session, { limit: 1, before: -1 }), option("before"));
       await assert.rejects(store.pages.readPage(session, { limit: 1, after: -2 }), option("after"));
-      await assert.rejects(store.pages.readPage(session, { limit: 1, refreshTtlMs: 0 }), option("refreshTtlMs"));
     },
   },
 ];

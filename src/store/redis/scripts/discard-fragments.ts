@@ -1,10 +1,25 @@
 import { digestLength, idHashLength } from "../id-hash.js";
 
 /** Characters of an entry: hash and digest of an id, and the second in which its message was discarded. */
-const entryLength = idHashLength + digestLength + 10;
+export const discardedEntryLength = idHashLength + digestLength + 10;
+const entryLength = discardedEntryLength;
 
 /** Characters of the longest text of entries: 128 of them, so that a change copies little. */
 const chunkLength = 128 * entryLength;
+
+/** Lua: `writeEntries(first, last, entries, from)` writes entries behind those in fields from `first` to `last`. */
+const writeEntries = `
+local function writeEntries(first, last, entries, from)
+  local chunk = last >= first and redis.call('HGET', KEYS[3], 'discarded:' .. last) or nil
+  if not chunk or #chunk >= ${chunkLength} then last, chunk = last + 1, '' end
+  while from <= #entries do
+    local room = math.floor((${chunkLength} - #chunk) / ${entryLength})
+    local to = math.min(#entries, from + room - 1)
+    redis.call('HSET', KEYS[3], 'discarded:' .. last, chunk .. table.concat(entries, '', from, to))
+    from, chunk, last = to + 1, '', to < #entries and last + 1 or last
+  end
+  return last
+end`;
 
 /** Lua: what is written of discarded ids, and the entries for those that are discarded now. */
 const discardedEntries = `
@@ -36,7 +51,7 @@ end`;
  * how many ids. Each id is added once and removed once, so a commit costs what it discards. Needs `inChunks`, `forget`,
  * `now`.
  */
-export const discardIds = `${discardedEntries}
+export const discardIds = `${writeEntries}${discardedEntries}
 local function dropOldest(first, last, surplus, bound)
   local gone, oldest = {}, math.floor(now() / 1000) - bound.seconds
   while first <= last do
@@ -57,17 +72,6 @@ local function dropOldest(first, last, surplus, bound)
   end
   return first, gone
 end
-local function writeEntries(first, last, entries, from)
-  local chunk = last >= first and redis.call('HGET', KEYS[3], 'discarded:' .. last) or nil
-  if not chunk or #chunk >= ${chunkLength} then last, chunk = last + 1, '' end
-  while from <= #entries do
-    local room = math.floor((${chunkLength} - #chunk) / ${entryLength})
-    local to = math.min(#entries, from + room - 1)
-    redis.call('HSET', KEYS[3], 'discarded:' .. last, chunk .. table.concat(entries, '', from, to))
-    from, chunk, last = to + 1, '', to < #entries and last + 1 or last
-  end
-  return last
-end
 local function discardIds(hashes, to, bound)
   if not bound then return forget(hashes, 0, to) end
   local first, last, count = readDiscarded()
@@ -79,6 +83,23 @@ local function discardIds(hashes, to, bound)
   forget(table.concat(gone), -1, to)
   if #entries > skipped then last = writeEntries(start, math.max(last, start - 1), entries, skipped + 1) end
   redis.call('HSET', KEYS[3], 'discarded', start .. ' ' .. last .. ' ' .. (left + #entries - skipped))
+end`;
+
+/**
+ * Lua, for a copy: `adoptDiscarded(packed)` takes over entries of the source, but for those whose message the copy
+ * holds.
+ */
+export const adoptDiscarded = `${writeEntries}
+local function adoptDiscarded(packed)
+  local entries = {}
+  for at = 1, #packed, ${entryLength} do
+    local digest = packed:sub(at + ${idHashLength}, at + ${idHashLength + digestLength - 1})
+    if redis.call('HSETNX', KEYS[2], packed:sub(at, at + ${idHashLength - 1}), digest .. '-1') == 1 then
+      entries[#entries + 1] = packed:sub(at, at + ${entryLength - 1})
+    end
+  end
+  if #entries == 0 then return end
+  redis.call('HSET', KEYS[3], 'discarded', '1 ' .. writeEntries(1, 0, entries, 1) .. ' ' .. #entries)
 end`;
 
 /**

@@ -4,8 +4,8 @@ import { script } from "./script.js";
 /**
  * Takes the turn and raises the fence, or takes a place in the queue.
  *
- * KEYS: state. ARGV: the request as JSON { ticket, holdMs, graceMs, epoch, ttlMs? }. Replies: HELD fence epoch
- * milliseconds-to-live | WAITS number-ahead | ERASED.
+ * KEYS: state. ARGV: the request as JSON { ticket, holdMs, graceMs, epoch, ttlMs?, owner? }. Replies: HELD fence
+ * epoch milliseconds-to-live | WAITS number-ahead | ERASED | OWNER.
  *
  * Holder and waiters are fields of `state`, not keys of their own: so one script of one key takes the turn and
  * announces it, and none names a key that may be missing while a slot moves.
@@ -15,8 +15,9 @@ export const enterTurnScript = script(
   `
 local state, request, clock = KEYS[1], cjson.decode(ARGV[1]), redis.call('TIME')
 local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'erased')
+local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'erased', 'owner')
 if field[5] then return 'ERASED' end
+if request.owner and field[6] and request.owner ~= field[6] then return 'OWNER' end
 local epoch, holder, ends, fence = field[1], holderOf(field[3])
 local ticket, ending = request.ticket, string.format(' %.0f ', time + request.holdMs)
 if holder == ticket then

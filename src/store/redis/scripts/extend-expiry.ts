@@ -2,15 +2,18 @@ import { expireAll, now } from "./fragments.js";
 import { script } from "./script.js";
 
 /**
- * Lets a session that has an expiry live so much longer from now.
+ * Lets a session that has an expiry live so much longer from now. The guard of an erasure ends when it was to end.
  *
- * KEYS: log, ids, state. ARGV: milliseconds. Replies: EXTENDED | UNLIMITED.
+ * KEYS: log, ids, state. ARGV: milliseconds; the owner who asks, or "". Replies: EXTENDED and the session's owner or ""
+ * | UNCHANGED (it does not expire, or does not exist) | OWNER.
  */
 export const extendExpiryScript = script(
   [now, expireAll],
   `
-if redis.call('PTTL', KEYS[3]) < 0 then return 'UNLIMITED' end
+local field = redis.call('HMGET', KEYS[3], 'owner', 'epoch')
+if ARGV[2] ~= '' and field[1] and field[1] ~= ARGV[2] then return { 'OWNER' } end
+if not field[2] or redis.call('PTTL', KEYS[3]) < 0 then return { 'UNCHANGED' } end
 expireAll(now() + ARGV[1])
-return 'EXTENDED'
+return { 'EXTENDED', field[1] or '' }
 `,
 );

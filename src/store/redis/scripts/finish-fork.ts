@@ -1,17 +1,19 @@
 import { turnNameLength } from "../../turns.js";
-import { expireAll, inChunks, now } from "./fragments.js";
+import { adoptDiscarded } from "./discard-fragments.js";
+import { expireAll, explainIds, inChunks, now } from "./fragments.js";
 import { script } from "./script.js";
 
 /**
  * Makes a session of a complete copy.
  *
  * KEYS: log, ids, state of the new session; log, ids, state of the copy. ARGV: the request as JSON { epoch, base, next,
- * ttl? }; packed names of turns that are remembered without records; pairs of field and value for
- * `state`.
+ * hasLog, known, ttl? }; packed names of turns that are remembered without records; packed entries of discarded ids;
+ * pairs of field and value for `state`. `hasLog` is false where the copy begins in front of the first record; `known`
+ * holds pairs of hash and mark of ids whose records were discarded, and whose messages stand in the head.
  * Replies: FORKED | ERASED | EXISTS (there is such a session) | LOST (the copy has expired).
  */
 export const finishForkScript = script(
-  [inChunks, now, expireAll],
+  [inChunks, now, expireAll, explainIds, adoptDiscarded],
   `
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
@@ -21,17 +23,22 @@ local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), reque
 if hasRecords and tonumber(staged[1] or -1) ~= request.next then return 'LOST' end
 local time = now()
 local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
-if hasRecords then
-  for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', staged[2] }) do
+if request.hasLog then
+  for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', hasRecords and staged[2] or 0 }) do
     fields[#fields + 1] = value
   end
 end
-for i = 3, #ARGV do fields[#fields + 1] = ARGV[i] end
+for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
 inChunks('HSET', state, fields)
 if hasRecords then
   redis.call('RENAME', KEYS[4], log)
   redis.call('RENAME', KEYS[5], ids)
   redis.call('UNLINK', KEYS[6])
+end
+if request.hasLog then
+  if not hasRecords then explainIds() end
+  for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
+  adoptDiscarded(ARGV[3])
   for at = 1, #ARGV[2], ${turnNameLength} do
     redis.call('HSET', ids, ARGV[2]:sub(at, at + ${turnNameLength - 1}), 'T00000000')
   end

@@ -1,3 +1,4 @@
+import { anyDigest } from "../../discarded-ids.js";
 import { digestLength, idHashLength } from "../id-hash.js";
 
 /** Fields of `state` that make up a view, in the order in which every read returns them. */
@@ -25,8 +26,7 @@ end`;
 
 /**
  * Lua, for scripts with KEYS log, ids, state: `loadSession()`, all that scripts decide by. A session whose numbers
- * cannot be read or do not fit each other is damaged. Fails on a key of the wrong type. The head is left out: it may be
- * long, and no write should take longer for that.
+ * cannot be read or do not fit each other is damaged. Fails on a key of the wrong type. Does not read the head.
  */
 export const loadSession = `${wholeFrom}
 local function loadSession()
@@ -162,8 +162,7 @@ end`;
 
 /**
  * Lua: `sortOut(s, count)` finds among the pairs of hash and digest from ARGV[2] on those that are known, in the log or
- * as discarded: the number of repetitions, the conflicts, and both as a set of indexes; nothing if one of them cannot
- * be read.
+ * as discarded: number of repetitions, conflicts, both as a set of indexes; nothing if one of them cannot be read.
  */
 export const sortOut = `
 local function sortOut(s, count)
@@ -177,7 +176,8 @@ local function sortOut(s, count)
       if stored and not (position and tonumber(position) < s.last) then return nil end
       if stored and tonumber(position) < s.next then
         known[i] = true
-        if stored:sub(1, ${digestLength}) == ARGV[2 * i + 1]:sub(1, ${digestLength}) then
+        local digest = stored:sub(1, ${digestLength})
+        if digest == ARGV[2 * i + 1]:sub(1, ${digestLength}) or digest == '${anyDigest}' then
           duplicates = duplicates + 1
         else
           conflicts[#conflicts + 1] = i - 1

@@ -6,8 +6,7 @@ import { script } from "./script.js";
  *
  * KEYS: log, ids, state. ARGV: the position, or "" for the oldest; the position where the copy ends, or ""; the largest
  * number of records; the number of bytes after which no more are added.
- * Reply: epoch, cut, base, next, 1 where damaged, records, names of the keys
- * that they are sealed with.
+ * Reply: epoch, cut, base, next, 1 where damaged, records, names of the keys that they are sealed with, owner or "".
  */
 export const readForkPageScript = script(
   [loadSession],
@@ -25,6 +24,6 @@ while from >= s.base and from + #records < to and #records < most and bytes < en
   end
 end
 local field = redis.call('HMGET', KEYS[3], 'cut', 'key')
-return { s.epoch, field[1] or '', s.base, s.next, s.damaged and 1 or 0, records, field[2] or '' }
+return { s.epoch, field[1] or '', s.base, s.next, s.damaged and 1 or 0, records, field[2] or '', s.owner or '' }
 `,
 );

@@ -1,24 +1,22 @@
 import { digestLength } from "../id-hash.js";
-import { expireAll, loadSession, now } from "./fragments.js";
+import { loadSession } from "./fragments.js";
 import { script } from "./script.js";
 
 /**
  * A page of the log by positions, which are exclusive.
  *
  * KEYS: log, ids, state. ARGV: "newest", "before", "after", "around" or "since"; the position, or for the last two the
- * hash of an id; the number of records; the milliseconds after which the session expires, or ""; the owner who asks,
- * or "".
+ * hash of an id; the number of records; the owner who asks, or "".
  * Replies: PAGE from to base start next damaged(1/0) head records epoch rev | OWNER |
  * UNKNOWN (the log does not hold the id).
  */
 export const readWindowScript = script(
-  [loadSession, now, expireAll],
+  [loadSession],
   `
 local kind, limit, s = ARGV[1], tonumber(ARGV[3]), loadSession()
 local base, next = s.base, s.begun and s.next or s.length
 local function within(position) return math.min(math.max(position, base), next) end
-if ARGV[5] ~= '' and s.owner and s.owner ~= ARGV[5] then return { 'OWNER' } end
-if ARGV[4] ~= '' and not s.erased then expireAll(now() + ARGV[4]) end
+if ARGV[4] ~= '' and s.owner and s.owner ~= ARGV[4] then return { 'OWNER' } end
 local from, to
 if kind == 'around' or kind == 'since' then
   local stored = redis.call('HGET', KEYS[2], ARGV[2])

@@ -4,7 +4,7 @@ import { script } from "./script.js";
 /**
  * Adds a page to the copy of a session that is not complete yet.
  *
- * KEYS: log, ids and state of the copy. ARGV: the request as JSON { from, base, count, turns, ttl }; for each of
+ * KEYS: log, ids and state of the copy. ARGV: the request as JSON { from, base, count, turns, ttl, owner }; for each of
  * `count` records the hash of its id, another hash to take where that is known already, and digest and position; for
  * each of `turns` turns its name, its records on this page, the position of the first, and the number of records that
  * it has when it is done, or 0; the records.
@@ -33,7 +33,7 @@ for at = 3 * count + 2, 3 * count + 1 + 4 * request.turns, 4 do
 end
 inChunks('RPUSH', log, ARGV, firstRecord + 1)
 local next = string.format('%.0f', request.from + count)
-redis.call('HSET', state, 'next', next)
+redis.call('HSET', state, 'next', next, 'owner', request.owner)
 redis.call('HINCRBY', state, 'rounds', rounds)
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, request.ttl) end
 return next

@@ -1,0 +1,239 @@
+import fc from "fast-check";
+import type { SessionLabel } from "../../src/store/session-index.js";
+import type { NewRecord } from "../../src/store/session-store.js";
+import type { TurnRemainder } from "../../src/store/turns.js";
+import {
+  command,
+  given,
+  look,
+  lookBack,
+  messageIds,
+  newRecord,
+  owner,
+  owners,
+  seldom,
+  session,
+  type ClientCommand,
+} from "./client-command.js";
+import { identify } from "./store-commands.js";
+
+const ticket = fc.constantFrom("t1", "t2", "t3");
+// Times that pass are multiples of ten seconds: none of their sums comes near one of these.
+const ttlMs = fc.constantFrom(603_000, 63_000);
+const holdMs = fc.constantFrom(23_000, 303_000);
+const [graceMs, guardMs, secondsOfIds] = [43_000, 153_000, 404];
+const age = fc.constantFrom(0, 0, 0, 0, 1, 2);
+const turnName = fc.constantFrom("turn-name-0001", "turn-name-0002");
+const label: fc.Arbitrary<SessionLabel> = fc.record(
+  { title: fc.constantFrom("t", "é"), metadata: fc.constantFrom('{"a":1}', "{}") },
+  { requiredKeys: [] },
+);
+
+const append = command(
+  "append",
+  fc.record({
+    session,
+    owner,
+    records: fc.array(newRecord, { maxLength: 4 }),
+    label: seldom(label),
+    ttlMs: seldom(ttlMs),
+    /** How many turns ago the one began whose fence the write carries. */
+    fence: seldom(fc.constantFrom(0, 0, 1)),
+    turn: seldom(turnName),
+    side: seldom(fc.constantFrom("x", "y")),
+    onConflict: fc.constantFrom("keep" as const, "error" as const),
+  }),
+  async ({ fences }, store, { session: id, records, fence: back, turn, side, ...rest }) => {
+    const stored = turn && ((await store.readTurn(id, turn, given({ owner: rest.owner })))?.count ?? 0);
+    const ofTurn = (item: NewRecord) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${turn}"}` });
+    const fence = back === undefined ? undefined : fences.at(-1 - back);
+    return store.append(id, {
+      records: turn === undefined ? records : records.map(ofTurn),
+      onConflict: rest.onConflict,
+      ...given({ owner: rest.owner, label: rest.label, ttlMs: rest.ttlMs }),
+      ...(fence && { fencingToken: fence.fencingToken, expectedEpoch: fence.epoch }),
+      ...(turn !== undefined && { turn: { name: turn, done: true, stored: Number(stored) } }),
+      ...(side !== undefined && { side: { set: { field: side } } }),
+    });
+  },
+);
+
+const read = command("read", fc.record({ session, owner }), async (clients, store, { session: id, owner: caller }) => {
+  const log = await store.readLog(id, given({ owner: caller }));
+  return [log, await look(clients, store, id)];
+});
+
+const commit = command(
+  "commit",
+  fc.record({
+    session,
+    age,
+    start: fc.nat(9),
+    head: fc.constantFrom("", "h"),
+    remember: fc.constantFrom(undefined, 2, 100),
+  }),
+  async (clients, store, options) => {
+    const { epoch, rev, next, base } = await lookBack(clients, store, options);
+    const { head, remember: count } = options;
+    const start = Math.min(next, base + options.start);
+    const forget = head === "" ? messageIds : messageIds.filter((id) => id !== "m1");
+    return store.commitReduction(options.session, {
+      ...{ epoch, rev, next, start, head, headCount: head.length },
+      ...(count !== undefined && { discard: { forget, remember: { count, seconds: secondsOfIds } } }),
+    });
+  },
+);
+
+const rewind = command(
+  "rewind",
+  fc.record({ session, age, owner, back: fc.integer({ min: 1, max: 4 }) }),
+  async (clients, store, options) => {
+    const { epoch, rev, next, base } = await lookBack(clients, store, options);
+    const to = Math.max(base, next - options.back);
+    const { records } = await store.readLog(options.session, { from: to });
+    const cut = { epoch, rev, next, to, forget: messageIds, turns: turnsIn(records) };
+    return store.rewind(options.session, { ...cut, ...given({ owner: options.owner }) });
+  },
+);
+
+/** The turns of records that are removed, with their numbers. */
+function turnsIn(records: readonly string[]): TurnRemainder[] {
+  const names = records.flatMap((record) => identify(record).turn?.name ?? []);
+  const removed = (name: string) => names.filter((other) => other === name).length;
+  return [...new Set(names)].map((name) => ({ name, removed: removed(name) }));
+}
+
+/** As `history.replaceFrom` does it: one read of the end of the log, and one write. */
+const replaceFrom = command(
+  "replaceFrom",
+  fc.record({
+    session,
+    owner,
+    id: fc.constantFrom(...messageIds),
+    records: fc.array(newRecord, { minLength: 1, maxLength: 3 }),
+  }),
+  async (_, store, { session: id, owner: caller, id: since, records }) => {
+    const access = given({ owner: caller });
+    const page = await store.pages.readPage(id, { since, limit: 100, ...access });
+    if (page === undefined) {
+      return "unknown";
+    }
+    const turns = turnsIn(page.records);
+    const { epoch, rev, next, from: to } = page;
+    const forget = page.records.map((record) => identify(record).id);
+    return store.replaceTail(id, { records, ...access, cut: { epoch, rev, next, to, forget, turns } });
+  },
+);
+
+const fork = command(
+  "fork",
+  fc.record({
+    session,
+    target: session,
+    at: seldom(fc.nat(6)),
+    ttlMs: seldom(ttlMs),
+    owner: seldom(owner),
+    title: seldom(fc.constant("copy")),
+  }),
+  (_, store, { session: id, target, owner: whose, title, ...rest }) =>
+    store.forks.fork(id, target, {
+      ...given({ at: rest.at, ttlMs: rest.ttlMs }),
+      fields: given({ owner: whose, title }),
+      identifyHead: () => ["m1"],
+      copyRecord: (record) => ({ record, identity: identify(record) }),
+    }),
+);
+
+const turns = fc.oneof(
+  command("enter", fc.record({ session, ticket, holdMs, ttlMs: seldom(ttlMs) }), async ({ fences }, store, options) => {
+    const { session: id, ticket: own, holdMs: hold } = options;
+    const entry = { ticket: own, holdMs: hold, graceMs, ...given({ ttlMs: options.ttlMs }) };
+    const place = await store.turnQueue.enter(id, entry);
+    if (place.isHeld) {
+      fences.push({ fencingToken: place.fencingToken, epoch: place.epoch });
+    }
+    return place;
+  }),
+  command("renew", fc.record({ session, ticket, holdMs }), (_, store, { session: id, ...turn }) =>
+    store.turnQueue.renew(id, turn),
+  ),
+  command("leave", fc.record({ session, ticket }), (_, store, options) =>
+    store.turnQueue.leave(options.session, options.ticket),
+  ),
+  command("restart", fc.record({ session, back: fc.constantFrom(0, 0, 1) }), async ({ fences }, store, options) => {
+    const fence = fences.at(-1 - options.back);
+    return fence && { epoch: await store.turnQueue.restart(options.session, fence) };
+  }),
+);
+
+const listed = fc.record({
+  owner: fc.constantFrom(...owners),
+  limit: fc.integer({ min: 1, max: 3 }),
+  goesOn: fc.boolean(),
+  verify: fc.boolean(),
+});
+
+const lists = fc.oneof(
+  command("list", listed, async ({ cursors, wasRefused }, store, { owner: whose, limit, goesOn, verify }) => {
+    const before = goesOn ? cursors.get(whose) : undefined;
+    const { sessions, next } = await store.index.list(whose, { limit, verify, ...given({ before }) });
+    cursors.delete(whose);
+    if (next !== undefined) {
+      cursors.set(whose, next);
+    }
+    return wasRefused ? "a page" : [sessions, next !== undefined];
+  }),
+  command("relabel", fc.record({ session, owner, label }), async ({ labels }, store, options) => {
+    const { session: id, owner: caller } = options;
+    const access = given({ owner: caller });
+    const version = (await store.index.describe(id, access))?.labelVersion ?? "";
+    const known = labels.get(id) ?? version;
+    labels.set(id, version);
+    return store.index.relabel(id, { ...access, label: options.label, version: known });
+  }),
+  command("scan", fc.constantFrom(...owners), async (_, store, whose) => {
+    const found: string[] = [];
+    for await (const id of store.index.scan({ owner: whose })) {
+      found.push(id);
+    }
+    return found.sort();
+  }),
+  command("reindex", fc.constant(undefined), (_, store) => store.index.reindex()),
+);
+
+const ends = fc.oneof(
+  command("clear", fc.record({ session, owner }), (_, store, options) =>
+    store.clear(options.session, given({ owner: options.owner })),
+  ),
+  command("erase", fc.record({ session, owner }), (_, store, options) =>
+    store.index.erase(options.session, { guardMs, ...given({ owner: options.owner }) }),
+  ),
+  command("eraseOwner", fc.constantFrom(...owners), (_, store, whose) => store.index.eraseOwner(whose, { guardMs })),
+);
+
+const rebuild = command("rebuild", session, async (clients, store, id) => {
+  // By the read the client knows the owner, whose list follows.
+  await look(clients, store, id);
+  return store.rebuild(id, identify);
+});
+
+const pass = command("pass", fc.constantFrom(10_000, 30_000, 100_000, 400_000), async (clients, _, milliseconds) =>
+  clients.pass(milliseconds),
+);
+
+/** Random commands of several clients; without `timePasses` no time does. */
+export function clientCommand(timePasses: boolean): fc.Arbitrary<ClientCommand> {
+  return fc.oneof(
+    { weight: 14, arbitrary: append },
+    { weight: 5, arbitrary: turns },
+    { weight: 4, arbitrary: fork },
+    { weight: 4, arbitrary: lists },
+    { weight: 3, arbitrary: read },
+    { weight: 3, arbitrary: commit },
+    { weight: 2, arbitrary: rewind },
+    { weight: 3, arbitrary: replaceFrom },
+    { weight: 2, arbitrary: ends },
+    { weight: 1, arbitrary: rebuild },
+    { weight: timePasses ? 3 : 0, arbitrary: pass },
+  );
+}

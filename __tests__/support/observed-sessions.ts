@@ -1,0 +1,63 @@
+import type { SessionSummary } from "../../src/store/session-index.js";
+import { owners, sessions, type ClientCommand, type Clients } from "./client-command.js";
+
+/** What a command gave, with errors as plain data and random tokens by name; lists show what it wrote. */
+export async function outcomeOf(clients: Clients, instance: number, command: ClientCommand): Promise<unknown> {
+  const store = clients.stores[instance]!;
+  try {
+    const result = (await command(clients, store)) ?? null;
+    clients.wasRefused ||= result === "stale" || (result as { turn?: unknown } | null)?.turn !== undefined;
+    return named(result, clients);
+  } catch (error) {
+    clients.wasRefused = true;
+    const { name, code, option, messageId, next } = error as Record<string, unknown>;
+    return { error: name, code, option, messageId, next, ...(code === undefined && { thrown: String(error) }) };
+  } finally {
+    await store.index.flush();
+  }
+}
+
+/** All that one client sees of all sessions and lists. */
+export async function observed(clients: Clients, instance: number): Promise<unknown> {
+  const store = clients.stores[instance]!;
+  const [found, lists] = await Promise.all([
+    Promise.all(
+      sessions.map(async (id) => [
+        await store.readView(id, { ids: ["m1", "m2"], turn: "turn-name-0001" }),
+        await store.index.describe(id),
+      ]),
+    ),
+    Promise.all(
+      owners.map(async (owner) => [
+        inOrder((await store.index.list(owner, { limit: 10 })).sessions, clients),
+        await store.index.count(owner),
+      ]),
+    ),
+  ]);
+  return named({ found, lists }, clients);
+}
+
+function inOrder(list: readonly SessionSummary[], { wasRefused }: Clients): readonly SessionSummary[] {
+  return wasRefused ? [...list].sort((a, b) => (a.sessionId < b.sessionId ? -1 : 1)) : list;
+}
+
+const tokens: ReadonlySet<string> = new Set(["epoch", "rev", "labelVersion", "fencingToken"]);
+const moments: ReadonlySet<string> = new Set(["time", "createdAt", "updatedAt"]);
+
+function named(value: unknown, clients: Clients): unknown {
+  const rename = (key: string, token: unknown): unknown => {
+    if (key === "expiresAt") {
+      return `in ${Math.round((Number(token) - Date.now()) / 10_000)}0 s`;
+    }
+    if (moments.has(key)) {
+      return typeof token;
+    }
+    if (!tokens.has(key) || token === "") {
+      return token;
+    }
+    const known = clients.tokens.get(token) ?? `token ${clients.tokens.size + 1}`;
+    clients.tokens.set(token, known);
+    return known;
+  };
+  return JSON.parse(JSON.stringify(value, rename));
+}

@@ -1,0 +1,113 @@
+import { strict as assert } from "node:assert";
+import { code, option, record, type StoreCase, type StoreContext } from "./store-case.js";
+
+const needs = ["expiry"] as const;
+
+async function expiryOf({ store, session }: StoreContext): Promise<number> {
+  return (await store.index.describe(session))!.expiresAt!;
+}
+
+/** The list names the session, with its expiry; two readings of that may differ by their rounding. */
+async function assertListed(context: StoreContext, owner: string): Promise<void> {
+  const { sessions } = await context.store.index.list(owner, { limit: 5 });
+  assert.equal(sessions.length, 1);
+  assert.ok(Math.abs(sessions[0]!.expiresAt! - (await expiryOf(context))) <= 2);
+}
+
+/** Sessions that live longer because they are read, or because a turn holds them. */
+export const expiryCases: readonly StoreCase[] = [
+  {
+    title: "a session whose life is extended lives on; one that is not to expire stays so",
+    needs,
+    async check({ store, session, wait }) {
+      await store.append(session, { records: [record("a")], ttlMs: 400 });
+      await wait(250);
+      assert.equal(await store.extendExpiry(session, { ttlMs: 60_000 }), true);
+      await wait(250);
+      assert.equal((await store.readView(session)).next, 1);
+      const lasting = `${session}-lasting`;
+      await store.append(lasting, { records: [record("a")] });
+      assert.equal(await store.extendExpiry(lasting, { ttlMs: 50 }), false);
+      await wait(80);
+      assert.equal((await store.readView(lasting)).next, 1);
+      assert.equal(await store.extendExpiry(`${session}-missing`, { ttlMs: 60_000 }), false);
+      assert.equal((await store.readView(`${session}-missing`)).epoch, "");
+    },
+  },
+  {
+    title: "the list follows a session whose life is extended, and another owner cannot extend it",
+    needs: ["expiry", "index"],
+    async check(context) {
+      const { store, session, wait } = context;
+      const owner = `${session}-ann`;
+      await store.append(session, { records: [record("a")], ttlMs: 400, owner });
+      await store.index.flush();
+      const before = await expiryOf(context);
+      await assert.rejects(store.extendExpiry(session, { ttlMs: 60_000, owner: "bob" }), code("other_owner"));
+      assert.ok(Math.abs((await expiryOf(context)) - before) <= 2);
+      assert.equal(await store.extendExpiry(session, { ttlMs: 60_000, owner }), true);
+      await store.index.flush();
+      await wait(500);
+      await assertListed(context, owner);
+      assert.equal(await store.index.count(owner), 1);
+    },
+  },
+  {
+    title: "the guard of an erased session is not prolonged",
+    needs: ["expiry", "index"],
+    async check({ store, session, wait }) {
+      await store.index.erase(session, { guardMs: 200 });
+      assert.equal(await store.extendExpiry(session, { ttlMs: 60_000 }), false);
+      await wait(260);
+      await store.append(session, { records: [record("a")] });
+    },
+  },
+  {
+    title: "a time to live that is none is refused",
+    needs,
+    async check({ store, session }) {
+      for (const ttlMs of [0, -1, 1.5, Number.NaN]) {
+        await assert.rejects(store.extendExpiry(session, { ttlMs }), option("ttlMs"));
+      }
+    },
+  },
+  {
+    title: "the list follows a session that its turn keeps alive",
+    needs: ["turnQueue", "index"],
+    async check(context) {
+      const { store, session, wait } = context;
+      const owner = `${session}-ann`;
+      await store.append(session, { records: [record("a")], ttlMs: 400, owner });
+      const held = { ticket: "a", holdMs: 5_000, ttlMs: 60_000 };
+      await store.turnQueue.enter(session, { ...held, graceMs: 1_000, owner });
+      await store.index.flush();
+      await wait(500);
+      await assertListed(context, owner);
+    },
+  },
+  {
+    title: "a turn is refused to another owner, to take and to clear with, and a session that it cleared is not listed",
+    needs: ["turnQueue", "index"],
+    async check(context) {
+      const { store, session } = context;
+      const [owner, bob] = [`${session}-ann`, `${session}-bob`];
+      await store.append(session, { records: [record("a")], owner });
+      const entry = { ticket: "a", holdMs: 60_000, graceMs: 60_000 };
+      await assert.rejects(store.turnQueue.enter(session, { ...entry, owner: bob }), code("other_owner"));
+      const place = await store.turnQueue.enter(session, { ...entry, owner });
+      assert.ok(place.isHeld);
+      const { fencingToken, epoch } = place;
+      const fence = { fencingToken, epoch };
+      await assert.rejects(store.turnQueue.restart(session, { ...fence, owner: bob }), code("other_owner"));
+      assert.equal((await store.readView(session)).next, 1);
+      await store.turnQueue.restart(session, { ...fence, owner });
+      await store.index.flush();
+      assert.deepEqual(
+        [await store.index.list(owner, { limit: 5 }), await store.index.count(owner)],
+        [{ sessions: [] }, 0],
+      );
+      await store.index.erase(session, { guardMs: 60_000 });
+      await assert.rejects(store.turnQueue.restart(session, fence), code("erased"));
+    },
+  },
+];
