@@ -16,6 +16,21 @@ const points: Readonly<Record<string, RegExp>> = {
   "08-validate-and-repair.ts": /^errors left: 0$/m,
   "09-agent-middleware.ts": /^stored: human, ai, human, ai$/m,
   "11-chat-page.ts": /^after Retry:\n(?: {2}.*\n){3} {2}ai: It has fifteen stories\.$/m,
+  "12-conversations.ts": new RegExp(
+    [
+      "^retry gives the stored answer: true",
+      "after Stop:\n( {2}.*\n){3} {2}ai: .*… \\(stopped\\)",
+      "after Retry:\n( {2}.*\n){3} {2}ai: [^…]*",
+      "after Regenerate:\n( {2}.*\n){2} {2}human: Tell me more\\.\n {2}ai: .*",
+      "after Edit:\n {2}human: Which <b>book</b> about Dublin\\?\n.*\n {2}human: And about Cork\\?\n {2}ai: .*",
+      "branch:\n {2}human: Which <b>book</b> about Dublin\\?\n {2}ai: .*",
+      "listed: 14, each once: 14, renamed: 1",
+      "pages: 2 \\+ 20, from 0 to 21",
+      "another user gets: 404 404 404 404 404 404, and a list of 0",
+      "without signing in: 401, bad input: 400 400",
+      "after delete: nothing\n$",
+    ].join("\n"),
+  ),
   "10-your-own-store.ts": /^rewind: rewind\(\) needs a store with the method "rewind"/m,
 };
 
