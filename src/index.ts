@@ -76,6 +76,8 @@ export { ChatHistoryReducer, type OutcomeReducer, type ReducerInput } from "./re
 export type { ReductionOutcome, ReductionReason, ViewSize } from "./reducers/reduction-outcome.js";
 export type { SummaryModel } from "./reducers/summary/summarizer.js";
 export type { SummaryRole } from "./reducers/summary/summary-message.js";
+export { promptCacheMarks, type PromptCacheMarksOptions } from "./prompt-cache/prompt-cache-marks.js";
+export type { CacheTtl } from "./prompt-cache/mark-forms.js";
 export { conversationGuard, type ConversationGuardOptions } from "./reducers/conversation-guard.js";
 export type { ChatHistorySummarizationReducerOptions } from "./reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "./reducers/summary/summarization-reducer.js";

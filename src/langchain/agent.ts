@@ -48,6 +48,11 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
    * the session for a quarter of an hour; one whose process dies, for half a minute. @default false
    */
   readonly oneTurnAtATime?: boolean;
+  /**
+   * True to mark what a model of Anthropic or Bedrock is sent for its prompt cache; see `promptCacheMarks`. Marks are
+   * never stored. Other profiles need no marks and get none. @default false
+   */
+  readonly promptCacheMarks?: boolean;
   /** What the model accepts. @default the memory's profile */
   readonly profile?: BuiltInProfile | StructureProfile;
 }
@@ -60,6 +65,7 @@ const optionsSchema = lazy(() =>
     persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "step"),
     onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
     oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
+    promptCacheMarks: z._default(z.boolean("must be true or false"), false),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
   }),
 );
@@ -108,7 +114,7 @@ function isZodObject(value: unknown): boolean {
 
 /** Finds the run that a hook belongs to; opens it where it begins, and where it goes on after an interrupt. */
 function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
-  const { memory, sessionId, contextSchema, persist, onAbort, oneTurnAtATime } = options;
+  const { memory, sessionId, contextSchema, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
   const owner = "redisMemoryMiddleware";
   if (oneTurnAtATime) {
     requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "turnQueue");
@@ -132,7 +138,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       const turn = isHeld ? new RunTurn(session, `${owner}: oneTurnAtATime`) : undefined;
       await turn?.enter(config);
       const parts = splitState(messages, place.hasCheckpointer);
-      return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, turn });
+      return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, promptCacheMarks, turn });
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };

@@ -38,6 +38,11 @@ export interface WithRedisMemoryOptions {
   /** What the model accepts; the conversation is repaired for it. @default the memory's profile */
   readonly profile?: BuiltInProfile | StructureProfile;
   /**
+   * True to mark what a model of Anthropic or Bedrock is sent for its prompt cache; see `promptCacheMarks`. Marks are
+   * never stored. Other profiles need no marks and get none. @default false
+   */
+  readonly promptCacheMarks?: boolean;
+  /**
    * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
    * turn only one calls the model. A run that waits longer than a minute is refused (ConflictError `busy`); one that
    * was paused past its turn cannot write behind a later one (`fenced`). @default false
@@ -58,6 +63,7 @@ const optionsSchema = lazy(() =>
     persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "turn"),
     onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+    promptCacheMarks: z._default(z.boolean("must be true or false"), false),
     oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
   }),
 );

@@ -17,6 +17,7 @@ import { openTurn, type OpenTurn } from "../turns/open-turn.js";
 import { messagesOfTurn } from "../memory/turn-messages.js";
 import { describeOutput, storedOutput } from "../turns/turn-output.js";
 import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-messages.js";
+import { markedInput } from "../prompt-cache/prompt-cache-marks.js";
 import { runnableInput } from "./runnable-input.js";
 import type { ChainOptions } from "./chain-options.js";
 import { ownerIn, sessionIdOf } from "./session-id.js";
@@ -109,7 +110,8 @@ export class ChainTurn {
     const { sessionId } = history;
     const forModel = modelInput({ history: opened.history, turn: opened.turn, profile, sessionId, onEvent });
     const sent = [...forModel.history, ...forModel.turn];
-    const turn = new ChainTurn({ ...place, opened, sent, input: runnableInput(input, forModel, options) });
+    const given = options.promptCacheMarks ? markedInput(forModel, profile) : forModel;
+    const turn = new ChainTurn({ ...place, opened, sent, input: runnableInput(input, given, options) });
     await turn.#storeInput();
     if (signal?.aborted) {
       await turn.stop(ignore);

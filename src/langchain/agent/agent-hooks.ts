@@ -4,6 +4,7 @@ import { report } from "../../events.js";
 import { AgentRun, type RunSetting } from "./agent-run.js";
 import { turnIdOf } from "./agent-state.js";
 import { PartialAnswer, stopSignal } from "./partial-answer.js";
+import { markedRequest } from "./marked-request.js";
 import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
 import { SkipWatch } from "./skip-watch.js";
@@ -13,6 +14,7 @@ import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from ".
 export interface StorePolicy {
   readonly persist: "turn" | "step";
   readonly onAbort: "discard" | "keep";
+  readonly promptCacheMarks: boolean;
   /** The session's turn, where the runs of a session wait for each other. */
   readonly turn: RunTurn | undefined;
 }
@@ -104,10 +106,11 @@ export class AgentHooks {
     if (this.#policy.persist === "step") {
       await run.store(state, { done: false });
     }
-    const messages = await run.request(state, request.messages, config);
+    const plain = { ...request, messages: await run.request(state, request.messages, config) };
+    const sent = this.#policy.promptCacheMarks ? markedRequest(plain, run.profile) : plain;
     // The run may have been stopped since; a model need not be paid for then.
     stopSignal(config)?.throwIfAborted();
-    const answer = async () => handler({ ...request, messages });
+    const answer = async () => handler(sent);
     const response = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
     if (isAnswer(response)) {
       this.#expect(state, { steps: false });

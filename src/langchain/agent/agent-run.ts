@@ -31,9 +31,10 @@ export interface RunSetting {
 
 /** One run of an agent: what is stored of its turn, and what its model sees. */
 export class AgentRun {
+  /** What the model accepts. */
+  readonly profile: StructureProfile;
   readonly #history: RedisChatMessageHistory;
   readonly #session: ConversationSession;
-  readonly #profile: StructureProfile;
   readonly #opened: OpenTurn;
   readonly #parts: StateParts;
   readonly #turnId: string | undefined;
@@ -57,7 +58,7 @@ export class AgentRun {
   private constructor({ history, session, place, profile, parts }: RunSetting, opened: OpenTurn) {
     this.#history = history;
     this.#session = session;
-    this.#profile = profile ?? session.context.profile;
+    this.profile = profile ?? session.context.profile;
     this.#parts = parts;
     this.#opened = opened;
     const ofTurn = new Set(idsOf(opened.turn));
@@ -133,7 +134,7 @@ export class AgentRun {
     const { history, turn } = modelInput({
       history: all.slice(0, split),
       turn: [...all.slice(split), ...extra],
-      profile: this.#profile,
+      profile: this.profile,
       sessionId,
       onEvent: this.#onceEach,
     });
