@@ -6,7 +6,10 @@ export function markdownTable(runs: readonly Figures[]): string {
   const rows: (readonly [name: string, valueOf: (run: Figures) => number])[] = [
     ["seconds", ({ seconds }) => seconds],
     ["acknowledged messages", ({ acknowledged }) => acknowledged],
-    ...figureNames.map((name) => [name, (run: Figures) => run[name]] as const),
+    // Older runs lack the figures that were added since.
+    ...figureNames
+      .filter((name) => runs.some((run) => run[name] !== undefined))
+      .map((name) => [name, (run: Figures) => run[name] ?? 0] as const),
     ["failoverLosses, without `waitReplicas`", ({ failoverLosses }) => failoverLosses.withoutWaitReplicas],
     ["failoverLosses, with `waitReplicas: 1`", ({ failoverLosses }) => failoverLosses.withWaitReplicas],
     ["faults", ({ faults }) => Object.values(faults).reduce((sum, count) => sum + count, 0)],

@@ -36,6 +36,7 @@ async function readSession(store: SessionStore, topology: Topology, id: string):
   return {
     id,
     ...(slot !== undefined && { slot }),
+    discarded: view.base,
     log: records.map((record) => tokensIn(record)[0]),
     view: {
       start: view.start - view.base,

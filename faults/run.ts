@@ -72,7 +72,7 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
     await unwatch();
   }
   const calls = readJournals(folder);
-  const ids = [...new Set(calls.map(({ session }) => session).filter((id) => id !== undefined))];
+  const ids = [...new Set(calls.flatMap(({ session, into }) => [session, into]).filter((id) => id !== undefined))];
   const sessions = await readSessions(topology, ids);
   const windows = failoverWindows(log.promotions, log.faults);
   return { calls, sessions, windows, complaints: clients.complaints };

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { figureNames, type FigureName } from "../../faults/checking/finding.js";
 import { markdownTable } from "../../faults/markdown-table.js";
 import { failoverWindows, isTouched } from "../../faults/checking/failover-windows.js";
 import { coverageIn, coverageOf, coverageText } from "../../faults/journal/coverage.js";
@@ -114,7 +115,7 @@ describe("The options of the checker", () => {
 
 describe("The table of several runs", () => {
   it("shows their figures side by side and together", () => {
-    const zeros = { lost: 0, doubled: 0, torn: 0, reordered: 0, invalidViews: 0, staleReads: 0, wrongSummaries: 0 };
+    const zeros = Object.fromEntries(figureNames.map((name) => [name, 0])) as Record<FigureName, number>;
     const losses = { withoutWaitReplicas: 3, withWaitReplicas: 0 };
     const run = { ...zeros, seed: 1, seconds: 60, acknowledged: 1_000, failoverLosses: losses };
     const text = markdownTable([

@@ -5,16 +5,23 @@ import { mayBeRemoved, type SessionCase, type TurnCalls } from "./session-case.j
 
 /** Compares the final log with what was acknowledged: nothing missing, nothing twice, whole turns, in order. */
 export function checkLog(session: SessionCase): Finding[] {
-  return [...lost(session), ...doubled(session), ...torn(session), ...reordered(session), ...broken(session)];
+  return [
+    ...[...lost(session), ...doubled(session), ...torn(session)],
+    ...[...reordered(session), ...broken(session), ...storedTooOften(session)],
+  ];
 }
 
-function lost({ final, turns, positions, removals, windows }: SessionCase): Finding[] {
+function lost(session: SessionCase): Finding[] {
+  const { final, turns, positions, removals, windows } = session;
+  const oldest = oldestIn(session);
   return [...turns.values()].flatMap((turn) => {
-    const acknowledged = turn.calls.filter(
-      ({ ok, asked, told }) => ok && !mayBeRemoved(removals, asked, Infinity, told),
-    );
+    // A turn that takes the place of others is not removed by that.
+    const others = removals.filter(({ by }) => by !== turn.turn);
+    const acknowledged = turn.calls.filter(({ ok, asked, told }) => ok && !mayBeRemoved(others, asked, Infinity, told));
     const missing = turn.count - storedPositions(turn, positions).length;
-    if (acknowledged.length === 0 || missing === 0) {
+    // Retention discards from the beginning only.
+    const isDiscarded = (final.discarded ?? 0) > 0 && turn.asked <= oldest;
+    if (acknowledged.length === 0 || missing === 0 || isDiscarded) {
       return [];
     }
     const isFailover = acknowledged.every(({ asked, told }) => isTouched(windows, asked, told));
@@ -45,13 +52,37 @@ function doubled({ final }: SessionCase): Finding[] {
 }
 
 /** Turns of which a part is there, or which other messages stand in. */
-function torn({ final, turns, positions }: SessionCase): Finding[] {
+function torn({ final, turns, positions, removals }: SessionCase): Finding[] {
   return [...turns.values()].flatMap((turn) => {
     const stored = storedPositions(turn, positions);
-    const isWhole = stored.length === turn.count && stored.every((position, index) => position === stored[0]! + index);
+    // What retention discarded of a turn is its beginning, before the log.
+    const isCut = (final.discarded ?? 0) > 0 && stored[0] === 0;
+    const isTogether = stored.every((position, index) => position === stored[0]! + index);
+    const isWhole = turn.steps
+      ? isInSteps(turn, positions, { isAnyPart: isCut || removals.length > 0 })
+      : isTogether && (stored.length === turn.count || isCut);
     const says = `turn ${turn.turn} of ${turn.count} stands at ${stored.slice(0, 8).join(", ")}`;
     return stored.length === 0 || isWhole ? [] : [{ figure: "torn", session: final.id, amount: 1, says } as const];
   });
+}
+
+/** A turn that is written step by step may end early and have others inside; its order is kept. */
+function isInSteps(
+  turn: TurnCalls,
+  positions: ReadonlyMap<string, number>,
+  { isAnyPart }: { readonly isAnyPart: boolean },
+): boolean {
+  const stored = storedPositions(turn, positions);
+  const isOrdered = stored.every((position, index) => index === 0 || position > stored[index - 1]!);
+  const isBeginning = stored.every((_, index) => positions.has(tokenText({ turn: turn.turn, index })));
+  return isOrdered && (isBeginning || isAnyPart);
+}
+
+/** When the first turn in the log was told: what was asked for only afterwards stands behind it. */
+function oldestIn({ final, turns }: SessionCase): number {
+  const first = final.log.find((token) => token !== undefined);
+  const calls = first && turns.get(first.turn)?.calls.filter(({ ok }) => ok);
+  return calls === undefined ? Infinity : calls.reduce((told, call) => Math.min(told, call.told), Infinity);
 }
 
 /** Turns that stand after one that was asked for only when they were acknowledged already. */
@@ -80,6 +111,15 @@ function reordered({ final, turns, positions, removals, windows }: SessionCase):
 function broken({ final }: SessionCase): Finding[] {
   const says = "the session is damaged: its keys contradict each other";
   return final.damaged ? [{ figure: "torn", session: final.id, amount: 1, says }] : [];
+}
+
+/** More records than were ever asked for: a turn that was discarded was stored again. */
+function storedTooOften({ final, turns, removals, windows }: SessionCase): Finding[] {
+  const stored = final.log.length + (final.discarded ?? 0);
+  const asked = [...turns.values()].reduce((sum, { count }) => sum + count, 0);
+  const isKnown = (final.discarded ?? 0) > 0 && removals.length === 0 && windows.length === 0;
+  const says = `${stored} messages were stored, where ${asked} were asked for`;
+  return isKnown && stored > asked ? [{ figure: "doubled", session: final.id, amount: stored - asked, says }] : [];
 }
 
 function storedPositions({ turn, count }: TurnCalls, positions: ReadonlyMap<string, number>): number[] {

@@ -131,14 +131,21 @@ function backInTime({ final, removals, windows }: SessionCase, reads: readonly D
 }
 
 /** Transcripts that are not what the log began with, in sessions where nothing was removed. */
-function otherTranscripts({ final, removals, windows }: SessionCase, reads: readonly DatedRead[]): Finding[] {
+function otherTranscripts(
+  { final, removals, windows, positions }: SessionCase,
+  reads: readonly DatedRead[],
+): Finding[] {
   if (removals.length > 0) {
     return [];
   }
   const log = final.log.map((token) => token && tokenText(token));
   return reads
     .filter(({ call }) => call.do === "transcript" && !isTouched(windows, call.asked, Infinity))
-    .filter(({ tokens }) => tokens.some((token, index) => log[index] !== tokenText(token)))
+    .filter(({ tokens }) => {
+      const isGone = (token: Token) => (final.discarded ?? 0) > 0 && !positions.has(tokenText(token));
+      const kept = tokens.slice(tokens.findIndex((token) => !isGone(token)));
+      return tokens.some((token) => !isGone(token)) && kept.some((token, index) => log[index] !== tokenText(token));
+    })
     .map(({ call }) => {
       const says = `the transcript of client ${call.client} at ${call.asked} is no beginning of the log`;
       return { figure: "staleReads", session: final.id, amount: 1, says } as const;

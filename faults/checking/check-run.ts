@@ -1,10 +1,11 @@
 import type { Call } from "../journal/read-journals.js";
+import { checkFork } from "./check-forks.js";
 import { checkLog } from "./check-log.js";
 import { checkReads } from "./check-reads.js";
 import { checkSummaries } from "./check-summaries.js";
 import { windowsOfSlot, type FailoverWindow } from "./failover-windows.js";
 import type { Finding } from "./finding.js";
-import { sessionCase, type FinalSession } from "./session-case.js";
+import { isWrite, sessionCase, type FinalSession } from "./session-case.js";
 
 /** What a run left: the journals, the sessions as they are now, and when Redis promised less. */
 export interface Evidence {
@@ -24,28 +25,42 @@ export interface Verdict {
 
 /** Compares what clients asked and were told with what is there. */
 export function checkRun({ calls, sessions, windows }: Evidence): Verdict {
-  const sessionOfTurn = new Map(calls.filter((call) => call.do === "append").map((call) => [call.turn, call.session]));
+  const sessionOfTurn = new Map(calls.filter(isWrite).map((call) => [call.turn, call.session]));
   const bySession = groupBy(calls, (call) => call.session ?? sessionOfTurn.get(call.turn) ?? "");
   const acknowledged = new Map<string, { count: number; waits: boolean }>();
-  for (const { do: deed, ok, turn, count, waits } of calls) {
-    if (deed === "append" && ok) {
+  for (const { ok, turn, count, waits } of calls.filter(isWrite)) {
+    if (ok) {
       acknowledged.set(turn!, { count: count!, waits: waits === true });
     }
   }
+  const forks = new Map(calls.filter(({ do: deed }) => deed === "fork").map((call) => [call.into!, call]));
+  const slotsById = new Map(sessions.map(({ id, slot }) => [id, slot]));
   const sum = (all: { count: number }[]) => all.reduce((total, { count }) => total + count, 0);
   return {
     acknowledged: sum([...acknowledged.values()]),
     acknowledgedWithWait: sum([...acknowledged.values()].filter(({ waits }) => waits)),
     findings: sessions.flatMap((final) => {
       const own = bySession.get(final.id) ?? [];
+      const fork = forks.get(final.id);
+      if (fork !== undefined) {
+        const source = bySession.get(fork.session!) ?? [];
+        const slots = [final.slot, slotsById.get(fork.session!)];
+        const touching = slots.flatMap((slot) => windowsOfSlot(windows, slot));
+        return checkFork(final, { fork, source: source.filter(isNoSummary), reads: own, windows: touching });
+      }
       const session = sessionCase(final, {
-        calls: own.filter(({ do: deed }) => deed !== "summarize"),
+        calls: own.filter(isNoSummary),
         windows: lifeWindows(windowsOfSlot(windows, final.slot), own),
       });
       const summarized = own.filter(({ do: deed }) => deed === "summarize");
       return [...checkLog(session), ...checkReads(session), ...checkSummaries(session, summarized)];
     }),
   };
+}
+
+/** Calls of a model for a summary name messages and no session. */
+function isNoSummary({ do: deed }: Call): boolean {
+  return deed !== "summarize";
 }
 
 /** The windows that lie in the life of a session. */

@@ -7,6 +7,7 @@ export const figureNames = [
   "invalidViews",
   "staleReads",
   "wrongSummaries",
+  "wrongForks",
 ] as const;
 
 export type FigureName = (typeof figureNames)[number];

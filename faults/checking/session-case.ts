@@ -9,6 +9,8 @@ export interface FinalSession {
   readonly slot?: number;
   /** The place of each message in its turn, oldest first; undefined for one that could not be read. */
   readonly log: readonly (Token | undefined)[];
+  /** Records before those of the log, which retention has discarded. */
+  readonly discarded?: number;
   readonly view: FinalView;
   readonly damaged: boolean;
 }
@@ -28,6 +30,8 @@ export interface TurnCalls {
   readonly turn: string;
   readonly count: number;
   readonly waits: boolean;
+  /** True where it was written step by step. */
+  readonly steps: boolean;
   /** When it was asked for first. */
   readonly asked: number;
   readonly calls: readonly Call[];
@@ -38,6 +42,8 @@ export interface Removal {
   readonly asked: number;
   /** Infinity where the outcome is unknown. */
   readonly told: number;
+  /** The turn that took the place of what was removed. */
+  readonly by?: string;
   /** Messages that were stored before this moment stay. */
   readonly since: number;
   /** True for a clear that is known to have been made. */
@@ -49,10 +55,16 @@ export interface SessionCase {
   readonly final: FinalSession;
   readonly turns: ReadonlyMap<string, TurnCalls>;
   readonly reads: readonly Call[];
+  readonly forks: readonly Call[];
   readonly removals: readonly Removal[];
   readonly windows: readonly FailoverWindow[];
   /** Position of each token in the final log; of the first where there are several. */
   readonly positions: ReadonlyMap<string, number>;
+}
+
+/** True for a question that stores a turn. */
+export function isWrite({ do: deed }: Call): boolean {
+  return deed === "append" || deed === "replace";
 }
 
 /** Brings together what is known of a session; `calls` are those that name it. */
@@ -60,7 +72,7 @@ export function sessionCase(
   final: FinalSession,
   { calls, windows }: { readonly calls: readonly Call[]; readonly windows: readonly FailoverWindow[] },
 ): SessionCase {
-  const turns = turnsOf(calls.filter((call) => call.do === "append"));
+  const turns = turnsOf(calls.filter(isWrite));
   const positions = new Map<string, number>();
   final.log.forEach((token, position) => {
     if (token !== undefined && !positions.has(tokenText(token))) {
@@ -70,6 +82,7 @@ export function sessionCase(
   return {
     ...{ final, turns, windows, positions },
     reads: calls.filter((call) => call.ok && (call.do === "view" || call.do === "transcript")),
+    forks: calls.filter((call) => call.do === "fork"),
     removals: calls.flatMap((call) => removalOf(call, turns) ?? []),
   };
 }
@@ -90,8 +103,8 @@ function turnsOf(appends: readonly Call[]): Map<string, TurnCalls> {
     }
   }
   const turns = [...byTurn].map(([turn, calls]) => {
-    const { count = 0, waits = false } = calls[0]!;
-    return [turn, { turn, count, waits, calls, asked: Math.min(...calls.map(({ asked }) => asked)) }] as const;
+    const { count = 0, waits = false, steps = false } = calls[0]!;
+    return [turn, { turn, count, waits, steps, calls, asked: Math.min(...calls.map(({ asked }) => asked)) }] as const;
   });
   return new Map(turns);
 }
@@ -100,10 +113,13 @@ function turnsOf(appends: readonly Call[]): Map<string, TurnCalls> {
 const refusals = new Set(["unknown_message", "stale"]);
 
 function removalOf(call: Call, turns: ReadonlyMap<string, TurnCalls>): Removal | undefined {
-  if (call.do !== "rewind" && call.do !== "clear") {
+  const { do: deed, asked, turn, replaces, ok, answer } = call;
+  if (deed !== "rewind" && deed !== "clear" && deed !== "replace") {
     return undefined;
   }
-  const isOver = call.ok || refusals.has(call.answer.error ?? "");
-  const since = call.do === "clear" ? -Infinity : (turns.get(call.turn!)?.asked ?? -Infinity);
-  return { asked: call.asked, told: isOver ? call.told : Infinity, since, ended: call.ok && call.do === "clear" };
+  const isOver = ok || refusals.has(answer.error ?? "");
+  const named = deed === "replace" ? replaces : turn;
+  const since = deed === "clear" ? -Infinity : (turns.get(named!)?.asked ?? -Infinity);
+  const by = deed === "replace" ? { by: turn! } : {};
+  return { asked, told: isOver ? call.told : Infinity, since, ended: ok && deed === "clear", ...by };
 }

@@ -37,21 +37,21 @@ export interface Doors {
 
 /** Opens the doors for sessions of a kind; the stores are shared. */
 export function openDoors(
-  { reducer, autoReduce }: Pick<SessionPlan, "reducer" | "autoReduce">,
+  { reducer, autoReduce, retention, persist }: Pick<SessionPlan, "reducer" | "autoReduce" | "retention" | "persist">,
   { store, journal }: { readonly store: SessionStore; readonly journal: JournalWriter },
 ): Doors {
   const made = reducerOf(reducer, journal);
   const onEvent = (_: MemoryEvent) => undefined;
-  const memory = new RedisChatMemory({ store, autoReduce, onEvent, ...(made && { reducer: made }) });
+  const memory = new RedisChatMemory({ store, autoReduce, retention, onEvent, ...(made && { reducer: made }) });
   let issues: string[] = [];
   const model = RunnableLambda.from((messages: BaseMessage[]) => {
     issues.push(...issuesOf(messages));
     return answerTo(messages, { calls: false });
   });
-  const middleware = [redisMemoryMiddleware({ memory, persist: "turn" })];
+  const middleware = [redisMemoryMiddleware({ memory, persist })];
   return {
     memory,
-    chain: withRedisMemory(model, { memory }) as unknown as Runnable<BaseMessage[], BaseMessage>,
+    chain: withRedisMemory(model, { memory, persist }) as unknown as Runnable<BaseMessage[], BaseMessage>,
     agent: createAgent({ model: agentModel(), tools: [lookup], middleware }) as unknown as AgentLike,
     withHistory: (note) =>
       new RunnableWithMessageHistory({

@@ -57,11 +57,11 @@ export class Lane {
 
   /** Asks something, and notes what was asked and what was told. Returns undefined where it failed. */
   async ask(
-    question: Omit<Ask, "at" | "ask" | "session">,
+    question: Omit<Ask, "at" | "ask" | "session"> & { readonly session?: string },
     work: () => Promise<Partial<Told> | void>,
   ): Promise<boolean> {
     const { id, waits } = this.session;
-    const number = this.#journal.ask({ ...question, session: id, ...(waits && { waits }) });
+    const number = this.#journal.ask({ session: id, ...question, ...(waits && { waits }) });
     try {
       const answer = await currentDoor.run(question.door, work);
       this.#journal.told(number, { ...answer, ok: answer?.ok ?? true });
@@ -74,7 +74,7 @@ export class Lane {
 
   /** Writes a turn, again and again until it is stored or the patience ends. */
   async store(
-    turn: { readonly turn: string; readonly count: number; readonly door: string },
+    turn: Omit<Ask, "at" | "ask" | "session" | "do"> & { readonly turn: string; readonly do?: "append" | "replace" },
     attempt: (number: number) => Promise<Partial<Told> | void>,
     { patience = 4 }: { readonly patience?: number } = {},
   ): Promise<boolean> {

@@ -53,9 +53,9 @@ function roundNow(): number {
 }
 
 function doorsFor(plan: SessionPlan): Doors {
-  const kind = `${plan.reducer} ${plan.autoReduce} ${plan.waits}`;
-  const known =
-    doorsByKind.get(kind) ?? openDoors(plan, { store: plan.waits ? stores.waiting : stores.plain, journal });
+  const { reducer, autoReduce, waits, retention, persist } = plan;
+  const kind = [reducer, autoReduce, waits, retention, persist].join(" ");
+  const known = doorsByKind.get(kind) ?? openDoors(plan, { store: waits ? stores.waiting : stores.plain, journal });
   doorsByKind.set(kind, known);
   return known;
 }

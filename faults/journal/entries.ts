@@ -1,7 +1,7 @@
 import { hrtime } from "node:process";
 
 /** What a client can ask. */
-export type Deed = "append" | "view" | "transcript" | "rewind" | "clear" | "reduce" | "summarize";
+export type Deed = "append" | "view" | "transcript" | "rewind" | "clear" | "reduce" | "summarize" | "replace" | "fork";
 
 /** A line of a journal: what a client is about to ask. `ask` numbers the questions of a journal. */
 export interface Ask {
@@ -18,6 +18,14 @@ export interface Ask {
   readonly count?: number;
   /** For `rewind`, the index in the turn of the named message. */
   readonly index?: number;
+  /** True for a turn that is written step by step, so that others may write in between. */
+  readonly steps?: boolean;
+  /** For `replace`, the turn from which on all goes; the new one is `turn`. */
+  readonly replaces?: string;
+  /** For `fork`, the new session. */
+  readonly into?: string;
+  /** For `fork`, the number of messages to copy; all where it is left out. */
+  readonly upTo?: number;
   /** True where a replica has to acknowledge. */
   readonly waits?: boolean;
 }

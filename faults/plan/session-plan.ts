@@ -14,6 +14,10 @@ export interface SessionPlan {
   readonly autoReduce: true | "background";
   /** True if a replica has to acknowledge each write. */
   readonly waits: boolean;
+  /** What happens to records that a reduction leaves out of the view. */
+  readonly retention: "keep" | "discard";
+  /** When chains and agents store. */
+  readonly persist: "turn" | "step";
 }
 
 const removalWeights = { none: 3, rewind: 3, clear: 1 };
@@ -41,6 +45,8 @@ export function sessionPlan({ seed, replicas }: Workload, group: number, round: 
     reducer: random.pick(["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const),
     autoReduce: random.pick([true, "background"] as const),
     waits: random.chance(0.25) && replicas,
+    retention: random.weighted(["keep", "discard"] as const, (kind) => (kind === "keep" ? 4 : 1)),
+    persist: random.pick(["turn", "step"] as const),
   };
 }
 

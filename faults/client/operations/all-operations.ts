@@ -1,8 +1,10 @@
 import { appendPlain, appendWithIds, appendWithTurnId } from "./append-turn.js";
+import { forkSession } from "./fork-session.js";
 import type { Operation } from "./operation.js";
 import { readTranscript, readView } from "./read-session.js";
 import { reduceByHand } from "./reduce-by-hand.js";
 import { clear, rewind, takeBack } from "./remove-messages.js";
+import { replaceFrom } from "./replace-from.js";
 import { retryTurn } from "./retry-turn.js";
 import { agentTurn, chainTurn, managedTurn, messageHistoryRun } from "./run-turn.js";
 
@@ -11,4 +13,5 @@ export const operations: readonly Operation[] = [
   ...[appendWithIds, appendWithTurnId, appendPlain],
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
+  ...[replaceFrom, forkSession],
 ];

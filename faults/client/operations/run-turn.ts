@@ -74,7 +74,8 @@ async function job(
   { repeats, ...kind }: { readonly door: string; readonly count: number; readonly repeats: boolean },
   run: (turn: string, lane: Lane) => Promise<{ issues: string[] } | void>,
 ): Promise<void> {
-  const question = { ...kind, turn: lane.newTurn() };
+  const steps = kind.door !== "manager" && lane.session.persist === "step";
+  const question = { ...kind, turn: lane.newTurn(), ...(steps && { steps }) };
   const again = async () => void (await lane.store(question, () => run(question.turn, lane)));
   const isStored = await lane.store(question, () => run(question.turn, lane));
   lane.own.push({ ...question, isStored, isNamed: true, again });

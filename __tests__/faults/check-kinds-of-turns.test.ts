@@ -1,0 +1,75 @@
+import { checkRun } from "../../faults/checking/check-run.js";
+import type { FinalSession } from "../../faults/checking/session-case.js";
+import { coverageOf } from "../../faults/journal/coverage.js";
+import type { Call } from "../../faults/journal/read-journals.js";
+import { readRuns } from "../../faults/journal/runs.js";
+
+const at = (asked: number, more: Partial<Call>): Call => {
+  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
+};
+const append = (asked: number, turn: string, more: Partial<Call> = {}) => at(asked, { turn, count: 2, ...more });
+
+function found(calls: Call[], log: string, more: Partial<FinalSession> = {}): Record<string, number> {
+  const tokens = readRuns(log);
+  const view = { start: 0, head: [], covered: [], tokens, issues: [] };
+  const session: FinalSession = { id: "s", log: tokens, view, damaged: false, ...more };
+  const sums: Record<string, number> = {};
+  for (const { figure, amount } of checkRun({ calls, sessions: [session], windows: [] }).findings) {
+    sums[figure] = (sums[figure] ?? 0) + amount;
+  }
+  return sums;
+}
+
+describe("Turns that are written step by step", () => {
+  const step = (more: Partial<Call> = {}) => append(0, "a", { count: 4, steps: true, told: 50, ...more });
+
+  it("may have others inside, and end early where they failed", () => {
+    expect(found([step(), append(10, "b")], "a:0-0 b:0-1 a:1-3")).toEqual({});
+    expect(found([step({ ok: false }), append(10, "b")], "a:0-0 b:0-1")).toEqual({});
+  });
+
+  it("are counted where a step is missing, stands twice or in another order", () => {
+    expect(found([step()], "a:0-2")).toEqual({ lost: 1 });
+    expect(found([step({ ok: false })], "a:1-2")).toEqual({ torn: 1 });
+    expect(found([step()], "a:0-0 a:2-3 a:1-1")).toEqual({ torn: 1 });
+    expect(found([step()], "a:0-1 a:1-3")).toEqual({ doubled: 1 });
+  });
+});
+
+describe("Turns that take the place of others", () => {
+  const replace = (asked: number, more: Partial<Call> = {}) =>
+    at(asked, { do: "replace", turn: "c", count: 2, replaces: "b", ...more });
+  const calls = [append(0, "a"), append(10, "b")];
+
+  it("excuse what they replaced, and not themselves", () => {
+    expect(found([...calls, replace(20)], "a:0-1 c:0-1")).toEqual({});
+    expect(found([...calls, replace(20)], "c:0-1")).toEqual({ lost: 2 });
+    expect(found([...calls, replace(20)], "a:0-1")).toMatchObject({ lost: 2 });
+    expect(found([...calls, replace(20, { ok: false, told: Infinity })], "a:0-1 b:0-1")).toEqual({});
+  });
+});
+
+describe("Sessions that discard what leaves the view", () => {
+  const calls = [append(0, "a"), append(10, "b"), append(20, "c")];
+
+  it("may lack what is older than the beginning of the log, and a part of a turn there", () => {
+    expect(found(calls, "c:0-1", { discarded: 4 })).toEqual({});
+    expect(found(calls, "b:1-1 c:0-1", { discarded: 3 })).toEqual({});
+  });
+
+  it("are counted where anything else is missing", () => {
+    expect(found(calls, "a:0-1 c:0-1", { discarded: 2 })).toEqual({ lost: 2 });
+    expect(found(calls, "a:0-1 b:0-0 c:0-1", { discarded: 2 })).toMatchObject({ torn: 1 });
+  });
+
+  it("are counted where a discarded turn was stored again", () => {
+    expect(found(calls, "c:0-1 a:0-1", { discarded: 4 })).toMatchObject({ doubled: 2, reordered: 1 });
+  });
+
+  it("are checked for how many messages a summary stands for", () => {
+    const tokens = readRuns("c:0-1");
+    const view = { start: 0, head: [], tokens, issues: [], covered: [coverageOf(readRuns("a:0-1 b:0-1"))] };
+    expect(found(calls, "c:0-1", { discarded: 4, view })).toEqual({});
+    expect(found(calls, "c:0-1", { discarded: 3, view })).toEqual({ wrongSummaries: 1 });
+  });
+});
