@@ -19,8 +19,8 @@ export interface ForkCase {
 }
 
 /**
- * Checks a copy: it holds what the session held at one moment of the call, or its beginning, and could be read only when
- * it was complete. Where the call failed there may be none.
+ * Checks a copy: it holds what the session held at one moment of the call, or its beginning, and could be read only
+ * when it was complete. Where the call failed there may be none.
  */
 export function checkFork(final: FinalSession, forkCase: ForkCase): Finding[] {
   const { fork, reads, windows } = forkCase;
@@ -31,7 +31,7 @@ export function checkFork(final: FinalSession, forkCase: ForkCase): Finding[] {
   return says.map((text) => ({ figure: "wrongForks", session: final.id, amount: 1, says: text }) as const);
 }
 
-/** The checks of a session, with what was known of the source when the call began, and what may have been by its end. */
+/** The checks of a session, with what was known of it when the call began, and what may have been by its end. */
 function contents(final: FinalSession, { fork, source, windows }: ForkCase): string[] {
   const calls = source
     .filter(({ asked }) => asked < fork.told)
