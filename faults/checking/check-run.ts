@@ -1,5 +1,6 @@
 import type { Call } from "../journal/read-journals.js";
 import { checkFork } from "./check-forks.js";
+import { checkHeldTurns } from "./check-held-turns.js";
 import { checkLog } from "./check-log.js";
 import { checkReads } from "./check-reads.js";
 import { checkSummaries } from "./check-summaries.js";
@@ -53,7 +54,10 @@ export function checkRun({ calls, sessions, windows }: Evidence): Verdict {
         windows: lifeWindows(windowsOfSlot(windows, final.slot), own),
       });
       const summarized = own.filter(({ do: deed }) => deed === "summarize");
-      return [...checkLog(session), ...checkReads(session), ...checkSummaries(session, summarized)];
+      return [
+        ...[...checkLog(session), ...checkHeldTurns(session)],
+        ...[...checkReads(session), ...checkSummaries(session, summarized)],
+      ];
     }),
   };
 }

@@ -8,6 +8,7 @@ export const figureNames = [
   "staleReads",
   "wrongSummaries",
   "wrongForks",
+  "mixedTurns",
 ] as const;
 
 export type FigureName = (typeof figureNames)[number];

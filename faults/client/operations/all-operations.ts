@@ -1,5 +1,6 @@
 import { appendPlain, appendWithIds, appendWithTurnId } from "./append-turn.js";
 import { forkSession } from "./fork-session.js";
+import { heldTurn } from "./held-turn.js";
 import type { Operation } from "./operation.js";
 import { readTranscript, readView } from "./read-session.js";
 import { reduceByHand } from "./reduce-by-hand.js";
@@ -13,5 +14,5 @@ export const operations: readonly Operation[] = [
   ...[appendWithIds, appendWithTurnId, appendPlain],
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
-  ...[replaceFrom, forkSession],
+  ...[replaceFrom, forkSession, heldTurn],
 ];

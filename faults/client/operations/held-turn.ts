@@ -1,0 +1,35 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { turnMessages } from "../conversation.js";
+import type { Operation } from "./operation.js";
+
+const holdMs = 200;
+
+/**
+ * Writes a question and, a while later, its answer, with the session held for this turn. Sometimes the process stops for
+ * longer than it holds the session. It is not tried again: the answer would then stand behind the turns of others.
+ */
+export const heldTurn: Operation = {
+  name: "held-turn",
+  weight: () => 0.8,
+  run: async (lane, random) => {
+    const turn = { turn: lane.newTurn(), shape: "answer", count: 2 } as const;
+    const [question, answer] = turnMessages(turn, { attempt: 1, ids: "named" });
+    const isStopped = random.chance(0.2);
+    const write = () =>
+      lane.doors.memory.withTurn(
+        lane.session.id,
+        async (history) => {
+          await history.addMessages([question!]);
+          await (isStopped ? stop(holdMs * 2) : pause(random.between(0, holdMs)));
+          await history.addMessages([answer!]);
+        },
+        { waitMs: 2_000, holdMs },
+      );
+    await lane.store({ ...turn, door: "held", steps: true, held: true }, write, { patience: 1 });
+  },
+};
+
+/** Stops the whole process, timers included. */
+function stop(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
