@@ -14,6 +14,7 @@ import { readJournals } from "./journal/read-journals.js";
 import type { RunOptions } from "./options.js";
 import { faultPlan } from "./plan/fault-plan.js";
 import type { Workload } from "./plan/session-plan.js";
+import { readLists } from "./read-lists.js";
 import { readSessions } from "./read-sessions.js";
 import { reportOf, type RunReport } from "./report.js";
 import { startCluster } from "./servers/cluster.js";
@@ -73,9 +74,11 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
   }
   const calls = readJournals(folder);
   const ids = [...new Set(calls.flatMap(({ session, into }) => [session, into]).filter((id) => id !== undefined))];
+  const owners = [...new Set(calls.flatMap(({ owner }) => owner ?? []))];
   const sessions = await readSessions(topology, ids);
   const windows = failoverWindows(log.promotions, log.faults);
-  return { calls, sessions, windows, complaints: clients.complaints };
+  const lists = await readLists(topology, owners);
+  return { calls, sessions, lists, windows, complaints: clients.complaints };
 }
 
 /** How the work is shared: some sessions in each process, each session with two processes. */

@@ -1,6 +1,7 @@
 import type { Call } from "../journal/read-journals.js";
 import { checkFork } from "./check-forks.js";
 import { checkHeldTurns } from "./check-held-turns.js";
+import { checkLists, type OwnerList } from "./check-lists.js";
 import { checkLog } from "./check-log.js";
 import { checkReads } from "./check-reads.js";
 import { checkSummaries } from "./check-summaries.js";
@@ -13,6 +14,8 @@ export interface Evidence {
   readonly calls: readonly Call[];
   readonly sessions: readonly FinalSession[];
   readonly windows: readonly FailoverWindow[];
+  /** The lists of owners; left out where they were not read. */
+  readonly lists?: readonly OwnerList[];
 }
 
 /** What the checker found. */
@@ -25,7 +28,7 @@ export interface Verdict {
 }
 
 /** Compares what clients asked and were told with what is there. */
-export function checkRun({ calls, sessions, windows }: Evidence): Verdict {
+export function checkRun({ calls, sessions, windows, lists }: Evidence): Verdict {
   const sessionOfTurn = new Map(calls.filter(isWrite).map((call) => [call.turn, call.session]));
   const bySession = groupBy(calls, (call) => call.session ?? sessionOfTurn.get(call.turn) ?? "");
   const acknowledged = new Map<string, { count: number; waits: boolean }>();
@@ -36,29 +39,34 @@ export function checkRun({ calls, sessions, windows }: Evidence): Verdict {
   }
   const forks = new Map(calls.filter(({ do: deed }) => deed === "fork").map((call) => [call.into!, call]));
   const slotsById = new Map(sessions.map(({ id, slot }) => [id, slot]));
+  const callsOf = (session: string) => bySession.get(session) ?? [];
+  const inLists = lists === undefined ? [] : checkLists(lists, { sessions, callsOf, windows });
   const sum = (all: { count: number }[]) => all.reduce((total, { count }) => total + count, 0);
   return {
     acknowledged: sum([...acknowledged.values()]),
     acknowledgedWithWait: sum([...acknowledged.values()].filter(({ waits }) => waits)),
-    findings: sessions.flatMap((final) => {
-      const own = bySession.get(final.id) ?? [];
-      const fork = forks.get(final.id);
-      if (fork !== undefined) {
-        const source = bySession.get(fork.session!) ?? [];
-        const slots = [final.slot, slotsById.get(fork.session!)];
-        const touching = slots.flatMap((slot) => windowsOfSlot(windows, slot));
-        return checkFork(final, { fork, source: source.filter(isNoSummary), reads: own, windows: touching });
-      }
-      const session = sessionCase(final, {
-        calls: own.filter(isNoSummary),
-        windows: lifeWindows(windowsOfSlot(windows, final.slot), own),
-      });
-      const summarized = own.filter(({ do: deed }) => deed === "summarize");
-      return [
-        ...[...checkLog(session), ...checkHeldTurns(session)],
-        ...[...checkReads(session), ...checkSummaries(session, summarized)],
-      ];
-    }),
+    findings: [
+      ...inLists,
+      ...sessions.flatMap((final) => {
+        const own = bySession.get(final.id) ?? [];
+        const fork = forks.get(final.id);
+        if (fork !== undefined) {
+          const source = bySession.get(fork.session!) ?? [];
+          const slots = [final.slot, slotsById.get(fork.session!)];
+          const touching = slots.flatMap((slot) => windowsOfSlot(windows, slot));
+          return checkFork(final, { fork, source: source.filter(isNoSummary), reads: own, windows: touching });
+        }
+        const session = sessionCase(final, {
+          calls: own.filter(isNoSummary),
+          windows: lifeWindows(windowsOfSlot(windows, final.slot), own),
+        });
+        const summarized = own.filter(({ do: deed }) => deed === "summarize");
+        return [
+          ...[...checkLog(session), ...checkHeldTurns(session)],
+          ...[...checkReads(session), ...checkSummaries(session, summarized)],
+        ];
+      }),
+    ],
   };
 }
 

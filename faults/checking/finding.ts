@@ -9,6 +9,7 @@ export const figureNames = [
   "wrongSummaries",
   "wrongForks",
   "mixedTurns",
+  "wrongLists",
 ] as const;
 
 export type FigureName = (typeof figureNames)[number];

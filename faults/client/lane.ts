@@ -26,6 +26,9 @@ export interface OwnTurn {
   readonly again: (() => Promise<void>) | undefined;
 }
 
+/** Doors that write by a history of the owner; chains and agents name none. */
+const ownedDoors = new Set(["ids", "turnId", "objects", "manager"]);
+
 /** One client at work on one session. */
 export class Lane {
   readonly own: OwnTurn[] = [];
@@ -42,7 +45,8 @@ export class Lane {
   }
 
   get history(): RedisChatMessageHistory {
-    return this.doors.memory.history(this.session.id);
+    const { id, owner } = this.session;
+    return this.doors.memory.history(id, owner === undefined ? {} : { owner });
   }
 
   /** True where a reducer keeps the view small. */
@@ -60,8 +64,9 @@ export class Lane {
     question: Omit<Ask, "at" | "ask" | "session"> & { readonly session?: string },
     work: () => Promise<Partial<Told> | void>,
   ): Promise<boolean> {
-    const { id, waits } = this.session;
-    const number = this.#journal.ask({ session: id, ...question, ...(waits && { waits }) });
+    const { id, waits, owner } = this.session;
+    const isOwned = owner !== undefined && ownedDoors.has(question.door ?? "");
+    const number = this.#journal.ask({ session: id, ...question, ...(waits && { waits }), ...(isOwned && { owner }) });
     try {
       const answer = await currentDoor.run(question.door, work);
       this.#journal.told(number, { ...answer, ok: answer?.ok ?? true });

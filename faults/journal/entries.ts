@@ -20,6 +20,8 @@ export interface Ask {
   readonly index?: number;
   /** True for a turn that is written step by step, so that others may write in between. */
   readonly steps?: boolean;
+  /** For whom a turn is written. */
+  readonly owner?: string;
   /** True for a turn that holds its session while it is written. */
   readonly held?: boolean;
   /** For `replace`, the turn from which on all goes; the new one is `turn`. */

@@ -18,6 +18,8 @@ export interface SessionPlan {
   readonly retention: "keep" | "discard";
   /** When chains and agents store. */
   readonly persist: "turn" | "step";
+  /** Whose session it is; undefined for nobody's. */
+  readonly owner: string | undefined;
 }
 
 const removalWeights = { none: 3, rewind: 3, clear: 1 };
@@ -47,6 +49,7 @@ export function sessionPlan({ seed, replicas }: Workload, group: number, round: 
     waits: random.chance(0.25) && replicas,
     retention: random.weighted(["keep", "discard"] as const, (kind) => (kind === "keep" ? 4 : 1)),
     persist: random.pick(["turn", "step"] as const),
+    owner: random.pick([undefined, "ann", "bob", "eve"]),
   };
 }
 

@@ -5,8 +5,8 @@ import type { Operation } from "./operation.js";
 const holdMs = 200;
 
 /**
- * Writes a question and, a while later, its answer, with the session held for this turn. Sometimes the process stops for
- * longer than it holds the session. It is not tried again: the answer would then stand behind the turns of others.
+ * Writes a question and, a while later, its answer, with the session held for this turn. Sometimes the process stops
+ * for longer than it holds the session. It is not tried again: the answer would then stand behind the turns of others.
  */
 export const heldTurn: Operation = {
   name: "held-turn",

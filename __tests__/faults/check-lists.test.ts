@@ -1,0 +1,32 @@
+import { checkLists } from "../../faults/checking/check-lists.js";
+import type { Call } from "../../faults/journal/read-journals.js";
+
+const at = (asked: number, more: Partial<Call>): Call => {
+  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
+};
+const view = { start: 0, head: [], covered: [], tokens: [], issues: [] };
+
+function found(calls: Call[], listed: string[], windows = [] as { from: number; to: number }[]): string[] {
+  const sessions = [{ id: "s", log: [], view, damaged: false }];
+  const lists = [{ owner: "ann", sessions: listed }];
+  return checkLists(lists, { sessions, callsOf: () => calls, windows }).map(({ figure }) => figure);
+}
+
+describe("The checker of lists", () => {
+  const claim = at(0, { turn: "a", count: 2, owner: "ann" });
+
+  it("counts sessions that the list of their owner lacks, also emptied ones, or holds twice", () => {
+    expect(found([claim], ["s", "t"])).toEqual([]);
+    expect(found([claim], ["t"])).toEqual(["wrongLists"]);
+    expect(found([claim, at(10, { do: "rewind", turn: "a", index: 0 })], [])).toEqual(["wrongLists"]);
+    expect(found([claim], ["s", "t", "s"])).toEqual(["wrongLists"]);
+  });
+
+  it("excuses sessions without an owner, with an unknown outcome, after a clear, and after a failover", () => {
+    expect(found([at(0, { turn: "a", count: 2 })], [])).toEqual([]);
+    expect(found([{ ...claim, ok: false }], [])).toEqual([]);
+    expect(found([claim, at(10, { do: "clear" })], [])).toEqual([]);
+    expect(found([at(0, { do: "clear" }), { ...claim, asked: 10 }], [])).toEqual(["wrongLists"]);
+    expect(found([claim], [], [{ from: 2, to: 3 }])).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+import { openStores } from "./client/open-stores.js";
+import type { OwnerList } from "./checking/check-lists.js";
+import type { Topology } from "./servers/topology.js";
+import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
+
+/** A page is short, so that a walk has many. */
+const limit = 7;
+
+/** Makes the lists agree with the sessions, and walks through those of all owners. */
+export async function readLists(topology: Topology, owners: readonly string[]): Promise<OwnerList[]> {
+  const stores = openStores(topology.direct);
+  try {
+    const { sessions } = new RedisChatMemory({ store: stores.plain });
+    await sessions.reindex();
+    return await Promise.all(
+      owners.map(async (owner) => {
+        const listed: string[] = [];
+        for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+          const page = await sessions.list({ owner, limit, ...(cursor !== undefined && { cursor }) });
+          listed.push(...page.sessions.map(({ sessionId }) => sessionId));
+          cursor = page.next;
+        }
+        return { owner, sessions: listed };
+      }),
+    );
+  } finally {
+    await stores.close();
+  }
+}
