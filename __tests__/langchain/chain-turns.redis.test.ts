@@ -3,6 +3,7 @@ import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_par
 import { RunnableLambda } from "@langchain/core/runnables";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import type { AppendOptions } from "../../src/memory/append-options.js";
+import { ConversationSession } from "../../src/memory/conversation-session.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
@@ -60,6 +61,26 @@ describe("a chain's turn that comes again", () => {
     await chain.invoke(human("q", "q1"), session);
     expect((await chain.invoke(human("q", "q1"), session)).text).toBe("a1");
     expect(await transcript(memory)).toEqual(["q", "a1"]);
+  });
+
+  it("is asked again where it was removed while the retry looked for it outside the view", async () => {
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    const memory = newMemory({ reducer });
+    const model = new ScriptedModel((messages) => `answer to ${messages.at(-1)!.text}`);
+    const chain = withRedisMemory(model, { memory });
+    await chain.invoke(human("q", "q1"), session);
+    await memory.history("ann").addMessages([human("later"), ai("said later")]);
+    const readEntries = jest.spyOn(ConversationSession.prototype, "readEntries");
+    readEntries.mockImplementationOnce(async function (this: ConversationSession, page) {
+      const history = memory.history("ann");
+      await history.rewind("q1");
+      await history.addMessages([human("other"), ai("said otherwise")]);
+      return this.readEntries(page);
+    });
+    const again = await chain.invoke(human("q", "q1"), session);
+    readEntries.mockRestore();
+    expect(again.text).toBe("answer to q");
+    expect(await transcript(memory)).toEqual(["other", "said otherwise", "q", "answer to q"]);
   });
 
   it("is streamed as one chunk", async () => {

@@ -36,17 +36,24 @@ export interface OpenTurn {
   readonly turn: readonly BaseMessage[];
 }
 
+/** How often a session is read whose turn was removed between two reads. */
+const attempts = 3;
+
 /** Reads a session's view and sorts out what is new of a turn. One round trip; one more for a turn outside the view. */
-export async function openTurn(request: TurnRequest): Promise<OpenTurn> {
+export async function openTurn(request: TurnRequest, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
-  return sortOut(request, await session.readForTurn({ turnId, ids: idsOf(input) }));
+  return sortOut(request, await session.readForTurn({ turnId, ids: idsOf(input) }), attempt);
 }
 
 /** What is new of a turn, where the view was read with the turn's mark. */
-export async function sortOut({ session, turnId, input }: TurnRequest, view: DecodedView): Promise<OpenTurn> {
+export async function sortOut(request: TurnRequest, view: DecodedView, attempt = 1): Promise<OpenTurn> {
+  const { session, turnId, input } = request;
   const positions = positionsOf(view, idsOf(input));
   const found = await newInput({ session, view, positions, input });
   const stored = await ownEntries({ session, view, turnId, first: found.first });
+  if (attempt < attempts && isRemoved(view, { stored, first: found.first, positions })) {
+    return openTurn(request, attempt + 1);
+  }
   const state = stateOf(stored, turnId === undefined ? undefined : view.stored.turn);
   const newMessages = stored.length === 0 ? found.newMessages : unstored(found.newMessages, stored);
   const kept = state === "open" ? stored : stored.slice(0, answerStart(stored));
@@ -97,6 +104,26 @@ async function ownEntries({ session, view, turnId, first }: OwnRequest): Promise
   const answered = answerStart(entries);
   const next = entries.findIndex(({ message }, index) => index > answered && roleOf(message) === "human");
   return next < 0 ? entries : entries.slice(0, next);
+}
+
+/**
+ * True where the turn lies outside the view, and the second read did not find what the first one told of it: somebody
+ * removed it in between, or a replica took over that lacks it. Else a model would be called without its question.
+ */
+function isRemoved(
+  { stored: { turn, base, start } }: DecodedView,
+  found: {
+    readonly stored: readonly StoredEntry[];
+    readonly first: number | undefined;
+    readonly positions: ReadonlyMap<string, number>;
+  },
+): boolean {
+  const { stored, first = -1, positions } = found;
+  if (turn !== undefined) {
+    return turn.first >= base && turn.first < start && stored.length !== turn.count;
+  }
+  const expected = [...positions].filter(([, position]) => position === first).map(([id]) => id);
+  return first >= base && first < start && expected.length > 0 && !expected.includes(stored[0]?.message.id ?? "");
 }
 
 async function entriesFrom(session: ConversationSession, view: DecodedView, first: number): Promise<StoredEntry[]> {
