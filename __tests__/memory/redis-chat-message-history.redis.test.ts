@@ -229,6 +229,15 @@ describe("transcript, rounds and rewind", () => {
     expect(texts(await history.getMessages())).toEqual(["q5", "a5"]);
   });
 
+  it("rewinds to the view's start and shows all that is left, not an empty view", async () => {
+    const { history } = newHistory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
+    for (const round of [1, 2, 3]) {
+      await history.addMessages([human(`q${round}`, `q${round}`), ai(`a${round}`)]);
+    }
+    await history.rewind("q3");
+    expect(texts(await history.getMessages())).toEqual(["q1", "a1", "q2", "a2"]);
+  });
+
   it("rewinds to nothing, and starts again", async () => {
     const { history } = newHistory();
     await history.addMessages([human("one", "m1"), ai("two")]);

@@ -62,8 +62,8 @@ export interface SessionStore extends SessionStoreCore {
    */
   readRounds?(sessionId: string, count: number, access?: SessionAccess): Promise<StoredRounds>;
   /**
-   * Removes all records from position `to` on if the session is as it was read. Before the start: the head empties and
-   * the start goes to `base`.
+   * Removes all records from position `to` on if the session is as it was read. Before the start, and at the start
+   * where the head is empty: the head empties and the start goes to `base`, so that the view shows what is left.
    *
    * Missing: `history.rewind()` throws a ConfigurationError.
    */

@@ -185,7 +185,8 @@ export function truncate(session: InMemorySession, { to, turns }: RewindRequest)
     }
   }
   reopenTurns(session.turns, { to, turns });
-  if (to < session.start) {
+  // At the start itself too, if no head stands for what lies before it: the view would be empty.
+  if (to < session.start || (to === session.start && session.headCount === 0)) {
     Object.assign(session, { head: "", headCount: 0, start: session.base });
   }
   const rev = randomToken();

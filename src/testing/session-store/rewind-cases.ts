@@ -61,6 +61,19 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a rewind to the start shows the remaining log where no head stands for it",
+    needs: ["rewind"],
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 10));
+      await store.commitReduction(session, { ...asRead(view), start: 6, head: "", headCount: 0 });
+      const reduced = await store.readView(session);
+      assert.equal(await store.rewind(session, { ...asRead(reduced), to: 6, forget: ids("a", 7, 10) }), "rewound");
+      const back = await store.readView(session);
+      assert.deepEqual([back.start, back.next, back.records], [0, 6, texts(records("a", 6))]);
+    },
+  },
+  {
     title: "a rewind based on an old view changes nothing",
     needs: ["rewind"],
     async check(context) {

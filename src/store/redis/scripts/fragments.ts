@@ -211,7 +211,8 @@ local function truncate(s, to, hashes, marks, from)
   if kept == 0 then redis.call('UNLINK', log) else redis.call('LTRIM', log, 0, kept - 1) end
   redis.call('HSET', state, 'next', to, 'rounds', s.rounds, 'updated', now())
   redis.call('HDEL', state, 'tokens', 'counter')
-  if to < s.start then
+  -- At the start itself too, if no head stands for what lies before it: the view would be empty.
+  if to < s.start or to == s.start and s.headCount == 0 then
     redis.call('HDEL', state, 'head', 'headCount')
     redis.call('HSET', state, 'start', s.base)
     s.start, s.headCount = s.base, 0
