@@ -62,6 +62,15 @@ describe("Sessions that discard what leaves the view", () => {
     expect(found(calls, "a:0-1 b:0-0 c:0-1", { discarded: 2 })).toMatchObject({ torn: 1 });
   });
 
+  it("may lack the beginning of a turn that was written step by step, behind others that came meanwhile", () => {
+    const step = append(0, "a", { count: 4, steps: true, told: 50 });
+    const later = [step, append(10, "b"), append(20, "c")];
+    expect(found(later, "c:0-1 a:1-3", { discarded: 3 })).toEqual({});
+    expect(found(later, "b:0-1 c:0-1 a:2-2", { discarded: 1 })).toEqual({});
+    expect(found([append(0, "b"), { ...step, asked: 10 }], "b:0-1 a:2-2", { discarded: 1 })).toMatchObject({ torn: 1 });
+    expect(found(later, "c:0-1 a:1-1 a:3-3", { discarded: 3 })).toEqual({ torn: 1 });
+  });
+
   it("are counted where a discarded turn was stored again", () => {
     expect(found(calls, "c:0-1 a:0-1", { discarded: 4 })).toMatchObject({ doubled: 2, reordered: 1 });
   });

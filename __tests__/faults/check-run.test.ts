@@ -126,6 +126,17 @@ describe("The checker of reads", () => {
     expect(found(calls, final("a:0-1 b:0-1", { view: last }))).toEqual({ invalidViews: 1 });
   });
 
+  it("excuse views that show only a summary of what a rewind left, or lack what was discarded", () => {
+    const rewind = at(30, { do: "rewind", turn: "c", index: 0 });
+    const calls = [append(0, "a"), append(10, "b"), append(20, "c"), rewind];
+    const covered = [coverageOf(readRuns("a:0-1 b:0-1"))];
+    const last = { start: 4, head: [], covered, tokens: [], issues: [] };
+    const read = view(40, "", { answer: { runs: "", covered: covered.map(coverageText) } });
+    expect(found([...calls, read], final("a:0-1 b:0-1", { view: last }))).toEqual({});
+    expect(found([...calls, view(40, "")], final("a:0-1 b:0-1"))).toEqual({ invalidViews: 1 });
+    expect(found([...calls, view(40, "")], final("", { discarded: 4 }))).toEqual({});
+  });
+
   it("counts reads of one client that go back in time, and not those of two", () => {
     const calls = [append(0, "a"), append(10, "b", { told: 60 }), view(20, "a:0-1 b:0-1")];
     expect(found([...calls, view(30, "a:0-1")], final("a:0-1 b:0-1"))).toEqual({ staleReads: 1 });

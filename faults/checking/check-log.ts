@@ -52,14 +52,20 @@ function doubled({ final }: SessionCase): Finding[] {
 }
 
 /** Turns of which a part is there, or which other messages stand in. */
-function torn({ final, turns, positions, removals }: SessionCase): Finding[] {
+function torn(session: SessionCase): Finding[] {
+  const { final, turns, positions, removals } = session;
+  const oldest = oldestIn(session);
   return [...turns.values()].flatMap((turn) => {
     const stored = storedPositions(turn, positions);
-    // What retention discarded of a turn is its beginning, before the log.
-    const isCut = (final.discarded ?? 0) > 0 && stored[0] === 0;
+    // What retention discarded of a turn is its beginning, before the log; steps may have others in between.
+    const isDiscarding = (final.discarded ?? 0) > 0;
+    const isCut = isDiscarding && stored[0] === 0;
     const isTogether = stored.every((position, index) => position === stored[0]! + index);
     const isWhole = turn.steps
-      ? isInSteps(turn, positions, { isAnyPart: isCut || removals.length > 0 })
+      ? isInSteps(turn, positions, {
+          isAnyPart: removals.length > 0,
+          isCut: isDiscarding && turn.asked <= oldest,
+        })
       : isTogether && (stored.length === turn.count || isCut);
     const says = `turn ${turn.turn} of ${turn.count} stands at ${stored.slice(0, 8).join(", ")}`;
     return stored.length === 0 || isWhole ? [] : [{ figure: "torn", session: final.id, amount: 1, says } as const];
@@ -68,14 +74,17 @@ function torn({ final, turns, positions, removals }: SessionCase): Finding[] {
 
 /** A turn that is written step by step may end early and have others inside; its order is kept. */
 function isInSteps(
-  turn: TurnCalls,
+  { turn, count }: TurnCalls,
   positions: ReadonlyMap<string, number>,
-  { isAnyPart }: { readonly isAnyPart: boolean },
+  { isAnyPart, isCut }: { readonly isAnyPart: boolean; readonly isCut: boolean },
 ): boolean {
-  const stored = storedPositions(turn, positions);
-  const isOrdered = stored.every((position, index) => index === 0 || position > stored[index - 1]!);
-  const isBeginning = stored.every((_, index) => positions.has(tokenText({ turn: turn.turn, index })));
-  return isOrdered && (isBeginning || isAnyPart);
+  const stored = Array.from({ length: count }, (_, index) => ({
+    index,
+    position: positions.get(tokenText({ turn, index })) ?? -1,
+  })).filter(({ position }) => position >= 0);
+  const isOrdered = stored.every(({ position }, at) => at === 0 || position > stored[at - 1]!.position);
+  const isInRow = stored.every(({ index }, at) => index === stored[0]!.index + at);
+  return isOrdered && (isAnyPart || (isInRow && (isCut || stored[0]?.index === 0)));
 }
 
 /** When the first turn in the log was told: what was asked for only afterwards stands behind it. */

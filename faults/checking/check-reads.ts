@@ -48,7 +48,7 @@ function behind(session: SessionCase, reads: readonly DatedRead[]): Finding[] {
     .flatMap((turn) => turn.calls.filter(({ ok }) => ok).map((call) => ({ call, turn })))
     .sort((a, b) => a.call.told - b.call.told);
   const isPlain = session.removals.length === 0 && session.windows.length === 0;
-  const shown = isPlain ? [] : reads.map(({ call, tokens }) => ({ ...call, tokens }));
+  const shown = isPlain ? [] : reads.map(({ call, tokens }) => ({ ...call, tokens, isSummed: isSummed(call) }));
   const views = [...shown, lastView(session.final)];
   const timely = views.flatMap((view) => {
     const missed = missedByTime(session, view, acknowledged);
@@ -62,24 +62,36 @@ function behind(session: SessionCase, reads: readonly DatedRead[]): Finding[] {
 
 interface Shown extends Pick<Call, "do" | "client" | "asked" | "told"> {
   readonly tokens: readonly Token[];
+  /** True where summaries stand for messages. */
+  readonly isSummed: boolean;
 }
 
 function lastView({ view }: SessionCase["final"]): Shown {
-  return { do: "view", client: "that checks", asked: Infinity, told: Infinity, tokens: view.tokens };
+  const isSummed = view.covered.length > 0;
+  return { do: "view", client: "that checks", asked: Infinity, told: Infinity, tokens: view.tokens, isSummed };
+}
+
+function isSummed({ answer: { covered = [] } }: Call): boolean {
+  return covered.length > 0;
 }
 
 /** A turn that was acknowledged before the read, while all that is shown had been acknowledged before it was asked. */
 function missedByTime(
-  { turns, removals, windows, positions }: SessionCase,
-  { tokens, asked, told }: Shown,
+  { final, turns, removals, windows, positions }: SessionCase,
+  { tokens, asked, told, isSummed }: Shown,
   acknowledged: readonly { readonly call: Call; readonly turn: TurnCalls }[],
 ): TurnCalls | undefined {
+  if (tokens.length === 0 && isSummed) {
+    // After a rewind to the view's start, a summary stands for all that is left.
+    return undefined;
+  }
+  const mayBeGone = asked === Infinity || (final.discarded ?? 0) > 0;
   const settled = tokens.map(({ turn }) => Math.max(...(turns.get(turn)?.calls ?? []).map((call) => settledAt(call))));
   const newest = settled.reduce((last, time) => Math.max(last, time), -Infinity);
   for (let at = acknowledged.length - 1; at >= 0; at -= 1) {
     const { call, turn } = acknowledged[at]!;
-    // What is not in the last log is counted as lost already.
-    const isThere = asked < Infinity || positions.has(tokenText({ turn: turn.turn, index: 0 }));
+    // What is not in the last log is counted as lost already, or was discarded.
+    const isThere = !mayBeGone || positions.has(tokenText({ turn: turn.turn, index: 0 }));
     const isNewer = isThere && call.told < asked && turn.asked > newest;
     if (isNewer && !mayBeRemoved(removals, call.asked, told, call.told) && !isTouched(windows, call.asked, told)) {
       return turn;
