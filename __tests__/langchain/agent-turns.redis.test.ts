@@ -220,6 +220,25 @@ describe("an agent's turn whose run fails", () => {
     }
   });
 
+  it("keeps in the view what others wrote between its parts, also where its loop reduced", async () => {
+    // It has something to do when the loop is under way.
+    const reducer = (messages: BaseMessage[]) =>
+      messages.some(({ text }) => text === "found look") ? messages.filter(({ text }) => text !== "before") : messages;
+    const memory = newMemory({ reducer });
+    await memory.history("ann").addMessages([human("before"), human("first")]);
+    let calls = 0;
+    const model = new ToolModel(() => {
+      calls += 1;
+      return calls === 1 ? new Error("down") : calls === 2 ? lookupCall("look") : "found it";
+    });
+    const { agent } = newAgent(memory, model);
+    await expect(agent.invoke(ask("look", "q1"), ann)).rejects.toThrow("down");
+    await memory.history("ann").addMessages([human("between"), ai("said between")]);
+    await agent.invoke(ask("look", "q1"), ann);
+    const view = sketch(await memory.history("ann").getMessages());
+    expect(view).toEqual(["first", "look", "between", "said between", "<ai>", "found look", "found it"]);
+  });
+
   it("leaves nothing with persist: turn", async () => {
     const memory = newMemory();
     const { agent } = newAgent(memory, new ToolModel(() => new Error("model is down")), { persist: "turn" });

@@ -55,7 +55,7 @@ export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEn
   }
 }
 
-/** True where the view holds nothing but what the run read and wrote. */
+/** True where the view holds nothing but what the run's loop began with and wrote. */
 function isUndisturbed(
   { stored, entries }: DecodedView,
   { opened, loop, hasCut }: Pick<LoopEnd, "opened" | "loop" | "hasCut">,
@@ -65,7 +65,8 @@ function isUndisturbed(
     return false;
   }
   const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
-  const known = new Set(opened.view.entries.map(({ message }) => message.id));
+  // The view that was read may hold what others wrote behind the beginning of an open turn; the loop does not show that.
+  const known = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
   const isOurs = ({ id }: BaseMessage) => known.has(id) || loop.hasSeen(id);
   return isSameLife && entries.every(({ message }) => isOurs(message));
 }
