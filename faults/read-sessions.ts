@@ -1,3 +1,4 @@
+import { encryption } from "./client/doors.js";
 import { openStores } from "./client/open-stores.js";
 import { issuesOf, tokensOf } from "./client/lane.js";
 import type { FinalSession } from "./checking/session-case.js";
@@ -7,18 +8,27 @@ import type { Topology } from "./servers/topology.js";
 import { decodeView } from "../src/memory/view.js";
 import { summaryMarkOf } from "../src/messages/roles.js";
 import { sessionKeys } from "../src/store/redis/keys.js";
+import { openStore } from "../src/store/redis/open-store.js";
 import type { SessionStore } from "../src/store/session-store.js";
 
 const atOnce = 20;
 
-/** Reads every session as it is now, past the proxies. */
-export async function readSessions(topology: Topology, ids: readonly string[]): Promise<FinalSession[]> {
+/** Reads every session as it is now, past the proxies; of those that were erased, it counts the keys too. */
+export async function readSessions(
+  topology: Topology,
+  { ids, erased }: { readonly ids: readonly string[]; readonly erased: ReadonlySet<string> },
+): Promise<FinalSession[]> {
   const stores = openStores(topology.direct);
+  const { store } = openStore("the checker", { store: stores.plain, encryption });
   try {
     const sessions: FinalSession[] = [];
     for (let first = 0; first < ids.length; first += atOnce) {
       const page = ids.slice(first, first + atOnce);
-      sessions.push(...(await Promise.all(page.map((id) => readSession(stores.plain, topology, id)))));
+      const read = async (id: string) => ({
+        ...(await readSession(store, topology, id)),
+        ...(erased.has(id) && { keys: await countKeys(topology, id) }),
+      });
+      sessions.push(...(await Promise.all(page.map(read))));
     }
     return sessions;
   } finally {
@@ -52,4 +62,14 @@ async function readSession(store: SessionStore, topology: Topology, id: string):
 async function slotOf(topology: Topology, id: string): Promise<number> {
   const { log } = sessionKeys("lcmem", id);
   return Number(await topology.nodes[0]!.use((client) => client.call("CLUSTER", "KEYSLOT", log)));
+}
+
+/** The keys of a session on all masters. */
+async function countKeys(topology: Topology, id: string): Promise<number> {
+  const { log, ids, state } = sessionKeys("lcmem", id);
+  const masters = await topology.masters();
+  const counts = await Promise.all(
+    masters.map((node) => node.use((client) => client.exists(log, ids, state)).catch(() => 0)),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -10,7 +10,7 @@ import { FaultLog } from "./injection/fault-log.js";
 import { injectFaults } from "./injection/injector.js";
 import { watchMasters } from "./injection/watch-masters.js";
 import { clock } from "./journal/entries.js";
-import { readJournals } from "./journal/read-journals.js";
+import { readJournals, type Call } from "./journal/read-journals.js";
 import type { RunOptions } from "./options.js";
 import { faultPlan } from "./plan/fault-plan.js";
 import type { Workload } from "./plan/session-plan.js";
@@ -75,11 +75,26 @@ async function gather(options: RunOptions, { topology, folder, program, log }: S
   const calls = readJournals(folder);
   const ids = [...new Set(calls.flatMap(({ session, into }) => [session, into]).filter((id) => id !== undefined))];
   const owners = [...new Set(calls.flatMap(({ owner }) => owner ?? []))];
-  const sessions = await readSessions(topology, ids);
+  const erasures = calls.filter(({ do: deed }) => deed === "erase");
+  await pause(Math.max(0, guardedUntil(erasures) - clock() / 1_000));
+  const erased = new Set(erasures.flatMap(({ session }) => session ?? []));
+  const sessions = await readSessions(topology, { ids, erased });
   const windows = failoverWindows(log.promotions, log.faults);
   const lists = await readLists(topology, owners);
   return { calls, sessions, lists, windows, complaints: clients.complaints };
 }
+
+/** When the last guard of an erasure is over, in milliseconds. A call that was not answered may have begun late. */
+function guardedUntil(erasures: readonly Call[]): number {
+  const ends = erasures.map(({ asked, told, guardMs = 0 }) => {
+    const last = told === Infinity ? asked + longestCall : told;
+    return last / 1_000 + guardMs + 200;
+  });
+  return Math.max(0, ...ends);
+}
+
+/** Microseconds. */
+const longestCall = 5_000_000;
 
 /** How the work is shared: some sessions in each process, each session with two processes. */
 export function workloadOf({ seed, topology }: Pick<RunOptions, "seed" | "topology">): Workload {

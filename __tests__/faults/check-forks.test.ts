@@ -13,8 +13,13 @@ const final = (id: string, log: string, more: Partial<FinalSession> = {}): Final
   return { id, log: tokens, view: { start: 0, head: [], covered: [], tokens, issues: [] }, damaged: false, ...more };
 };
 
-function found(calls: Call[], copy: FinalSession, windows = [] as { from: number; to: number }[]): string[] {
-  const source = final("s", "a:0-1 b:0-1 c:0-1");
+function found(
+  calls: Call[],
+  copy: FinalSession,
+  windows = [] as { from: number; to: number }[],
+  discarded = 0,
+): string[] {
+  const source = final("s", "a:0-1 b:0-1 c:0-1", { discarded });
   const { findings } = checkRun({ calls, sessions: [source, copy], windows });
   return findings.filter(({ session }) => session === "copy").map(({ figure }) => figure);
 }
@@ -38,6 +43,12 @@ describe("The checker of copies", () => {
   it("takes the beginning of a session that was asked for, at its exact length", () => {
     expect(found([...calls, fork(20, { upTo: 3 })], final("copy", "a:0-1 b:0-0"))).toEqual([]);
     expect(found([...calls, fork(20, { upTo: 3 })], final("copy", "a:0-1"))).toEqual(["wrongForks"]);
+  });
+
+  it("takes nothing for the copy of a beginning that was discarded", () => {
+    const beginning = [...calls, fork(20, { upTo: 3 })];
+    expect(found(beginning, final("copy", ""), [], 4)).toEqual([]);
+    expect(found(beginning, final("copy", ""), [], 2)).toEqual(["wrongForks"]);
   });
 
   it("lets a call that failed leave none, or the whole, and nothing in between", () => {

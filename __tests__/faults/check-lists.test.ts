@@ -29,4 +29,11 @@ describe("The checker of lists", () => {
     expect(found([at(0, { do: "clear" }), { ...claim, asked: 10 }], [])).toEqual(["wrongLists"]);
     expect(found([claim], [], [{ from: 2, to: 3 }])).toEqual([]);
   });
+
+  it("counts walks that showed a session twice, or one of somebody else", () => {
+    const walk = (...listed: string[]) => at(10, { do: "list", owner: "ann", answer: { listed } });
+    expect(found([claim, walk("s", "s.copy.1")], ["s"])).toEqual([]);
+    expect(found([claim, walk("s", "s")], ["s"])).toEqual(["wrongLists"]);
+    expect(found([{ ...claim, owner: "bob" }, walk("s")], [])).toContain("wrongLists");
+  });
 });

@@ -12,6 +12,8 @@ export interface ForkCase {
   readonly fork: Call;
   /** The calls of the session that it is a copy of. */
   readonly source: readonly Call[];
+  /** How many records of that session were discarded in the end. */
+  readonly discarded: number;
   /** Reads of the copy. */
   readonly reads: readonly Call[];
   /** Those of the source and of the copy. */
@@ -23,11 +25,14 @@ export interface ForkCase {
  * when it was complete. Where the call failed there may be none.
  */
 export function checkFork(final: FinalSession, forkCase: ForkCase): Finding[] {
-  const { fork, reads, windows } = forkCase;
+  const { fork, reads, windows, discarded } = forkCase;
   if (isTouched(windows, fork.asked, fork.told) || (!fork.ok && final.log.length === 0)) {
     return [];
   }
-  const says = [...contents(final, forkCase), ...partial(final, reads), ...beginning(final, fork)];
+  // Of a beginning that the session has discarded, nothing is copied.
+  const isGone = final.log.length === 0 && fork.upTo !== undefined && fork.upTo <= discarded;
+  const length = isGone ? [] : beginning(final, fork);
+  const says = [...contents(final, forkCase), ...partial(final, reads), ...length];
   return says.map((text) => ({ figure: "wrongForks", session: final.id, amount: 1, says: text }) as const);
 }
 

@@ -30,7 +30,8 @@ export function checkLists(lists: readonly OwnerList[], { sessions, callsOf, win
   const missing = sessions.flatMap((final) => {
     const calls = callsOf(final.id);
     const touching = windowsOfSlot(windows, final.slot);
-    const clears = sessionCase(final, { calls: calls.filter(({ do: deed }) => deed === "clear"), windows }).removals;
+    const ends = calls.filter(({ do: deed }) => deed === "clear" || deed === "erase");
+    const clears = sessionCase(final, { calls: ends, windows }).removals;
     const claim = calls.find(
       (call) =>
         call.ok &&
@@ -43,7 +44,22 @@ export function checkLists(lists: readonly OwnerList[], { sessions, callsOf, win
     const isListed = owner === undefined || byOwner.get(owner)?.has(final.id) === true;
     return isListed ? [] : [wrong(final.id, `the list of ${owner} lacks it, though a write was acknowledged`)];
   });
-  return [...twice, ...missing];
+  const walks = sessions.flatMap(({ id }) => callsOf(id).filter((call) => call.do === "list" && call.ok));
+  return [...twice, ...missing, ...walks.flatMap((walk) => walked(walk, callsOf))];
+}
+
+/** What a client was shown of an owner's list: no session twice, and none that nobody wrote for this owner. */
+function walked({ session = "", owner, told, answer }: Call, callsOf: ListsCase["callsOf"]): Finding[] {
+  const listed = answer.listed ?? [];
+  const twice = listed.filter((id, index) => listed.indexOf(id) !== index);
+  const others = listed.filter((id) => {
+    const calls = callsOf(id.split(".copy.")[0]!);
+    return !calls.some((call) => isWrite(call) && call.owner === owner && call.asked < told);
+  });
+  return [
+    ...twice.map((id) => wrong(session, `a walk through the list of ${owner} showed ${id} twice`)),
+    ...others.map((id) => wrong(session, `the list of ${owner} showed ${id}, which is not of this owner`)),
+  ];
 }
 
 function wrong(session: string, says: string): Finding {

@@ -1,4 +1,5 @@
 import type { Call } from "../journal/read-journals.js";
+import { checkErasures } from "./check-erasures.js";
 import { checkFork } from "./check-forks.js";
 import { checkHeldTurns } from "./check-held-turns.js";
 import { checkLists, type OwnerList } from "./check-lists.js";
@@ -38,7 +39,7 @@ export function checkRun({ calls, sessions, windows, lists }: Evidence): Verdict
     }
   }
   const forks = new Map(calls.filter(({ do: deed }) => deed === "fork").map((call) => [call.into!, call]));
-  const slotsById = new Map(sessions.map(({ id, slot }) => [id, slot]));
+  const byId = new Map(sessions.map((session) => [session.id, session]));
   const callsOf = (session: string) => bySession.get(session) ?? [];
   const inLists = lists === undefined ? [] : checkLists(lists, { sessions, callsOf, windows });
   const sum = (all: { count: number }[]) => all.reduce((total, { count }) => total + count, 0);
@@ -52,9 +53,16 @@ export function checkRun({ calls, sessions, windows, lists }: Evidence): Verdict
         const fork = forks.get(final.id);
         if (fork !== undefined) {
           const source = bySession.get(fork.session!) ?? [];
-          const slots = [final.slot, slotsById.get(fork.session!)];
+          const slots = [final.slot, byId.get(fork.session!)?.slot];
           const touching = slots.flatMap((slot) => windowsOfSlot(windows, slot));
-          return checkFork(final, { fork, source: source.filter(isNoSummary), reads: own, windows: touching });
+          const { discarded = 0 } = byId.get(fork.session!) ?? {};
+          return checkFork(final, {
+            fork,
+            source: source.filter(isNoSummary),
+            discarded,
+            reads: own,
+            windows: touching,
+          });
         }
         const session = sessionCase(final, {
           calls: own.filter(isNoSummary),
@@ -63,7 +71,7 @@ export function checkRun({ calls, sessions, windows, lists }: Evidence): Verdict
         const summarized = own.filter(({ do: deed }) => deed === "summarize");
         return [
           ...[...checkLog(session), ...checkHeldTurns(session)],
-          ...[...checkReads(session), ...checkSummaries(session, summarized)],
+          ...[...checkReads(session), ...checkSummaries(session, summarized), ...checkErasures(session, own)],
         ];
       }),
     ],

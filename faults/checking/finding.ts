@@ -10,6 +10,7 @@ export const figureNames = [
   "wrongForks",
   "mixedTurns",
   "wrongLists",
+  "wrongErasures",
 ] as const;
 
 export type FigureName = (typeof figureNames)[number];

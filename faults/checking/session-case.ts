@@ -13,6 +13,8 @@ export interface FinalSession {
   readonly discarded?: number;
   readonly view: FinalView;
   readonly damaged: boolean;
+  /** Keys of the session in Redis; left out where that was not looked at. */
+  readonly keys?: number;
 }
 
 export interface FinalView {
@@ -46,7 +48,7 @@ export interface Removal {
   readonly by?: string;
   /** Messages that were stored before this moment stay. */
   readonly since: number;
-  /** True for a clear that is known to have been made. */
+  /** True for a clear or an erasure that is known to have been made. */
   readonly ended: boolean;
 }
 
@@ -83,7 +85,7 @@ export function sessionCase(
     ...{ final, turns, windows, positions },
     reads: calls.filter((call) => call.ok && (call.do === "view" || call.do === "transcript")),
     forks: calls.filter((call) => call.do === "fork"),
-    removals: calls.flatMap((call) => removalOf(call, turns) ?? []),
+    removals: calls.flatMap((call) => removalOf(call, turns, calls) ?? []),
   };
 }
 
@@ -112,14 +114,23 @@ function turnsOf(appends: readonly Call[]): Map<string, TurnCalls> {
 /** Refusals that say that nothing was done, or that it was done by a try whose reply was lost. */
 const refusals = new Set(["unknown_message", "stale"]);
 
-function removalOf(call: Call, turns: ReadonlyMap<string, TurnCalls>): Removal | undefined {
+const removing = new Set(["rewind", "clear", "replace", "erase"]);
+
+function removalOf(call: Call, turns: ReadonlyMap<string, TurnCalls>, calls: readonly Call[]): Removal | undefined {
   const { do: deed, asked, turn, replaces, ok, answer } = call;
-  if (deed !== "rewind" && deed !== "clear" && deed !== "replace") {
+  if (!removing.has(deed)) {
     return undefined;
   }
   const isOver = ok || refusals.has(answer.error ?? "");
   const named = deed === "replace" ? replaces : turn;
-  const since = deed === "clear" ? -Infinity : (turns.get(named!)?.asked ?? -Infinity);
+  const isWhole = deed === "clear" || deed === "erase";
+  const since = isWhole ? -Infinity : (turns.get(named!)?.asked ?? -Infinity);
   const by = deed === "replace" ? { by: turn! } : {};
-  return { asked, told: isOver ? call.told : Infinity, since, ended: ok && deed === "clear", ...by };
+  const ended = ok && (deed === "clear" || (deed === "erase" && isOwned(calls, call)));
+  return { asked, told: isOver ? call.told : Infinity, since, ended, ...by };
+}
+
+/** True where a session was its owner's when the erasure of that owner began: other sessions are left alone. */
+export function isOwned(calls: readonly Call[], { owner, asked }: Call): boolean {
+  return calls.some((call) => call.ok && isWrite(call) && call.owner === owner && call.told < asked);
 }

@@ -20,6 +20,9 @@ const lookup = tool(({ query }: { query: string }) => `[${query}] found`, {
   schema: z.object({ query: z.string() }),
 });
 
+/** The key of the sessions that are encrypted. */
+export const encryption = { current: { id: "k1", key: Buffer.alloc(32, 7) } };
+
 /** What an agent is called with and answers. */
 export interface AgentLike {
   invoke(input: { messages: BaseMessage[] }, config: { configurable: Record<string, unknown> }): Promise<unknown>;
@@ -37,12 +40,13 @@ export interface Doors {
 
 /** Opens the doors for sessions of a kind; the stores are shared. */
 export function openDoors(
-  { reducer, autoReduce, retention, persist }: Pick<SessionPlan, "reducer" | "autoReduce" | "retention" | "persist">,
+  { reducer, autoReduce, retention, persist, isEncrypted }: Omit<SessionPlan, "id" | "removals" | "waits" | "owner">,
   { store, journal }: { readonly store: SessionStore; readonly journal: JournalWriter },
 ): Doors {
   const made = reducerOf(reducer, journal);
   const onEvent = (_: MemoryEvent) => undefined;
-  const memory = new RedisChatMemory({ store, autoReduce, retention, onEvent, ...(made && { reducer: made }) });
+  const more = { ...(made && { reducer: made }), ...(isEncrypted && { encryption }) };
+  const memory = new RedisChatMemory({ store, autoReduce, retention, onEvent, ...more });
   let issues: string[] = [];
   const model = RunnableLambda.from((messages: BaseMessage[]) => {
     issues.push(...issuesOf(messages));

@@ -32,6 +32,8 @@ const ownedDoors = new Set(["ids", "turnId", "objects", "manager"]);
 /** One client at work on one session. */
 export class Lane {
   readonly own: OwnTurn[] = [];
+  /** True where the session is known to be erased: an application would show that it is gone. */
+  isErased = false;
   readonly #journal: JournalWriter;
   readonly #name: () => string;
 
@@ -66,13 +68,15 @@ export class Lane {
   ): Promise<boolean> {
     const { id, waits, owner } = this.session;
     const isOwned = owner !== undefined && ownedDoors.has(question.door ?? "");
-    const number = this.#journal.ask({ session: id, ...question, ...(waits && { waits }), ...(isOwned && { owner }) });
+    const number = this.#journal.ask({ session: id, ...(isOwned && { owner }), ...question, ...(waits && { waits }) });
     try {
       const answer = await currentDoor.run(question.door, work);
       this.#journal.told(number, { ...answer, ok: answer?.ok ?? true });
       return answer?.ok ?? true;
     } catch (error) {
-      this.#journal.told(number, { ok: false, error: codeOf(error) });
+      const code = codeOf(error);
+      this.isErased ||= code === "erased";
+      this.#journal.told(number, { ok: false, error: code });
       return false;
     }
   }
@@ -83,7 +87,7 @@ export class Lane {
     attempt: (number: number) => Promise<Partial<Told> | void>,
     { patience = 4 }: { readonly patience?: number } = {},
   ): Promise<boolean> {
-    for (let number = 1; number <= patience; number += 1) {
+    for (let number = 1; number <= patience && !this.isErased; number += 1) {
       if (await this.ask({ do: "append", ...turn }, () => attempt(number))) {
         return true;
       }

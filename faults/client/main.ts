@@ -41,7 +41,8 @@ async function work(group: number): Promise<void> {
     });
     for (; roundNow() === round && clock() < end; step += 1) {
       const random = randomOf(workload.seed, "step", task.process, incarnation, group, step);
-      await random.weighted(operations, (operation) => operation.weight(plan)).run(lane, random);
+      const possible = lane.isErased ? operations.filter(({ isRead }) => isRead) : operations;
+      await random.weighted(possible, (operation) => operation.weight(plan)).run(lane, random);
       await pause(random.between(0, task.thinkMs));
     }
     lane.close();
@@ -53,8 +54,8 @@ function roundNow(): number {
 }
 
 function doorsFor(plan: SessionPlan): Doors {
-  const { reducer, autoReduce, waits, retention, persist } = plan;
-  const kind = [reducer, autoReduce, waits, retention, persist].join(" ");
+  const { reducer, autoReduce, waits, retention, persist, isEncrypted } = plan;
+  const kind = [reducer, autoReduce, waits, retention, persist, isEncrypted].join(" ");
   const known = doorsByKind.get(kind) ?? openDoors(plan, { store: waits ? stores.waiting : stores.plain, journal });
   doorsByKind.set(kind, known);
   return known;

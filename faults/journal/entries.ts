@@ -1,7 +1,18 @@
 import { hrtime } from "node:process";
 
 /** What a client can ask. */
-export type Deed = "append" | "view" | "transcript" | "rewind" | "clear" | "reduce" | "summarize" | "replace" | "fork";
+export type Deed =
+  | "append"
+  | "view"
+  | "transcript"
+  | "rewind"
+  | "clear"
+  | "reduce"
+  | "summarize"
+  | "replace"
+  | "fork"
+  | "erase"
+  | "list";
 
 /** A line of a journal: what a client is about to ask. `ask` numbers the questions of a journal. */
 export interface Ask {
@@ -20,8 +31,10 @@ export interface Ask {
   readonly index?: number;
   /** True for a turn that is written step by step, so that others may write in between. */
   readonly steps?: boolean;
-  /** For whom a turn is written. */
+  /** For whom a turn is written; whose sessions are erased or listed. */
   readonly owner?: string;
+  /** For `erase`, how many milliseconds late writers are refused. */
+  readonly guardMs?: number;
   /** True for a turn that holds its session while it is written. */
   readonly held?: boolean;
   /** For `replace`, the turn from which on all goes; the new one is `turn`. */
@@ -45,6 +58,8 @@ export interface Told {
   readonly runs?: string;
   /** What the summaries that a read showed say that they cover. */
   readonly covered?: readonly string[];
+  /** The sessions that a list showed. */
+  readonly listed?: readonly string[];
   /** What the validation of a view found, with what a model was sent: the rules. */
   readonly issues?: readonly string[];
 }

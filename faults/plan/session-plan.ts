@@ -1,7 +1,7 @@
 import { randomOf } from "../random.js";
 
 /** What is done with a session besides writing and reading it. */
-export type Removals = "none" | "rewind" | "clear";
+export type Removals = "none" | "rewind" | "clear" | "erase";
 
 /** What makes a session's view smaller. */
 export type ReducerKind = "none" | "truncation" | "tokens" | "summary" | "summaries" | "foreign";
@@ -20,9 +20,10 @@ export interface SessionPlan {
   readonly persist: "turn" | "step";
   /** Whose session it is; undefined for nobody's. */
   readonly owner: string | undefined;
+  readonly isEncrypted: boolean;
 }
 
-const removalWeights = { none: 3, rewind: 3, clear: 1 };
+const removalWeights = { none: 3, rewind: 3, clear: 1, erase: 0.4 };
 
 /** How the clients share the work. */
 export interface Workload {
@@ -41,15 +42,18 @@ export interface Workload {
 /** The session that a group uses in a round, as the seed says. */
 export function sessionPlan({ seed, replicas }: Workload, group: number, round: number): SessionPlan {
   const random = randomOf(seed, "session", group, round);
+  const id = `g${group}r${round}`;
+  const removals = random.weighted(["none", "rewind", "clear", "erase"] as const, (kind) => removalWeights[kind]);
   return {
-    id: `g${group}r${round}`,
-    removals: random.weighted(["none", "rewind", "clear"] as const, (kind) => removalWeights[kind]),
+    ...{ id, removals },
     reducer: random.pick(["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const),
     autoReduce: random.pick([true, "background"] as const),
     waits: random.chance(0.25) && replicas,
     retention: random.weighted(["keep", "discard"] as const, (kind) => (kind === "keep" ? 4 : 1)),
     persist: random.pick(["turn", "step"] as const),
-    owner: random.pick([undefined, "ann", "bob", "eve"]),
+    // Who is erased has one session, so that the others stay what they are.
+    owner: removals === "erase" ? `gone.${id}` : random.pick([undefined, "ann", "bob", "eve"]),
+    isEncrypted: random.chance(0.2),
   };
 }
 

@@ -1,6 +1,8 @@
 import { appendPlain, appendWithIds, appendWithTurnId } from "./append-turn.js";
+import { eraseOwner } from "./erase-owner.js";
 import { forkSession } from "./fork-session.js";
 import { heldTurn } from "./held-turn.js";
+import { listSessions } from "./list-sessions.js";
 import type { Operation } from "./operation.js";
 import { readTranscript, readView } from "./read-session.js";
 import { reduceByHand } from "./reduce-by-hand.js";
@@ -14,5 +16,5 @@ export const operations: readonly Operation[] = [
   ...[appendWithIds, appendWithTurnId, appendPlain],
   ...[chainTurn, agentTurn, managedTurn, messageHistoryRun, retryTurn],
   ...[readView, readTranscript, reduceByHand, rewind, takeBack, clear],
-  ...[replaceFrom, forkSession, heldTurn],
+  ...[replaceFrom, forkSession, heldTurn, listSessions, eraseOwner],
 ];

@@ -9,7 +9,8 @@ const tries = 4;
 /** Copies the session or its beginning, tries again where that fails, and reads the copy meanwhile. */
 export const forkSession: Operation = {
   name: "fork-session",
-  weight: () => 0.4,
+  // Which copies an erasure finds is not followed.
+  weight: ({ removals }) => (removals === "erase" ? 0 : 0.4),
   run: async (lane, random) => {
     const into = `${lane.session.id}.copy.${lane.newTurn()}`;
     const upTo = random.chance(0.3) ? { upTo: random.between(1, 60) } : {};

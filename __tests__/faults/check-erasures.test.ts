@@ -1,0 +1,49 @@
+import { checkRun } from "../../faults/checking/check-run.js";
+import type { FinalSession } from "../../faults/checking/session-case.js";
+import type { Call } from "../../faults/journal/read-journals.js";
+import { readRuns } from "../../faults/journal/runs.js";
+
+const at = (asked: number, more: Partial<Call>): Call => {
+  return { client: "0-0", session: "s", do: "append", asked, told: asked + 5, ok: true, answer: {}, ...more };
+};
+const append = (asked: number, turn: string, more: Partial<Call> = {}) =>
+  at(asked, { turn, count: 2, owner: "ann", ...more });
+/** From 20 to 25, guarded until 10,020. */
+const erase = (more: Partial<Call> = {}) => at(20, { do: "erase", owner: "ann", guardMs: 10, ...more });
+const refused = (asked: number, turn: string) => append(asked, turn, { ok: false, answer: { error: "erased" } });
+
+function found(calls: Call[], log = "", keys = 0, windows = [] as { from: number; to: number }[]): string[] {
+  const tokens = readRuns(log);
+  const view = { start: 0, head: [], covered: [], tokens, issues: [] };
+  const session: FinalSession = { id: "s", log: tokens, view, damaged: false, keys };
+  return checkRun({ calls, sessions: [session], windows }).findings.map(({ figure }) => figure);
+}
+
+describe("The checker of erasures", () => {
+  it("finds nothing where all that was written is gone and late writers are refused", () => {
+    expect(found([append(0, "a"), erase(), refused(30, "b")])).toEqual([]);
+    expect(found([append(0, "a"), append(18, "b"), erase(), refused(30, "c")])).toEqual([]);
+    expect(found([append(0, "a"), erase({ ok: false, told: Infinity })], "a:0-1", 3)).toEqual([]);
+  });
+
+  it("counts what is acknowledged or shown while the guard stands", () => {
+    expect(found([append(0, "a"), erase(), append(30, "b")])).toContain("wrongErasures");
+    const read = at(30, { do: "view", answer: { runs: "a:0-1" } });
+    expect(found([append(0, "a"), erase(), read])).toEqual(["staleReads", "wrongErasures"]);
+  });
+
+  it("counts keys that are left after the guard, unless somebody may have begun the session anew", () => {
+    expect(found([append(0, "a"), erase()], "", 1)).toEqual(["wrongErasures"]);
+    expect(found([append(0, "a"), erase(), append(20_000, "b")], "b:0-1", 3)).toEqual([]);
+    expect(found([append(0, "a"), erase(), append(5, "b", { ok: false, told: Infinity })], "", 3)).toEqual([]);
+  });
+
+  it("counts messages that come back later", () => {
+    expect(found([append(0, "a"), erase(), append(20_000, "b")], "a:0-1 b:0-1", 3)).toEqual(["staleReads"]);
+  });
+
+  it("excuses sessions that were not the owner's, and failovers", () => {
+    expect(found([append(0, "a", { owner: "bob" }), erase()], "a:0-1", 3)).toEqual([]);
+    expect(found([append(0, "a"), erase()], "a:0-1", 3, [{ from: 0, to: 40 }])).toEqual([]);
+  });
+});

@@ -1,0 +1,27 @@
+import type { Operation } from "./operation.js";
+
+const pages = 3;
+
+/** Walks through the newest sessions of the owner, in short pages; half of the walks look at each session. */
+export const listSessions: Operation = {
+  name: "list-sessions",
+  isRead: true,
+  weight: ({ owner }) => (owner === undefined ? 0 : 0.3),
+  run: async (lane, random) => {
+    const owner = lane.session.owner!;
+    const verify = random.chance(0.5);
+    await lane.ask({ do: "list", owner }, async () => {
+      const listed: string[] = [];
+      for (let page = 1, cursor: string | undefined; page <= pages; page += 1) {
+        const more = { limit: random.between(2, 8), verify, ...(cursor !== undefined && { cursor }) };
+        const { sessions, next } = await lane.doors.memory.sessions.list({ owner, ...more });
+        listed.push(...sessions.map(({ sessionId }) => sessionId));
+        cursor = next;
+        if (next === undefined) {
+          break;
+        }
+      }
+      return { listed };
+    });
+  },
+};
