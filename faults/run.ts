@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { checkRun } from "./checking/check-run.js";
+import { checkRun, type Evidence, type Verdict } from "./checking/check-run.js";
+import type { FinalSession } from "./checking/session-case.js";
 import { failoverWindows } from "./checking/failover-windows.js";
 import { buildClient } from "./client/build-client.js";
 import { Clients } from "./client-processes.js";
@@ -10,6 +11,7 @@ import { FaultLog } from "./injection/fault-log.js";
 import { injectFaults } from "./injection/injector.js";
 import { watchMasters } from "./injection/watch-masters.js";
 import { clock } from "./journal/entries.js";
+import { writeRuns } from "./journal/runs.js";
 import { readJournals, type Call } from "./journal/read-journals.js";
 import type { RunOptions } from "./options.js";
 import { faultPlan } from "./plan/fault-plan.js";
@@ -37,7 +39,7 @@ export async function runOnce(options: RunOptions): Promise<RunReport> {
     const evidence = await gather(options, { topology, folder, program, log });
     const verdict = checkRun(evidence);
     const report = reportOf({ options, verdict, log, seconds, folder, complaints: evidence.complaints });
-    writeFileSync(join(folder, "report.json"), JSON.stringify({ ...report, findings: verdict.findings }, undefined, 2));
+    writeFileSync(join(folder, "report.json"), JSON.stringify(whole(report, verdict, evidence), undefined, 2));
     rmSync(report.failed ? servers : folder, { recursive: true, force: true });
     return report;
   } finally {
@@ -46,6 +48,20 @@ export async function runOnce(options: RunOptions): Promise<RunReport> {
     rmSync(servers, { recursive: true, force: true });
   }
 }
+
+/** The report with all findings, and what the sessions concerned held in the end. */
+function whole(report: RunReport, { findings }: Verdict, { sessions }: Evidence) {
+  const concerned = new Set(findings.map(({ session }) => session));
+  const held = sessions
+    .filter(({ id }) => concerned.has(id))
+    .map(({ log, view, ...rest }) => {
+      const runs = (tokens: FinalSession["log"]) => writeRuns(tokens.map((token) => token ?? unread));
+      return { ...rest, log: runs(log), view: { ...view, head: runs(view.head), tokens: runs(view.tokens) } };
+    });
+  return { ...report, findings, sessions: held };
+}
+
+const unread = { turn: "unread", index: 0 };
 
 interface Stage {
   readonly topology: Topology;
