@@ -1,5 +1,5 @@
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { AIMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, events, newMemory, texts } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
@@ -23,6 +23,25 @@ describe("a turn with a name, appended to a plain history", () => {
     await history.append([human("q"), ai("a")], { turnId });
     await history.append([human("q"), ai("a")], { turnId });
     expect(events.filter(({ type }) => type === "command")).toHaveLength(2);
+  });
+
+  it("takes the same part again as done, also where others wrote between its parts", async () => {
+    const history = newMemory().history("s");
+    const write = (messages: BaseMessage[], stored: number, done: boolean) =>
+      history.append(messages, { turnId, turn: { stored, done } });
+    await write([human("q")], 0, false);
+    await history.addMessages([human("other"), ai("said otherwise")]);
+    const part = [ai("part")];
+    expect(await write(part, 1, false)).toMatchObject({ appended: 1, turnCount: 2 });
+    await history.addMessages([human("third")]);
+    // As a client sends it whose reply was lost.
+    const again = await write(part, 1, false);
+    expect([again.refused, again.appended, again.turnCount]).toEqual([undefined, 0, 2]);
+    const rest = [ai("rest")];
+    expect(await write(rest, 2, true)).toMatchObject({ appended: 1, turnCount: 3 });
+    const { repeated, storedTurn } = await write([ai("another rest")], 2, true);
+    expect([repeated, storedTurn?.records.length]).toEqual([true, 3]);
+    expect(texts(await history.getTranscript())).toEqual(["q", "other", "said otherwise", "part", "third", "rest"]);
   });
 
   it("is stored once by two instances at the same time", async () => {

@@ -13,7 +13,7 @@ import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
 import { replacedTail } from "./replaced-tail.js";
 import { noteServerTime, serverTime } from "./server-clock.js";
-import { answerStart, messagesOfTurn } from "./turn-messages.js";
+import { answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
 const attempts = 5;
 
@@ -60,7 +60,8 @@ export async function appendTurn(
       }
       return refused(target, options, "overtaken");
     }
-    const { result, records } = written;
+    const { records } = written;
+    const result = await withWholeTurn(target, written.result, options);
     if (result.turn !== undefined && options.turn?.opens) {
       return { ...outcomeOf(result), storedTurn: result.turn, ...(result.view && { view: result.view }) };
     }
@@ -120,6 +121,12 @@ async function tryAppend(
   }
   const result = await store.replaceTail(sessionId, { ...request, cut: rest.cut });
   return result === "stale" ? result : { result, records };
+}
+
+/** The result with all records of a turn that is needed further: others may have written between them. */
+async function withWholeTurn(target: TurnTarget, result: AppendResult, { turn, turnId }: AppendOptions) {
+  const isNeeded = result.turn !== undefined && !turn?.opens && (turn !== undefined || !result.turn.done);
+  return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
 }
 
 /** True if the turn ends with the very records of this call: its reply was lost, and the client sent it again. */

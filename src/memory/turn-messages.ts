@@ -2,20 +2,53 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../codec/decode-record.js";
 import { metaOf, turnNameOf } from "../codec/record-meta.js";
 import { roleOf } from "../messages/roles.js";
+import type { SessionStore } from "../store/session-store.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { StoredEntry } from "./view.js";
 
 /** A stored message of a turn. */
 export type StoredMessage = Pick<StoredEntry, "message" | "record">;
 
+/** A turn that came back from an append; with `positions` where others' records stand between its own. */
+export interface FoundTurn extends StoredTurn {
+  /** Positions of the records, where these do not follow each other. */
+  readonly positions?: readonly number[];
+}
+
+/**
+ * The turn with all of its records that are in the log, and no others. A store replies as many records as the turn has,
+ * from its first on: where others wrote in between, its last ones are missing. One round trip there, else none.
+ */
+export async function wholeTurn(
+  { sessionId, context }: { readonly sessionId: string; readonly context: { readonly store: SessionStore } },
+  turn: StoredTurn,
+  turnId: string,
+): Promise<FoundTurn> {
+  const name = turnNameOf(turnId);
+  if (turn.records.length === turn.count && turn.records.every((record) => metaOf(record).turn === name)) {
+    return turn;
+  }
+  const { records, from } = await context.store.readLog(sessionId, { from: turn.first });
+  const own = records
+    .map((record, index) => ({ record, position: from + index }))
+    .filter(({ record }) => metaOf(record).turn === name);
+  return {
+    ...turn,
+    records: own.map(({ record }) => record),
+    positions: own.map(({ position }) => position),
+  };
+}
+
 /** The messages of a turn that came back from an append: records of other turns may stand between its own. */
-export function messagesOfTurn({ records, first, count }: StoredTurn, turnId: string): StoredEntry[] {
+export function messagesOfTurn({ records, first, count, positions }: FoundTurn, turnId: string): StoredEntry[] {
   const name = turnNameOf(turnId);
   // Those that retention has discarded are missing at the beginning.
   const from = first + count - records.length;
   return records.flatMap((record, index) => {
     const isOwn = metaOf(record).turn === name;
-    return isOwn ? [{ record, message: decodeRecord(record).message, position: from + index }] : [];
+    return isOwn
+      ? [{ record, message: decodeRecord(record).message, position: positions?.[index] ?? from + index }]
+      : [];
   });
 }
 
