@@ -73,7 +73,7 @@ export async function appendTurn(
       const view = result.view && options.turn?.returnView ? { view: result.view } : {};
       return { ...outcomeOf(result), repeated: true, ...(options.turn && { storedTurn: result.turn, ...view }) };
     }
-    if (isOwnWrite(result.turn, records)) {
+    if (result.turn.same || isOwnWrite(result.turn, records)) {
       return { ...outcomeOf(result), ...(options.turn && { turnCount: result.turn.count }) };
     }
     if (stored > 0 || cut !== undefined) {
@@ -125,7 +125,8 @@ async function tryAppend(
 
 /** The result with all records of a turn that is needed further: others may have written between them. */
 async function withWholeTurn(target: TurnTarget, result: AppendResult, { turn, turnId }: AppendOptions) {
-  const isNeeded = result.turn !== undefined && !turn?.opens && (turn !== undefined || !result.turn.done);
+  const { done = true, same } = result.turn ?? {};
+  const isNeeded = result.turn !== undefined && !turn?.opens && !same && (turn !== undefined || !done);
   return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
 }
 

@@ -29,6 +29,11 @@ export interface StoredTurn extends TurnMark {
    * other turns may be among them.
    */
   readonly records: readonly string[];
+  /**
+   * True where the turn is open, has as many records as this append would leave, and all of its ids are stored or
+   * discarded: the append was made before, and its reply was lost.
+   */
+  readonly same?: true;
 }
 
 /**

@@ -3,6 +3,7 @@ import { anyDigest } from "../discarded-ids.js";
 import { outOfRange, refuseUnlessKnown } from "../refusals.js";
 import { beginsRound } from "../round-starts.js";
 import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-store.js";
+import type { StoredTurn } from "../turns.js";
 import { applySide } from "../side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../token-total.js";
 import { claimSession, countUsage } from "./in-memory-owners.js";
@@ -96,7 +97,15 @@ function repeatedTurn(append: Append): AppendResult | undefined {
     return undefined;
   }
   const result = resultOf(session, append, { appended: 0, duplicates, conflicts: [] });
-  return { ...result, epoch: append.session?.epoch ?? "", turn };
+  const found = isSame(session, append, turn) ? { ...turn, same: true as const } : turn;
+  return { ...result, epoch: append.session?.epoch ?? "", turn: found };
+}
+
+/** True where the turn is open and this append was made before. */
+function isSame(session: InMemorySession, { request, plan }: Append, turn: StoredTurn): boolean {
+  const { digestOf } = targetOf(session, undefined);
+  const isCount = !turn.done && turn.count === request.turn!.stored + plan.records.length;
+  return isCount && plan.records.length > 0 && plan.records.every(({ id, digest }) => digestOf(id) === digest);
 }
 
 function resultOf(

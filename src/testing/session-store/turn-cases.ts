@@ -40,6 +40,20 @@ export const turnCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "an append to an open turn that is sent again is the same, also where others wrote in between",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question], ...claim({ done: false }) });
+      await store.append(session, { records: [record("b")] });
+      const part = { records: [answer], ...claim({ stored: 1, done: false }) };
+      await store.append(session, part);
+      const again = await store.append(session, part);
+      assert.deepEqual([again.appended, again.turn?.count, again.turn?.same], [0, 2, true]);
+      const another = await store.append(session, { ...part, records: [record("c")] });
+      assert.deepEqual([another.appended, another.turn?.same], [0, undefined]);
+    },
+  },
+  {
     title: "an open turn accepts more records from a writer that knows how many are stored",
     needs: ["turns"],
     async check({ store, session }) {

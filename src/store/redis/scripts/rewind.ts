@@ -21,7 +21,8 @@ if s.damaged then return 'DAMAGED' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'STALE' end
 if request.to < s.base then return 'RANGE' end
-local headless = request.to < s.start or redis.call('HSTRLEN', KEYS[3], 'head') == 0
+local shown = request.to < s.start or request.to == s.start and s.headCount == 0
+local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
 local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
 local stays = named or redis.call('HEXISTS', KEYS[3], 'holder') == 1
 if request.to == s.base and headless and not stays then
