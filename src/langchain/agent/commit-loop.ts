@@ -65,7 +65,7 @@ function isUndisturbed(
     return false;
   }
   const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
-  // The view that was read may hold what others wrote behind the beginning of an open turn; the loop does not show that.
+  // Not the view that was read: it may hold what others wrote behind the beginning of an open turn.
   const known = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
   const isOurs = ({ id }: BaseMessage) => known.has(id) || loop.hasSeen(id);
   return isSameLife && entries.every(({ message }) => isOurs(message));

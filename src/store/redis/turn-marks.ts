@@ -47,7 +47,7 @@ export function lookedUp(
   return { positions, ...(mark && { turn: mark }) };
 }
 
-/** A stored turn as scripts reply it: done (2: open, and this append was made before), count, first, next, epoch, records. */
+/** A stored turn as scripts reply it: done (2: open, and made before), count, first, next, epoch, records. */
 export function turnFrom([done, count, first, , , records]: readonly unknown[]): StoredTurn {
   const turn = { done: Number(done) === 1, count: Number(count), first: Number(first), records: records as string[] };
   return Number(done) === 2 ? { ...turn, same: true } : turn;

@@ -17,8 +17,8 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
  * begin one.
  * Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | ERASED | OWNER | DAMAGED |
  * EPOCH | FENCED | POSITION next | CONFLICT index | TURN done count first next epoch records [view] (the claim does not
- * fit the turn's mark; done is 2 where this append was made before) | STALE | RANGE (of the cut) | KEY names (the session needs them) | DIFFERS next epoch indexes
- * records.
+ * fit the turn's mark; done is 2 where this append was made before) | STALE | RANGE (of the cut) | KEY names (the
+ * session needs them) | DIFFERS next epoch indexes records.
  *
  * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
  * are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server

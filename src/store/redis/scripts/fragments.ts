@@ -195,7 +195,7 @@ end`;
  * Needs {@link forget}, {@link beginsRound}, {@link now}.
  *
  * The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
- *
+ * The view begins with the log again where it would else begin behind its end, with no head that stands for it.
  * Where the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
  * stayed would make a new message look like a repetition.
  */
@@ -211,7 +211,6 @@ local function truncate(s, to, hashes, marks, from)
   if kept == 0 then redis.call('UNLINK', log) else redis.call('LTRIM', log, 0, kept - 1) end
   redis.call('HSET', state, 'next', to, 'rounds', s.rounds, 'updated', now())
   redis.call('HDEL', state, 'tokens', 'counter')
-  -- At the start itself too, if no head stands for what lies before it: the view would be empty.
   if to < s.start or to == s.start and s.headCount == 0 then
     redis.call('HDEL', state, 'head', 'headCount')
     redis.call('HSET', state, 'start', s.base)
