@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { EncryptionOptions } from "../../src/encryption/encryption-options.js";
 import type { MemoryEvent } from "../../src/events.js";
 import type { MemorySettings } from "../../src/memory/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -10,8 +11,10 @@ const open: RedisChatMemory[] = [];
 /** What the memories of this test reported. */
 export const events: MemoryEvent[] = [];
 
+type TestSettings = MemorySettings & RedisStoreSettings & { readonly encryption?: EncryptionOptions };
+
 /** A memory on a real server, with sessions of its own unless it shares a `keyPrefix`: then it is another instance. */
-export function newMemory(options: MemorySettings & RedisStoreSettings = {}): RedisChatMemory {
+export function newMemory(options: TestSettings = {}): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
   const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: uniquePrefix(), onEvent, ...options });
   open.push(memory);

@@ -1,0 +1,28 @@
+import type { Redis } from "ioredis";
+
+/** All that Redis holds under a prefix, key by key: names and values, each byte as one character. */
+export async function storedBytes(client: Redis, prefix: string): Promise<Map<string, string>> {
+  const keys = (await client.keysBuffer(`${prefix}*`)).map((key) => key.toString("latin1"));
+  const found = new Map<string, string>();
+  for (const key of keys.sort()) {
+    found.set(key, (await valueOf(client, key)).map((part) => part.toString("latin1")).join("\n"));
+  }
+  return found;
+}
+
+/** Not DUMP, which compresses what it can. */
+async function valueOf(client: Redis, key: string): Promise<Buffer[]> {
+  const type = await client.type(key);
+  switch (type) {
+    case "list":
+      return client.lrangeBuffer(key, 0, -1);
+    case "hash":
+      return Object.entries(await client.hgetallBuffer(key)).flatMap(([name, value]) => [Buffer.from(name), value]);
+    case "zset":
+      return client.zrangeBuffer(key, "0", "-1", "WITHSCORES");
+    case "string":
+      return [(await client.getBuffer(key))!];
+    default:
+      throw new Error(`A key of type ${type} is not looked into.`);
+  }
+}
