@@ -4,8 +4,6 @@ import type { ServerFacts } from "../../src/cli/doctor/server-facts.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { startRedis, type PrivateRedis } from "../support/redis-server.js";
 
-jest.setTimeout(60_000);
-
 let server: PrivateRedis;
 let admin: Redis;
 

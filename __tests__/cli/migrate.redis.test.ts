@@ -9,8 +9,6 @@ import { jsonLines, runCommand, startCommand } from "../support/built-command.js
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
-jest.setTimeout(120_000);
-
 const client = new Redis(sharedRedisUrl());
 const folder = mkdtempSync(join(tmpdir(), "lcmem-migrate-"));
 let count = 0;
@@ -126,7 +124,7 @@ describe("the command migrate", () => {
     const many = Array.from({ length: 3_000 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`)));
     await pushAll(`${from}ann`, many);
     const server = ["--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`];
-    const running = startCommand(["migrate", ...server, "--rate", "2000"]);
+    const running = startCommand(["migrate", ...server, "--rate", "500"]);
     while ((await client.llen(`${prefix}:{ann}:log`)) === 0) {
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -6,8 +6,6 @@ import { jsonLines, runCommand, startCommand } from "../support/built-command.js
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
-jest.setTimeout(120_000);
-
 const client = new Redis(sharedRedisUrl());
 let count = 0;
 afterAll(() => client.quit().then(() => undefined));

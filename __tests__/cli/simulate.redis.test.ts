@@ -6,8 +6,6 @@ import { jsonLines, runCommand } from "../support/built-command.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
-jest.setTimeout(60_000);
-
 const folder = mkdtempSync(join(tmpdir(), "lcmem-simulate-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

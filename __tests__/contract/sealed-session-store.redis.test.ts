@@ -5,8 +5,9 @@ import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js"
 import { SealedSessionStore } from "../../src/store/sealed/sealed-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
-import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
+import { startContractServer, type ContractServer } from "./contract-server.js";
 
 const sealed = (store: SessionStore) => new SealedSessionStore(store, KeyRing.of(testKeys("k2", "k1")));
 
@@ -28,14 +29,21 @@ describe("a store in memory that is encrypted keeps the contract of session stor
 });
 
 describe("a store in Redis that is encrypted keeps the contract of session stores", () => {
+  let server: ContractServer;
   let client: Redis;
-  beforeAll(() => {
-    client = new Redis(sharedRedisUrl());
+  beforeAll(async () => {
+    server = await startContractServer();
+    client = new Redis(server.url);
   });
-  afterAll(() => client.disconnect());
-  const create = () => sealed(new RedisSessionStore({ client, keyPrefix: uniquePrefix() }));
-  const cases = sessionStoreContract({ create }).filter(isApt);
-  for (const { title, run } of cases) {
+  afterAll(async () => {
+    client.disconnect();
+    await server.stop();
+  });
+  const cases = sessionStoreContract({
+    create: () => sealed(new RedisSessionStore({ client, keyPrefix: uniquePrefix() })),
+    wait: (milliseconds) => server.wait(milliseconds),
+  });
+  for (const { title, run } of cases.filter(isApt)) {
     it(title, run);
   }
 });

@@ -110,7 +110,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     expect(transcript.slice(0, 60).map(({ id }) => id!.startsWith("first-"))).not.toContain(false);
     const again = await memoryWith(testKeys("k2")).history("s").append(transcript);
     expect(again).toMatchObject({ appended: 0, duplicates: transcript.length });
-  }, 30_000);
+  });
 
   it("keeps titles and metadata sealed, in lists too, and moves them to the current key", async () => {
     const label = { title: "secret title", metadata: '{"a":"secret"}', listed: '{"a":"secret"}' };

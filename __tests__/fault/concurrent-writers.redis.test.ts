@@ -57,7 +57,7 @@ describe("Two writers and a reducer on one session", () => {
     expect(view.head).toBe(`up to ${view.start}`);
     expect(view.records).toEqual(log.slice(view.start));
     clients.forEach((client) => client.disconnect());
-  }, 60_000);
+  });
 
   it("read all or nothing of a session that expires", async () => {
     const client = new Redis(sharedRedisUrl());

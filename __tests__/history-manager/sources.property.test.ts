@@ -20,8 +20,6 @@ const turnPlan: fc.Arbitrary<TurnPlan> = fc.record({
 });
 
 describe("sources, across turns on several instances", () => {
-  jest.setTimeout(60_000);
-
   it("have one number each, are stored if cited, and are the same on every instance", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(turnPlan, { minLength: 1, maxLength: 6 }), async (turns) => {

@@ -86,8 +86,6 @@ async function play(
 }
 
 describe("the token window, for any input", () => {
-  jest.setTimeout(60_000);
-
   it("fits or says by how much it does not, has consistent totals, and is a valid conversation", async () => {
     await fc.assert(
       fc.asyncProperty(scene, fc.integer({ min: 1, max: 6000 }), fc.boolean(), async (content, window, exact) => {

@@ -15,9 +15,7 @@ import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { startFaultProxy } from "../support/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
-
-// The first use of LangGraph takes seconds where many tests run at once.
-jest.setTimeout(30_000);
+import { untilAnswered } from "../support/until-answered.js";
 
 afterEach(closeMemories);
 
@@ -325,7 +323,7 @@ describe("an agent that is stopped", () => {
     const keyPrefix = uniquePrefix();
     const url = { url: proxy.url, keyPrefix, ...options };
     const memory = newMemory(url);
-    await memory.history("warm").getMessages();
+    await untilAnswered(() => memory.history("warm").getMessages());
     return { proxy, memory, direct: newMemory({ keyPrefix }) };
   }
 
@@ -353,7 +351,7 @@ describe("an agent that is stopped", () => {
   );
 
   it("tells by an event where what was said could not be stored", async () => {
-    const { proxy, memory } = await proxied({ commandTimeout: 200 });
+    const { proxy, memory } = await proxied({ commandTimeout: 1_500 });
     const model = new SlowModel(["one ", "two ", "three ", "four ", "five ", "six "]);
     const agent = agentOf(memory, model, { onAbort: "keep", persist: "turn" });
     const controller = new AbortController();

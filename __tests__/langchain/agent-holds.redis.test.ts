@@ -9,8 +9,6 @@ import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
-jest.setTimeout(30_000);
-
 const open: RedisChatMemory[] = [];
 
 function newMemory(keyPrefix: string): RedisChatMemory {
@@ -60,7 +58,7 @@ describe("an agent with oneTurnAtATime holds its session", () => {
     await reached;
     stop.abort();
     await expect(stopped).rejects.toThrow();
-    expect(await other.withTurn("ann", () => "now", { waitMs: 5_000 })).toBe("now");
+    expect(await other.withTurn("ann", () => "now", { waitMs: 60_000 })).toBe("now");
     endTool();
   });
 

@@ -26,9 +26,6 @@ import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
-// The first use of LangGraph takes seconds where many tests run at once.
-jest.setTimeout(30_000);
-
 afterEach(closeMemories);
 
 const ann = { configurable: { sessionId: "ann" } };
@@ -91,14 +88,20 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
   it("is stored once where two instances answer it at the same time, and both give the stored answer", async () => {
     const keyPrefix = uniquePrefix();
     const memory = newMemory({ keyPrefix });
-    const slow = (text: string, ms: number) =>
-      new ToolModel(async () => {
-        await new Promise((resolve) => setTimeout(resolve, ms));
-        return text;
-      });
-    const agents = [slow("fast", 20), slow("slow", 120)].map(
-      (model) => newAgent(newMemory({ keyPrefix }), model, { persist }).agent,
-    );
+    let asked!: () => void;
+    const slowIsAsked = new Promise<void>((resolve) => (asked = resolve));
+    const fast = new ToolModel(async () => {
+      await slowIsAsked;
+      return "fast";
+    });
+    const slow = new ToolModel(async () => {
+      asked();
+      while (!(await transcript(memory)).includes("fast")) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return "slow";
+    });
+    const agents = [fast, slow].map((model) => newAgent(newMemory({ keyPrefix }), model, { persist }).agent);
     const results = await Promise.all(agents.map((agent) => agent.invoke(ask("q", "q1"), ann)));
     expect(results.map(({ messages }) => sketch(messages))).toEqual([
       ["q", "fast"],
@@ -464,6 +467,8 @@ describe("an agent that is stopped", () => {
       const stream = await agent.stream(ask("q", "q1"), { ...ann, streamMode: "messages", signal: controller.signal });
       model.onWord = (word) => {
         if (word === "two ") {
+          // What comes after it has to wait for the stop.
+          model.pause = new Promise((resolve) => setTimeout(resolve, 300));
           setTimeout(() => void (how === "signal" ? controller.abort() : stream.cancel().catch(() => undefined)), 5);
         }
       };
@@ -473,7 +478,10 @@ describe("an agent that is stopped", () => {
         }
       })();
       await reading.catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await model.pause;
+      while ((await transcript(memory)).length < left.length) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
       await memory.drain();
       expect(await transcript(memory)).toEqual(left);
       const stored = await memory.history("ann").getTranscript();

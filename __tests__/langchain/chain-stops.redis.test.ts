@@ -19,6 +19,7 @@ import { validateConversation } from "../../src/structure/validate.js";
 import { human } from "../support/messages.js";
 import { startFaultProxy } from "../support/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { untilAnswered } from "../support/until-answered.js";
 
 /** Says its words one by one, and waits for the signal before the word "…". */
 class SlowModel extends SimpleChatModel {
@@ -326,8 +327,9 @@ describe("a chain's run that is stopped while the server is slow or silent", () 
   it("tells by an event where what was said could not be stored", async () => {
     const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
     const onEvent = (event: MemoryEvent) => void events.push(event);
-    const options = { url: proxy.url, keyPrefix: uniquePrefix(), commandTimeout: 200, onEvent };
+    const options = { url: proxy.url, keyPrefix: uniquePrefix(), commandTimeout: 1_500, onEvent };
     await using silent = new RedisChatMemory(options);
+    await untilAnswered(() => silent.history("warm").getMessages());
     const chain = withRedisMemory(new SlowModel([long]), { memory: silent, onAbort: "keep" });
     for await (const _ of await chain.stream("q", turn)) {
       proxy.dropReplies();

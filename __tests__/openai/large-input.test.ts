@@ -15,7 +15,7 @@ describe("large and odd input", () => {
     expect(
       Object.keys(MessageHistory.fromPrompt(`<message role="user">x<fields>${fields}</fields></message>`).at(0)!),
     ).toHaveLength(130_002);
-  }, 60_000);
+  });
 
   // With a try for each field, the time would grow with the square of their number: minutes.
   it("of fields in an edited message takes linear time and keeps the fields that still agree", () => {
@@ -43,7 +43,7 @@ describe("large and odd input", () => {
       timestamp: "2026-01-31T12:00:00.000Z",
       k19999: 19_999,
     });
-  }, 60_000);
+  });
 
   it.each(["null", "7", "[]"])("without fields in a fields element adds none: %s", (json) => {
     expect(MessageHistory.fromPrompt(`<message role="user">x<fields>${json}</fields></message>`).toList()).toEqual([

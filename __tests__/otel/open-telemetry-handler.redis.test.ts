@@ -99,7 +99,7 @@ describe("openTelemetryHandler", () => {
     const onEvent = openTelemetryHandler({ tracer, meter });
     // ioredis would keep the process alive for two seconds.
     const config = { host: "127.0.0.1", port: 1, disconnectTimeout: 50 };
-    const memory = new RedisChatMemory({ config, commandTimeout: 200, onEvent });
+    const memory = new RedisChatMemory({ config, commandTimeout: 5_000, onEvent });
     const thrown = await memory
       .history("ann")
       .getMessages()

@@ -6,8 +6,6 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";
 
-jest.setTimeout(60_000);
-
 const runs = { numRuns: 500 };
 const sizes = { target: fc.integer({ min: 1, max: 14 }), threshold: fc.integer({ min: 0, max: 8 }) };
 const cases = fc.record({ messages: fc.oneof(anyConversation(), orderlyConversation()), ...sizes });

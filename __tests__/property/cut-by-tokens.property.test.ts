@@ -9,8 +9,6 @@ import { anyConversation, orderlyConversation } from "../support/conversations.j
 import { CountingCounter } from "../support/counting-counter.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";
 
-jest.setTimeout(60_000);
-
 const runs = { numRuns: 300 };
 const tokenCounter = new CountingCounter();
 const longText = fc.oneof(

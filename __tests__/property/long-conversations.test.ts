@@ -7,8 +7,6 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { CountingCounter } from "../support/counting-counter.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
-jest.setTimeout(60_000);
-
 const many = <T>(count: number, make: (index: number) => T[]): T[] =>
   Array.from({ length: count }, (_, index) => make(index)).flat();
 

@@ -36,7 +36,7 @@ describe("RedisSessionStore", () => {
       }),
       { numRuns: 80 },
     );
-  }, 60_000);
+  });
 });
 
 async function expectOneExpiry(client: Redis, keyPrefix: string): Promise<void> {

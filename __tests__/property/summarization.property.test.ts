@@ -6,8 +6,6 @@ import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summ
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 
-jest.setTimeout(60_000);
-
 const conversations = fc.oneof(anyConversation(), orderlyConversation()).map((messages) => messages.map(withName));
 const measures = fc.oneof(
   fc.record({ targetCount: fc.integer({ min: 1, max: 12 }), thresholdCount: fc.integer({ min: 0, max: 6 }) }),

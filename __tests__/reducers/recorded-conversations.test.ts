@@ -6,8 +6,6 @@ import { countEach } from "../../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { recordedConversations } from "../support/real-conversations.js";
 
-jest.setTimeout(60_000);
-
 const counter = tiktokenCounter();
 
 const conversations = recordedConversations();

@@ -274,7 +274,7 @@ describe("a summary that fails", () => {
   const reply = (script: (typeof failing)[number][2]) => new ScriptedModel((sent) => script(sent));
 
   it.each(failing)("leaves all messages where they are when %s", async (_, code, script) => {
-    const options = { targetCount: 2, thresholdCount: 0, timeout: 50 };
+    const options = { targetCount: 2, thresholdCount: 0, timeout: code === "timeout" ? 50 : 60_000 };
     const outcome = await reducerOf(reply(script), { ...options, failOnError: false }).reduceWithOutcome(talk);
     expect(outcome).toMatchObject({ changed: false, reason: "summary_failed", removed: [], error: { code } });
     expect(outcome.messages).toEqual(talk);
@@ -314,7 +314,7 @@ describe("a summary that fails", () => {
       signal = (config as { signal?: AbortSignal }).signal;
       return new Promise(() => undefined);
     });
-    const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 1, thresholdCount: 0, timeout: 20 });
+    const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 1, thresholdCount: 0, timeout: 300 });
     await expect(reducer.reduce(talk)).rejects.toMatchObject({ code: "timeout" });
     expect(signal?.aborted).toBe(true);
   });

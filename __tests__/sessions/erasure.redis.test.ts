@@ -70,7 +70,7 @@ describe("erasing an owner", () => {
       client.disconnect();
       await server.stop();
     }
-  }, 240_000);
+  });
 });
 
 /** Every key that is left is the guard of a session, or the mark of the owner; each without content, and it expires. */

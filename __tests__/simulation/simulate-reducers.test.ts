@@ -132,7 +132,7 @@ describe("simulateReducers", () => {
       }),
       { numRuns: 100 },
     );
-  }, 30_000);
+  });
 
   it("plays the recorded conversations, and a larger target never shows less", async () => {
     const conversations = recordedConversations().slice(0, 12);

@@ -386,5 +386,5 @@ describe("RedisSessionStore's options", () => {
     expect((await store.readLog("s", { from: most.length - 1 })).records).toEqual([String(most.length - 1)]);
     await store.clear("s");
     await store.close();
-  }, 60_000);
+  });
 });

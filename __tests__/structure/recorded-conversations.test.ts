@@ -12,9 +12,6 @@ import { approximateCounter } from "../../src/tokens/counters/approximate-counte
 import { refusalOf } from "../support/openai-wire.js";
 import { realConversations } from "../support/real-conversations.js";
 
-// Some fifteen thousand reductions and requests: seconds on a free machine, more on a busy one.
-jest.setTimeout(60_000);
-
 describe("real conversations", () => {
   const all = realConversations();
 

@@ -79,6 +79,8 @@ export function sketch(messages: readonly BaseMessage[]): string[] {
 /** A model that streams its words with 20 ms between them, until it is stopped. */
 export class SlowModel extends ToolModel {
   onWord: (word: string) => void = () => undefined;
+  /** What the next word waits for besides. */
+  pause: Promise<unknown> | undefined;
 
   constructor(private readonly words: readonly string[]) {
     super(() => "unused");
@@ -97,6 +99,7 @@ export class SlowModel extends ToolModel {
       yield chunk;
       this.onWord(word);
       await new Promise((resolve) => setTimeout(resolve, 20));
+      await this.pause;
     }
   }
 }

@@ -44,7 +44,7 @@ export interface BusyWriters {
 }
 
 /** How long a turn is tried. */
-const patienceMs = 25_000;
+const patienceMs = 100_000;
 
 /**
  * Lets writers write to the same sessions for as long as the work takes. Turns have ids or a `turnId` in turn, some

@@ -1,7 +1,7 @@
 /*
- * Preloaded into a server: adds the seconds in the file that FAKED_CLOCK names to the time of day. libfaketime cannot
- * do it, because it hangs below jemalloc. Needs no header, and takes nothing from the heap. CLOCK_GETTIME is the number
- * of the system call.
+ * Preloaded into a server: adds the milliseconds in the file that FAKED_CLOCK names to the time of day. libfaketime
+ * cannot do it, because it hangs below jemalloc. Needs no header, and takes nothing from the heap. CLOCK_GETTIME is the
+ * number of the system call.
  */
 struct when {
   long seconds, part;
@@ -29,7 +29,11 @@ static long shift(void) {
 int clock_gettime(int clock, struct when *now) {
   long failed = syscall(CLOCK_GETTIME, (long)clock, now);
   /* CLOCK_REALTIME and its coarse form; clocks that only measure go on as they are. */
-  if (!failed && (clock == 0 || clock == 5)) now->seconds += shift();
+  if (!failed && (clock == 0 || clock == 5)) {
+    long by = shift(), nanoseconds = now->part + by % 1000 * 1000000;
+    now->seconds += by / 1000 + (nanoseconds >= 1000000000) - (nanoseconds < 0);
+    now->part = (nanoseconds + 1000000000) % 1000000000;
+  }
   return (int)failed;
 }
 

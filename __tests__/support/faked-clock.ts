@@ -17,7 +17,7 @@ export async function startFakedClockRedis(seconds = 0, args: readonly string[] 
   const file = join(folder, "shift");
   const shiftClock = (by: number) => {
     // Renamed, so that the server never reads half of it.
-    writeFileSync(`${file}.new`, `${by}`);
+    writeFileSync(`${file}.new`, `${Math.round(by * 1_000)}`);
     renameSync(`${file}.new`, file);
   };
   shiftClock(seconds);
@@ -34,7 +34,7 @@ const clockGettime: Readonly<Record<string, number>> = { x64: 228, arm64: 113 };
 
 /** The shared library of faked-clock.c, made at the first use by a compiler that is found or installed. */
 function requireShim(): string {
-  const shim = resolve(".cache/faked-clock.so");
+  const shim = resolve(".cache/faked-clock-ms.so");
   if (!existsSync(shim)) {
     const number = clockGettime[process.arch];
     const sentence = "The tests with a faked clock need Linux on x64 or arm64 and a C compiler: install tcc or gcc.";

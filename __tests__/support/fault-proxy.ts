@@ -17,6 +17,10 @@ export interface FaultProxy {
   restoreReplies(): void;
   /** From now on replies arrive so much later. */
   delayReplies(milliseconds: number): void;
+  /** From now on replies wait, until `releaseReplies()`. */
+  holdReplies(): void;
+  /** Sends the replies that wait, and ends `holdReplies()`. */
+  releaseReplies(): void;
   /**
    * From now on the connections that are open forward nothing and stay open, as behind a firewall that forgot them; new
    * ones work.
@@ -31,11 +35,13 @@ interface Behaviour {
   flights: number;
   silent: boolean;
   delay: number;
+  /** What `releaseReplies()` has to send; undefined where replies pass. */
+  held: (() => void)[] | undefined;
 }
 
 /** Starts a proxy before the server on a loopback port. */
 export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
-  const behaviour: Behaviour = { flights: 0, silent: false, delay: 0 };
+  const behaviour: Behaviour = { flights: 0, silent: false, delay: 0, held: undefined };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(serverPort, "127.0.0.1");
@@ -62,6 +68,11 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
     dropReplies: () => void (behaviour.silent = true),
     restoreReplies: () => void Object.assign(behaviour, { silent: false, delay: 0 }),
     delayReplies: (milliseconds) => void (behaviour.delay = milliseconds),
+    holdReplies: () => void (behaviour.held ??= []),
+    releaseReplies: () => {
+      behaviour.held?.forEach((send) => send());
+      behaviour.held = undefined;
+    },
     stall,
     cut,
     stop: () => {
@@ -84,10 +95,13 @@ function join(client: Socket, upstream: Socket, behaviour: Behaviour): void {
     if (behaviour.silent) {
       return;
     }
-    if (behaviour.delay > 0) {
-      setTimeout(() => client.writable && client.write(data), behaviour.delay);
+    const send = () => void (client.writable && client.write(data));
+    if (behaviour.held !== undefined) {
+      behaviour.held.push(send);
+    } else if (behaviour.delay > 0) {
+      setTimeout(send, behaviour.delay);
     } else {
-      client.write(data);
+      send();
     }
   });
 }

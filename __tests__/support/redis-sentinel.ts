@@ -18,7 +18,7 @@ export interface PrivateSentinels {
 
 /** Options of {@link startSentinels}. */
 export interface SentinelOptions {
-  /** Milliseconds of silence after which the Sentinels take the master for down. @default 500 */
+  /** Milliseconds of silence after which the Sentinels take the master for down. @default 2000 */
   readonly downAfter?: number;
   /** Password of the master and the replica. @default none */
   readonly password?: string;
@@ -30,7 +30,7 @@ const name = "mymaster";
 
 /** Starts them and waits until the replica is in sync and every Sentinel knows it and the other Sentinels. */
 export async function startSentinels(options: SentinelOptions = {}): Promise<PrivateSentinels> {
-  const { downAfter = 500, password, replicas: replicaCount = 1 } = options;
+  const { downAfter = 2_000, password, replicas: replicaCount = 1 } = options;
   const processes: PrivateRedis[] = [];
   const stop = async () => void (await Promise.all(processes.map((process) => process.stop())));
   try {

@@ -13,7 +13,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
   let cluster: ReplicatedCluster;
   let clients: (Cluster | Cluster5)[] = [];
   beforeAll(async () => {
-    cluster = await startReplicatedCluster(3, 1_500);
+    cluster = await startReplicatedCluster(3, 2_500);
     const options = { retryDelayOnClusterDown: 50, retryDelayOnFailover: 50, slotsRefreshInterval: 500 };
     clients = [
       new Cluster([...cluster.seeds], options),
@@ -22,7 +22,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
       new Cluster5([...cluster.seeds], options),
     ];
     clients.forEach((client) => client.on("error", () => undefined));
-  }, 60_000);
+  });
   afterAll(async () => {
     clients.forEach((client) => client.disconnect());
     await cluster?.stop();
@@ -51,7 +51,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
       }
     });
     expect(await found(journal)).toMatchObject(nothingBroken);
-  }, 30_000);
+  });
 
   it("lose nothing when a replica takes over by command", async () => {
     const { replica, master } = await cluster.holdersOf(key);
@@ -59,7 +59,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     expect(await found(journal)).toMatchObject(nothingBroken);
     await cluster.untilRole(master, "slave");
     await cluster.untilWhole();
-  }, 30_000);
+  });
 
   it("lose nothing they waited for when a master is killed, and else only what had no copy", async () => {
     const { master, replica } = await cluster.holdersOf(key);
@@ -72,7 +72,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     expect(await found(waiting)).toMatchObject(nothingBroken);
     expect(await found(hasty)).toMatchObject(nothingElseBroken);
     expect(waiting.failures).not.toEqual({});
-  }, 60_000);
+  });
 
   it("lose nothing they waited for when the network splits, and else only what the cut-off master took", async () => {
     const { master, replica } = await cluster.holdersOf(another);
@@ -86,5 +86,5 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     expect(await found(waiting)).toMatchObject(nothingBroken);
     expect(await found(hasty)).toMatchObject(nothingElseBroken);
     expect(waiting.failures).not.toEqual({});
-  }, 60_000);
+  });
 });

@@ -33,13 +33,13 @@ describe("A server that is started again", () => {
       await server.restart("SIGKILL");
     });
     expect(await compare(journal, open(server))).toMatchObject(nothingBroken);
-  }, 30_000);
+  });
 
   it("from a snapshot that it wrote when it stopped has every acknowledged message, once", async () => {
     const server = await started("--save", "3600 1");
     const journal = await writeWhile({ clients: [open(server), open(server)] }, () => server.restart("SIGTERM"));
     expect(await compare(journal, open(server))).toMatchObject(nothingBroken);
-  }, 30_000);
+  });
 
   it("from an older snapshot lacks what came after it, and only that: whole turns, which a resend stores", async () => {
     const server = await started("--save", "3600 1000000");
@@ -58,7 +58,7 @@ describe("A server that is started again", () => {
       expect((await entry.send(memory)).appended).toBe(entry.texts.length);
     }
     expect(await compare(journal, direct)).toMatchObject(nothingBroken);
-  }, 30_000);
+  });
 
   it("answers calls that came while it loaded its data, whether or not the client checks that itself", async () => {
     const server = await started("--appendonly", "yes");
@@ -107,5 +107,5 @@ describe("A server that is started again", () => {
     expect(loading.some((reply) => reply.startsWith("LOADING"))).toBe(true);
     expect(views.map(({ records: [...read] }) => read.slice(0, 3))).toEqual(Array(2).fill(texts(records("a", 3))));
     expect((await before.readView("s")).next).toBe(5);
-  }, 30_000);
+  });
 });

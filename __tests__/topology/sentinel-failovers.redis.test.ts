@@ -10,7 +10,7 @@ describe("Writers behind Sentinel, with a master and two replicas", () => {
   beforeAll(async () => {
     const [kill, freeze] = await Promise.all([startSentinels({ replicas: 2 }), startSentinels({ replicas: 2 })]);
     Object.assign(setups, { kill, freeze });
-  }, 60_000);
+  });
   afterAll(() => Promise.all(Object.values(setups).map((setup) => setup.stop())));
 
   it.each([
@@ -49,6 +49,5 @@ describe("Writers behind Sentinel, with a master and two replicas", () => {
       done = true;
       [...clients, reader].forEach((client) => client.disconnect());
     },
-    60_000,
   );
 });

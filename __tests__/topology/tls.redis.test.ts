@@ -28,7 +28,7 @@ describe("A server that speaks TLS and asks for the client's certificate", () =>
       ...["--tls-cert-file", written("cert.pem", of.server.cert), "--tls-key-file", written("key.pem", of.server.key)],
       ...["--tls-ca-cert-file", written("clients.pem", of.client.cert)],
     ]);
-  }, 30_000);
+  });
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true });
@@ -40,7 +40,7 @@ describe("A server that speaks TLS and asks for the client's certificate", () =>
     const journal = await writeWhile({ clients: clients as RedisClient[], atLeast: 20 }, async () => undefined);
     expect(await compare(journal, clients[0] as RedisClient)).toEqual({ ...nothingBroken, acknowledged: 40 });
     clients.forEach((client) => client.disconnect());
-  }, 20_000);
+  });
 
   it("refuses a client without one, which is a typed error within the command timeout", async () => {
     const store = new RedisSessionStore({ config: { host, port, tls: { ca: of.server.cert } }, commandTimeout: 2_000 });
@@ -49,5 +49,5 @@ describe("A server that speaks TLS and asks for the client's certificate", () =>
       code: expect.stringMatching(/^(unavailable|timeout)$/),
     });
     await store.close();
-  }, 20_000);
+  });
 });

@@ -389,7 +389,7 @@ describe("a turn of a HistoryManager", () => {
       expect(validateConversation(messages, { profile: "anthropic", purpose: "model-input" })).toEqual([]);
     }
     // A read and a model call for each of the windows.
-  }, 30_000);
+  });
 
   it("has the system message of each turn at the front, once, and never stores it", async () => {
     const memory = newMemory({ profile: "anthropic" });

@@ -88,13 +88,15 @@ interface CaseRun {
 
 async function runCase(storeCase: StoreCase, { setup, index, capabilities }: CaseRun): Promise<void> {
   const store = await setup.create();
+  const scale = setup.wait === undefined ? 1 : 100;
   const wait = setup.wait ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)));
   try {
     await storeCase.check({
       store: store as CompleteSessionStore,
       session: `contract-${index}`,
       has: (capability) => capabilities.has(capability),
-      wait: async (milliseconds) => void (await wait(milliseconds)),
+      time: (milliseconds) => milliseconds * scale,
+      wait: async (milliseconds) => void (await wait(milliseconds * scale)),
     });
   } finally {
     await setup.destroy?.(store);

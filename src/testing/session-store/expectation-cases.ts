@@ -75,12 +75,12 @@ export const expectationCases: readonly StoreCase[] = [
   {
     title: "a refused append leaves the expiry and the fields as they were",
     async check(context) {
-      const { store, session, has, wait } = context;
+      const { store, session, has, time, wait } = context;
       await written(context, [record("a")], sideOf(context, { set: { kept: "1" } }));
       const request = {
         records: [record("b")],
         expectedNext: 9,
-        ttlMs: 20,
+        ttlMs: time(20),
         ...sideOf(context, { set: { kept: "2" }, remove: ["kept"] }),
       };
       await assert.rejects(store.append(session, request), code("position"));

@@ -19,18 +19,18 @@ export const expiryCases: readonly StoreCase[] = [
   {
     title: "a session whose life is extended lives on; one that is not to expire stays so",
     needs,
-    async check({ store, session, wait }) {
-      await store.append(session, { records: [record("a")], ttlMs: 400 });
+    async check({ store, session, time, wait }) {
+      await store.append(session, { records: [record("a")], ttlMs: time(400) });
       await wait(250);
-      assert.equal(await store.extendExpiry(session, { ttlMs: 60_000 }), true);
+      assert.equal(await store.extendExpiry(session, { ttlMs: time(60_000) }), true);
       await wait(250);
       assert.equal((await store.readView(session)).next, 1);
       const lasting = `${session}-lasting`;
       await store.append(lasting, { records: [record("a")] });
-      assert.equal(await store.extendExpiry(lasting, { ttlMs: 50 }), false);
+      assert.equal(await store.extendExpiry(lasting, { ttlMs: time(50) }), false);
       await wait(80);
       assert.equal((await store.readView(lasting)).next, 1);
-      assert.equal(await store.extendExpiry(`${session}-missing`, { ttlMs: 60_000 }), false);
+      assert.equal(await store.extendExpiry(`${session}-missing`, { ttlMs: time(60_000) }), false);
       assert.equal((await store.readView(`${session}-missing`)).epoch, "");
     },
   },
@@ -38,14 +38,14 @@ export const expiryCases: readonly StoreCase[] = [
     title: "the list follows a session whose life is extended, and another owner cannot extend it",
     needs: ["expiry", "index"],
     async check(context) {
-      const { store, session, wait } = context;
+      const { store, session, time, wait } = context;
       const owner = `${session}-ann`;
-      await store.append(session, { records: [record("a")], ttlMs: 400, owner });
+      await store.append(session, { records: [record("a")], ttlMs: time(400), owner });
       await store.index.flush();
       const before = await expiryOf(context);
-      await assert.rejects(store.extendExpiry(session, { ttlMs: 60_000, owner: "bob" }), code("other_owner"));
+      await assert.rejects(store.extendExpiry(session, { ttlMs: time(60_000), owner: "bob" }), code("other_owner"));
       assert.ok(Math.abs((await expiryOf(context)) - before) <= 2);
-      assert.equal(await store.extendExpiry(session, { ttlMs: 60_000, owner }), true);
+      assert.equal(await store.extendExpiry(session, { ttlMs: time(60_000), owner }), true);
       await store.index.flush();
       await wait(500);
       await assertListed(context, owner);
@@ -55,9 +55,9 @@ export const expiryCases: readonly StoreCase[] = [
   {
     title: "the guard of an erased session is not prolonged",
     needs: ["expiry", "index"],
-    async check({ store, session, wait }) {
-      await store.index.erase(session, { guardMs: 200 });
-      assert.equal(await store.extendExpiry(session, { ttlMs: 60_000 }), false);
+    async check({ store, session, time, wait }) {
+      await store.index.erase(session, { guardMs: time(200) });
+      assert.equal(await store.extendExpiry(session, { ttlMs: time(60_000) }), false);
       await wait(260);
       await store.append(session, { records: [record("a")] });
     },
@@ -75,11 +75,11 @@ export const expiryCases: readonly StoreCase[] = [
     title: "the list follows a session that its turn keeps alive",
     needs: ["turnQueue", "index"],
     async check(context) {
-      const { store, session, wait } = context;
+      const { store, session, time, wait } = context;
       const owner = `${session}-ann`;
-      await store.append(session, { records: [record("a")], ttlMs: 400, owner });
-      const held = { ticket: "a", holdMs: 5_000, ttlMs: 60_000 };
-      await store.turnQueue.enter(session, { ...held, graceMs: 1_000, owner });
+      await store.append(session, { records: [record("a")], ttlMs: time(400), owner });
+      const held = { ticket: "a", holdMs: time(5_000), ttlMs: time(60_000) };
+      await store.turnQueue.enter(session, { ...held, graceMs: time(1_000), owner });
       await store.index.flush();
       await wait(500);
       await assertListed(context, owner);

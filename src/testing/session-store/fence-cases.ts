@@ -59,8 +59,8 @@ export const fenceCases: readonly StoreCase[] = [
     title: "a turn whose time ran out may still write while no other has begun",
     needs,
     async check(context) {
-      const { store, session, wait } = context;
-      const late = await taken(context, "late", 20);
+      const { store, session, time, wait } = context;
+      const late = await taken(context, "late", time(20));
       await wait(50);
       await store.append(session, { records: [record("a")], ...written(late) });
       assert.equal((await store.readView(session)).next, 1);

@@ -114,11 +114,11 @@ export const forkCases: readonly StoreCase[] = [
     title: "a fork keeps side fields, and expires as it is told to",
     needs: ["forks", "sideData"],
     async check(context) {
-      const { store, session, wait } = context;
+      const { store, session, time, wait } = context;
       const list = records("a", 2);
-      await written(context, list, { ...sideOf(context, { set: { field: "x" } }), ttlMs: 60_000 });
+      await written(context, list, { ...sideOf(context, { set: { field: "x" } }), ttlMs: time(60_000) });
       await store.forks.fork(session, `${session}-stays`, copying(list));
-      await store.forks.fork(session, `${session}-goes`, { ...copying(list), ttlMs: 200 });
+      await store.forks.fork(session, `${session}-goes`, { ...copying(list), ttlMs: time(200) });
       assert.deepEqual(await store.readSide(`${session}-stays`, ""), { field: "x" });
       await wait(300);
       assert.equal((await store.readView(`${session}-goes`)).epoch, "");

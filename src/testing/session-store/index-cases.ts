@@ -112,9 +112,9 @@ export const indexCases: readonly StoreCase[] = [
     title: "sessions past their expiry are neither listed nor counted",
     needs,
     async check(context) {
-      const { store, session, wait } = context;
-      await store.append(`${session}-short`, { records: records("a", 1), owner: "ann", ttlMs: 400 });
-      await store.append(`${session}-long`, { records: records("a", 1), owner: "ann", ttlMs: 60_000 });
+      const { store, session, time, wait } = context;
+      await store.append(`${session}-short`, { records: records("a", 1), owner: "ann", ttlMs: time(400) });
+      await store.append(`${session}-long`, { records: records("a", 1), owner: "ann", ttlMs: time(60_000) });
       await store.append(`${session}-ever`, { records: records("a", 1), owner: "ann" });
       await store.index.flush();
       await wait(500);
@@ -162,9 +162,9 @@ export const indexCases: readonly StoreCase[] = [
   {
     title: "an erased session can begin anew when its guard has passed",
     needs,
-    async check({ store, session, wait }) {
+    async check({ store, session, time, wait }) {
       await store.append(session, { records: records("a", 2), owner: "ann" });
-      await store.index.erase(session, { guardMs: 300 });
+      await store.index.erase(session, { guardMs: time(300) });
       await wait(400);
       assert.equal((await store.append(session, { records: records("b", 1), owner: "bob" })).next, 1);
     },

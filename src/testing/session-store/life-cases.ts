@@ -40,10 +40,10 @@ export const lifeCases: readonly StoreCase[] = [
   {
     title: "an expired session shows nothing from before",
     async check(context) {
-      const { store, session, has, wait } = context;
+      const { store, session, has, time, wait } = context;
       const first = await written(context, [human("q1"), record("a1")], {
         ...sideOf(context, { set: { field: "1" } }),
-        ttlMs: 300,
+        ttlMs: time(300),
         fencingToken: 9,
       });
       assert.equal(first.next, 2);
@@ -59,10 +59,10 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "each append with a time to live renews it; one without leaves it alone",
-    async check({ store, session, wait }) {
-      await store.append(session, { records: [record("a")], ttlMs: 500 });
+    async check({ store, session, time, wait }) {
+      await store.append(session, { records: [record("a")], ttlMs: time(500) });
       await wait(300);
-      await store.append(session, { records: [record("b")], ttlMs: 500 });
+      await store.append(session, { records: [record("b")], ttlMs: time(500) });
       await wait(300);
       await store.append(session, { records: [record("c")] });
       assert.equal((await store.readView(session)).next, 3);
@@ -72,12 +72,12 @@ export const lifeCases: readonly StoreCase[] = [
   },
   {
     title: "a repeated append and an empty append renew the time to live, too",
-    async check({ store, session, wait }) {
-      await store.append(session, { records: [record("a")], ttlMs: 500 });
+    async check({ store, session, time, wait }) {
+      await store.append(session, { records: [record("a")], ttlMs: time(500) });
       await wait(300);
-      await store.append(session, { records: [record("a")], ttlMs: 500 });
+      await store.append(session, { records: [record("a")], ttlMs: time(500) });
       await wait(300);
-      await store.append(session, { records: [], ttlMs: 500 });
+      await store.append(session, { records: [], ttlMs: time(500) });
       await wait(300);
       assert.equal((await store.readView(session)).next, 1);
     },
@@ -93,8 +93,8 @@ export const lifeCases: readonly StoreCase[] = [
   {
     title: "a reduction leaves the expiry alone",
     async check(context) {
-      const { store, session, wait } = context;
-      const view = await written(context, records("a", 4), { ttlMs: 400 });
+      const { store, session, time, wait } = context;
+      const view = await written(context, records("a", 4), { ttlMs: time(400) });
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
       assert.equal((await store.readView(session)).next, 4);
       await wait(500);
@@ -156,8 +156,8 @@ export const lifeCases: readonly StoreCase[] = [
   {
     title: "an expired lease can be acquired, and its former holder cannot release it",
     needs: ["leases"],
-    async check({ store, session, wait }) {
-      const first = await store.acquireLease(session, 40);
+    async check({ store, session, time, wait }) {
+      const first = await store.acquireLease(session, time(40));
       await wait(100);
       const second = await store.acquireLease(session, 60_000);
       assert.ok(first !== undefined && second !== undefined && first !== second);

@@ -112,8 +112,8 @@ export const rewindCases: readonly StoreCase[] = [
     title: "a rewind leaves the expiry alone",
     needs: ["rewind"],
     async check(context) {
-      const { store, session, wait } = context;
-      const view = await written(context, records("a", 4), { ttlMs: 400 });
+      const { store, session, time, wait } = context;
+      const view = await written(context, records("a", 4), { ttlMs: time(400) });
       await store.rewind(session, { ...asRead(view), to: 3, forget: ["a4"] });
       assert.equal((await store.readView(session)).next, 3);
       await wait(500);

@@ -52,8 +52,8 @@ export const sideCases: readonly StoreCase[] = [
     title: "the first message in a session of side fields keeps its expiry",
     needs: ["sideData"],
     async check(context) {
-      const { store, session, wait } = context;
-      await store.writeSide(session, { set: { field: "1" }, ttlMs: 400 });
+      const { store, session, time, wait } = context;
+      await store.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
       assert.equal((await written(context, records("a", 2))).next, 2);
       await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
@@ -159,9 +159,9 @@ export const sideCases: readonly StoreCase[] = [
     title: "a side write with a time to live sets it for the whole session; one without leaves it alone",
     needs: ["sideData"],
     async check(context) {
-      const { store, session, wait } = context;
+      const { store, session, time, wait } = context;
       await written(context, records("a", 2));
-      await store.writeSide(session, { set: { field: "1" }, ttlMs: 400 });
+      await store.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
       await store.writeSide(session, { set: { field: "2" } });
       assert.equal((await store.readView(session)).next, 2);
       await wait(500);

@@ -15,7 +15,10 @@ export interface StoreSetup {
   create(): SessionStore | Promise<SessionStore>;
   /** Called after each case, also after a failed one. */
   destroy?(store: SessionStore): unknown;
-  /** Lets this much of the store's time pass. @default waits in real time */
+  /**
+   * Lets this much of the store's time pass, for stores whose clock a test can move. The times of the cases are a
+   * hundred times longer then, so that the speed of the machine decides nothing. @default waits in real time
+   */
   wait?(milliseconds: number): unknown;
 }
 
@@ -25,6 +28,9 @@ export interface StoreContext {
   readonly store: CompleteSessionStore;
   readonly session: string;
   has(capability: StoreCapability): boolean;
+  /** What a store is told where the case waits for it: as many milliseconds as `wait` lets pass. */
+  time(milliseconds: number): number;
+  /** Lets time of the store pass. */
   wait(milliseconds: number): Promise<void>;
 }
 

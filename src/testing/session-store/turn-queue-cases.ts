@@ -46,9 +46,9 @@ export const turnQueueCases: readonly StoreCase[] = [
     title: "a turn ends after its time, unless its holder renews it",
     needs,
     async check(context) {
-      const { store, session, wait } = context;
-      await taken(context, "a", 1_000);
-      assert.equal(await store.turnQueue.renew(session, { ticket: "a", holdMs: 60 }), true);
+      const { store, session, time, wait } = context;
+      await taken(context, "a", time(1_000));
+      assert.equal(await store.turnQueue.renew(session, { ticket: "a", holdMs: time(60) }), true);
       assert.equal((await store.turnQueue.enter(session, entry("b"))).isHeld, false);
       await wait(90);
       await taken(context, "b");
@@ -61,7 +61,7 @@ export const turnQueueCases: readonly StoreCase[] = [
     title: "a waiter that leaves, or that is not seen for its grace, loses its place",
     needs,
     async check(context) {
-      const { store, session, wait } = context;
+      const { store, session, time, wait } = context;
       const { turnQueue } = store;
       await taken(context, "a");
       await turnQueue.enter(session, entry("left"));
@@ -70,7 +70,7 @@ export const turnQueueCases: readonly StoreCase[] = [
       await turnQueue.leave(session, "a");
       await wait(60);
       assert.deepEqual(await turnQueue.enter(session, entry("b")), { isHeld: false, ahead: 1 });
-      assert.equal((await turnQueue.enter(session, { ...entry("b"), graceMs: 30 })).isHeld, true);
+      assert.equal((await turnQueue.enter(session, { ...entry("b"), graceMs: time(30) })).isHeld, true);
       assert.equal((await turnQueue.enter(session, entry("dead"))).isHeld, false);
     },
   },
@@ -95,10 +95,10 @@ export const turnQueueCases: readonly StoreCase[] = [
     title: "a turn that is taken and renewed keeps a session with a time to live from expiring",
     needs,
     async check(context) {
-      const { store, session, wait } = context;
-      await store.append(session, { records: [record("a")], ttlMs: 400 });
-      const held = { ticket: "a", holdMs: 5_000, ttlMs: 400 };
-      await store.turnQueue.enter(session, { ...held, graceMs: 1_000 });
+      const { store, session, time, wait } = context;
+      await store.append(session, { records: [record("a")], ttlMs: time(400) });
+      const held = { ticket: "a", holdMs: time(5_000), ttlMs: time(400) };
+      await store.turnQueue.enter(session, { ...held, graceMs: time(1_000) });
       for (let count = 0; count < 5; count += 1) {
         await wait(120);
         assert.equal(await store.turnQueue.renew(session, held), true);
@@ -109,8 +109,8 @@ export const turnQueueCases: readonly StoreCase[] = [
   {
     title: "a session that only a turn created expires with its time to live",
     needs,
-    async check({ store, session, wait }) {
-      await store.turnQueue.enter(session, { ...entry("a"), ttlMs: 40 });
+    async check({ store, session, time, wait }) {
+      await store.turnQueue.enter(session, { ...entry("a"), ttlMs: time(40) });
       await wait(60);
       assert.equal((await store.readView(session)).epoch, "");
       assert.equal(await store.turnQueue.renew(session, { ticket: "a", holdMs: 1_000 }), false);
