@@ -111,6 +111,11 @@ export {
 } from "./memory/recall/chat-memory-module.js";
 export { RedisChatMemory } from "./memory/redis-chat-memory.js";
 export type { HistoryIdentity } from "./memory/sessions/history-identity.js";
+export type {
+  SessionImportOptions,
+  SessionImportProblem,
+  SessionImportSummary,
+} from "./memory/sessions/import-lines.js";
 export { MemorySessions, type SessionList } from "./memory/sessions/memory-sessions.js";
 export type { ReencryptProgress } from "./memory/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "./memory/sessions/stored-sessions.js";

@@ -24,6 +24,7 @@ export interface CapabilityMethods {
   readonly index: "index";
   readonly forks: "forks";
   readonly recordSwaps: "recordSwaps";
+  readonly transfers: "transfers";
   readonly turnQueue: "turnQueue";
   readonly close: "close";
 }
@@ -46,6 +47,7 @@ const objectMembers = {
   index: true,
   forks: true,
   recordSwaps: true,
+  transfers: true,
   turnQueue: true,
 } as const satisfies Record<ObjectMember, true>;
 
@@ -65,6 +67,7 @@ const capabilityOf = {
   index: "index",
   forks: "forks",
   recordSwaps: "recordSwaps",
+  transfers: "transfers",
   turnQueue: "turnQueue",
   close: "close",
 } as const satisfies Record<OptionalMember, StoreCapability>;

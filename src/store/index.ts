@@ -48,6 +48,17 @@ export {
   type ForkRequest,
   type SessionForks,
 } from "./session-forks.js";
+export {
+  checkCreate,
+  checkCreated,
+  type CreatedSession,
+  type CreateRequest,
+  type KeptState,
+  type NamedMark,
+  type SessionTransfers,
+  type TransferPage,
+  type WholeState,
+} from "./session-transfers.js";
 export type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 export type {
   AppendRequest,

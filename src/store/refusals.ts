@@ -61,6 +61,15 @@ export function forkConflict(sessionId: string): ConflictError {
   });
 }
 
+/** The error for a session of which Redis lost the beginning while it was created. */
+export function transferLost(sessionId: string): ConflictError {
+  return new ConflictError(
+    `What was written of ${sessionLabel(sessionId)} is gone, because more than ten minutes passed without a further ` +
+      "page; nothing was created. Try again.",
+    { code: "stale", sessionId },
+  );
+}
+
 /** The error for a writer whose fencing token is lower than one used before. */
 export function fenced(sessionId: string): ConflictError {
   return new ConflictError(

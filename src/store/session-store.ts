@@ -5,6 +5,7 @@ import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./se
 import type { RecordSwaps } from "./record-swaps.js";
 import type { SessionPages } from "./session-pages.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+import type { SessionTransfers } from "./session-transfers.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { Fenced, TurnQueue } from "./turn-queue.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
@@ -122,6 +123,8 @@ export interface SessionStore extends SessionStoreCore {
   readonly forks?: SessionForks;
   /** Replaces stored texts by others that say the same. Missing: `encryption` throws a ConfigurationError. */
   readonly recordSwaps?: RecordSwaps;
+  /** Whole sessions out and in. Missing: `export` and `import` of `memory.sessions` throw a ConfigurationError. */
+  readonly transfers?: SessionTransfers;
   /**
    * Closes what this store opened. Later calls fail with a {@link StoreError} `closed`.
    *
@@ -155,10 +158,7 @@ export interface NewRecord extends RecordIdentity {
   readonly usage?: ModelUsage;
 }
 
-/**
- * A size of the view. Messages are those of the head (`headCount`) plus the records from the start on; tokens count the
- * same.
- */
+/** A size of the view. Messages are `headCount` and the records from the start on; tokens count the same. */
 export interface ViewLimit {
   readonly messages?: number;
   readonly tokens?: number;

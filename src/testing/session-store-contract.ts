@@ -18,6 +18,7 @@ import { reductionCases } from "./session-store/reduction-cases.js";
 import { rewindCases } from "./session-store/rewind-cases.js";
 import { sideCases } from "./session-store/side-cases.js";
 import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
+import { transferCases } from "./session-store/transfer-cases.js";
 import { turnQueueCases } from "./session-store/turn-queue-cases.js";
 import { turnCases } from "./session-store/turn-cases.js";
 import { viewLimitCases } from "./session-store/view-limit-cases.js";
@@ -54,6 +55,7 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     forkCases,
     forkKnowledgeCases,
     expiryCases,
+    transferCases,
     turnQueueCases,
     fenceCases,
     inputCases,

@@ -5,7 +5,8 @@ import { requireCapability, type StoreWith } from "../../store/capabilities.js";
 import { maxListLimit, type IndexProgress, type SessionAccess } from "../../store/session-index.js";
 import type { SessionStore } from "../../store/session-store.js";
 import { reencryptSessions, type ReencryptProgress } from "../reencrypt-sessions.js";
-import { exportSession } from "./export-session.js";
+import { exportOwnerSessions, exportSession } from "./export-session.js";
+import { importLines, type SessionImportOptions, type SessionImportSummary } from "./import-lines.js";
 import { checkOwnerName } from "./owner-name.js";
 import { cursorText, placeIn } from "./session-cursor.js";
 import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "./session-labels.js";
@@ -42,7 +43,7 @@ const reencryptSchema = lazy(() =>
   z.strictObject({ onProgress: z.optional(anyFunction<(progress: ReencryptProgress) => void>()) }),
 );
 
-/** The sessions of a memory: lists by owner, titles, export, erasure and re-encryption. */
+/** The sessions of a memory: lists by owner, titles, export, import, erasure and re-encryption. */
 export class MemorySessions {
   readonly #store: SessionStore;
 
@@ -162,18 +163,39 @@ export class MemorySessions {
   }
 
   /**
-   * All that is stored of a session, as lines of JSON, read page by page. Nothing for one that does not exist.
+   * All that is stored of a session, of one moment, as lines of JSON, read page by page. Nothing for one that does not
+   * exist. What is encrypted is opened.
    *
-   * @throws EncryptionError where something is encrypted with a key that this process does not have.
+   * @throws EncryptionError where something is encrypted with a key that this process does not have; ConflictError
+   *   `stale` where messages are removed meanwhile.
    */
   export(sessionId: string, options: { owner?: string } = {}): AsyncIterable<string> {
-    return exportSession(this.#indexed("export"), sessionId, accessOf("sessions.export", options));
+    const access = accessOf("sessions.export", options);
+    return exportSession(requireCapability("sessions.export()", this.#store, "transfers"), sessionId, access);
   }
 
   /** All that is stored of all sessions of an owner, as lines of JSON. Looks through all keys of Redis. */
   exportOwner(owner: string): AsyncIterable<string> {
     checkOwnerName("sessions.exportOwner", owner);
-    return exportAll(this.#indexed("exportOwner"), owner);
+    const store = requireCapability("sessions.exportOwner()", this.#store, "transfers");
+    return exportOwnerSessions({ index: this.#indexed("exportOwner").index, store }, owner);
+  }
+
+  /**
+   * Brings back what `export` and `exportOwner` wrote, one line an element, with ids, times, reductions, titles, sums
+   * of usage and owners. A session becomes visible when its last line was read, whole. One that is there already with
+   * the same content is left as it is, so the same import again adds nothing. Holds a page of 500 messages in memory.
+   * `beforeStore` is not called.
+   *
+   * @throws RecordError `corrupt` with the number of a line that no export wrote; ConflictError `exists` for a session
+   *   that is there with other content; StoreError, also `erased`. With `onProblem`, what is wrong with one session is
+   *   passed to it, and the others are imported.
+   */
+  async import(
+    lines: AsyncIterable<string> | Iterable<string>,
+    options: SessionImportOptions = {},
+  ): Promise<SessionImportSummary> {
+    return importLines(requireCapability("sessions.import()", this.#store, "transfers"), lines, options);
   }
 
   /**
@@ -208,12 +230,6 @@ const changesSchema = lazy(() =>
     metadata: z.optional(z.record(z.string(), z.unknown(), "must be an object of JSON values")),
   }),
 );
-
-async function* exportAll(store: StoreWith<"index">, owner: string): AsyncGenerator<string> {
-  for await (const sessionId of store.index.scan({ owner })) {
-    yield* exportSession(store, sessionId, { owner });
-  }
-}
 
 function accessOf(user: string, options: unknown): SessionAccess {
   const { owner } = parseOptions(user, accessSchema(), options);

@@ -10,7 +10,9 @@ import { InMemoryForks } from "./in-memory-forks.js";
 import type { SessionForks } from "../session-forks.js";
 import { InMemoryPages } from "./in-memory-pages.js";
 import { InMemoryRecordSwaps } from "./in-memory-record-swaps.js";
+import { InMemoryTransfers } from "./in-memory-transfers.js";
 import type { RecordSwaps } from "../record-swaps.js";
+import type { SessionTransfers } from "../session-transfers.js";
 import type { SessionPages } from "../session-pages.js";
 import { InMemorySessions } from "./in-memory-sessions.js";
 import { planAppend, planReplaceTail } from "../append-plan.js";
@@ -52,6 +54,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   /** Lists of sessions by owner. */
   readonly index: SessionIndex;
   readonly recordSwaps: RecordSwaps;
+  readonly transfers: SessionTransfers;
   readonly turnQueue: TurnQueue;
 
   constructor(options: InMemorySessionStoreOptions = {}) {
@@ -62,6 +65,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     this.pages = new InMemoryPages(this.#sessions);
     this.forks = new InMemoryForks(this.#sessions);
     this.index = new InMemoryIndex(this.#sessions);
+    this.transfers = new InMemoryTransfers(this.#sessions);
     this.recordSwaps = new InMemoryRecordSwaps(this.#sessions);
     this.turnQueue = new InMemoryTurnQueue(this.#sessions);
   }

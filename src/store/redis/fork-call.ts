@@ -1,4 +1,4 @@
-import type { ForkRequest } from "../session-forks.js";
+import type { CopiedRecord, ForkRequest } from "../session-forks.js";
 import { digestLength, idHash } from "./id-hash.js";
 import { markFrom } from "./turn-marks.js";
 
@@ -18,35 +18,54 @@ export interface SourcePage {
   readonly records: readonly string[];
 }
 
+/** A turn of a page: its records on it, and their number when the turn is done, else 0. */
+export interface StagedTurn {
+  readonly name: string;
+  readonly count: number;
+  /** Position of its first record. */
+  readonly first: number;
+  readonly done: number;
+}
+
 /** The arguments of the script that adds a page to a copy; `marksOf` reads the marks of turns from the source. */
 export async function forkPageArguments(
   { from, records, owner }: SourcePage,
   { base, ttl, copyRecord, marksOf }: PageCopy,
 ): Promise<string[]> {
-  const [identities, texts]: [string[], string[]] = [[], []];
+  const copied = records.map((source, index) => copyRecord(source, from + index));
   const turns = new Map<string, { count: number; first: number }>();
-  records.forEach((source, index) => {
-    const position = from + index;
-    const { record, identity } = copyRecord(source, position);
-    const unknown = idHash(`\u0000unreadable\u0000${position}`);
-    const hash = identity === undefined ? unknown : idHash(identity.id);
-    identities.push(hash, unknown, (identity?.digest ?? "-".repeat(digestLength)) + String(position));
-    texts.push(record);
+  copied.forEach(({ identity }, index) => {
     const name = identity?.turn?.name;
     if (name !== undefined) {
       const turn = turns.get(name);
-      turns.set(name, { count: (turn?.count ?? 0) + 1, first: turn?.first ?? position });
+      turns.set(name, { count: (turn?.count ?? 0) + 1, first: turn?.first ?? from + index });
     }
   });
   const names = [...turns.keys()];
   const marks = names.length === 0 ? [] : await marksOf(names);
-  const marked = names.flatMap((name, index) => {
+  const marked = names.map((name, index) => {
     const mark = markFrom(marks[index]);
-    const { count, first } = turns.get(name)!;
-    return [name, String(count), String(first), String(mark?.done ? mark.count : 0)];
+    return { name, ...turns.get(name)!, done: mark?.done ? mark.count : 0 };
   });
-  const request = { from, base, count: texts.length, turns: names.length, ttl, owner };
-  return [JSON.stringify(request), ...identities, ...marked, ...texts];
+  return stagedPage(copied, { from, base, ttl, owner, turns: marked });
+}
+
+/** The same of records that are at hand; `from` is the position of the first. */
+export function stagedPage(records: readonly CopiedRecord[], { from, base, ttl, owner, turns }: StagedPage): string[] {
+  const identities = records.flatMap(({ identity }, index) => {
+    const position = from + index;
+    const unknown = idHash(`\u0000unreadable\u0000${position}`);
+    const hash = identity === undefined ? unknown : idHash(identity.id);
+    return [hash, unknown, (identity?.digest ?? "-".repeat(digestLength)) + String(position)];
+  });
+  const marks = turns.flatMap(({ name, count, first, done }) => [name, String(count), String(first), String(done)]);
+  const request = { from, base, count: records.length, turns: turns.length, ttl, owner };
+  return [JSON.stringify(request), ...identities, ...marks, ...records.map(({ record }) => record)];
+}
+
+/** Where a page belongs, and whose it is. */
+interface StagedPage extends Pick<PageCopy, "base" | "ttl">, Pick<SourcePage, "from" | "owner"> {
+  readonly turns: readonly StagedTurn[];
 }
 
 interface PageCopy {

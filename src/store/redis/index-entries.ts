@@ -129,7 +129,8 @@ function parsedJson(text: string): unknown {
   }
 }
 
-function usageFrom(text: string): ModelUsage[] {
+/** The sums that the field `usage` holds. */
+export function usageFrom(text: string): ModelUsage[] {
   const lines = text.split("\n").filter((line) => line !== "");
   return lines.map((line) => {
     const [model = "", input, output, total] = line.split("\t");
@@ -137,7 +138,8 @@ function usageFrom(text: string): ModelUsage[] {
   });
 }
 
-function usageText(usage: readonly ModelUsage[]): string {
+/** The field `usage`: a line for each model. */
+export function usageText(usage: readonly ModelUsage[]): string {
   return usage.map(({ model, input, output, total }) => [model, input, output, total].join("\t")).join("\n");
 }
 

@@ -13,6 +13,7 @@ import { RedisPages } from "./redis-pages.js";
 import { RedisSessionIndex } from "./redis-session-index.js";
 import { readSide, writeSide } from "./redis-side.js";
 import { RedisRecordSwaps } from "./redis-record-swaps.js";
+import { RedisTransfers } from "./redis-transfers.js";
 import { readLogPage, readTail } from "./redis-reads.js";
 import { checkOwner, roundsFrom, viewFrom, viewReply } from "./redis-replies.js";
 import { otherOwner, outOfRange } from "../refusals.js";
@@ -65,6 +66,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #expiry: RedisExpiry;
   readonly pages: CompleteSessionStore["pages"];
   readonly recordSwaps: CompleteSessionStore["recordSwaps"];
+  readonly transfers: CompleteSessionStore["transfers"];
   readonly turnQueue: CompleteSessionStore["turnQueue"];
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
@@ -81,6 +83,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.#expiry = { runner: this.#runner, index: this.#index, keysOf };
     this.turnQueue = new RedisTurnQueue(this.#expiry);
     this.forks = new RedisForks(this.#runner, this.#options.keyPrefix, this.#index);
+    this.transfers = new RedisTransfers(this.#runner, this.#options.keyPrefix, this.#index);
   }
 
   async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {

@@ -60,7 +60,8 @@ export class SealedForks implements SessionForks {
   }
 }
 
-function sealedCopy(key: SessionKey | undefined, copied: CopiedRecord): CopiedRecord {
+/** A record of a new session, sealed; what cannot be read stays as it is. */
+export function sealedCopy(key: SessionKey | undefined, copied: CopiedRecord): CopiedRecord {
   const { record, identity } = copied;
   if (key === undefined || identity === undefined) {
     return copied;

@@ -17,6 +17,7 @@ import type {
   RewindRequest,
   SessionStore,
 } from "../session-store.js";
+import type { SessionTransfers } from "../session-transfers.js";
 import type { SideWrite } from "../side-fields.js";
 import type { ExpiryExtension } from "../session-expiry.js";
 import { limitsOf, noteLimits } from "../size-limits.js";
@@ -24,6 +25,7 @@ import type { TurnQueue } from "../turn-queue.js";
 import type { StoredTurn } from "../turns.js";
 import { SealedForks } from "./sealed-forks.js";
 import { sealedIndex } from "./sealed-index.js";
+import { SealedTransfers } from "./sealed-transfers.js";
 import { SealedSide } from "./sealed-side.js";
 import { SealedWrites } from "./sealed-writes.js";
 import { headField } from "./session-opener.js";
@@ -47,6 +49,7 @@ export class SealedSessionStore implements CompleteSessionStore {
   readonly index: SessionIndex;
   readonly forks: SessionForks;
   readonly recordSwaps: RecordSwaps;
+  readonly transfers: SessionTransfers;
   readonly turnQueue: TurnQueue;
   readonly #inner: CompleteSessionStore;
   readonly #ring: KeyRing;
@@ -65,6 +68,7 @@ export class SealedSessionStore implements CompleteSessionStore {
     };
     this.forks = new SealedForks(this.#inner.forks, ring);
     this.recordSwaps = this.#inner.recordSwaps;
+    this.transfers = new SealedTransfers(this.#inner.transfers, ring);
     parts.set(this, { store: this.#inner, ring });
     const limits = limitsOf(inner);
     if (limits !== undefined) {

@@ -7,9 +7,10 @@ import { script } from "./script.js";
  * Makes a session of a complete copy.
  *
  * KEYS: log, ids, state of the new session; log, ids, state of the copy. ARGV: the request as JSON { epoch, base, next,
- * hasLog, known, ttl? }; packed names of turns that are remembered without records; packed entries of discarded ids;
- * pairs of field and value for `state`. `hasLog` is false where the copy begins in front of the first record; `known`
- * holds pairs of hash and mark of ids whose records were discarded, and whose messages stand in the head.
+ * hasLog, known, ttl?, expiresAt? }; packed names of turns that are remembered without records; packed entries of
+ * discarded ids; pairs of field and value for `state`. `hasLog` is false where the copy begins in front of the first
+ * record; `known` holds pairs of hash and mark of ids whose records were discarded, and whose messages stand in the
+ * head.
  * Replies: FORKED | ERASED | EXISTS (there is such a session) | LOST (the copy has expired).
  */
 export const finishForkScript = script(
@@ -45,6 +46,7 @@ if request.hasLog then
 end
 for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 if request.ttl then expireAll(time + request.ttl) end
+if request.expiresAt then expireAll(request.expiresAt) end
 return 'FORKED'
 `,
 );

@@ -1,0 +1,65 @@
+import { badLine, parseLine, type ExportLine } from "./session-lines.js";
+
+/** The lines of an export one by one, of which the last can be given back. */
+export class LineReader {
+  readonly #lines: AsyncIterator<string> | Iterator<string>;
+  #number = 0;
+  #last = "";
+  #back: string | undefined;
+
+  constructor(lines: AsyncIterable<string> | Iterable<string>) {
+    this.#lines = Symbol.asyncIterator in lines ? lines[Symbol.asyncIterator]() : lines[Symbol.iterator]();
+  }
+
+  /** The number of the line that was read last. */
+  get number(): number {
+    return this.#number;
+  }
+
+  /** The next line that is not empty, as text. */
+  async text(): Promise<string | undefined> {
+    const back = this.#back;
+    this.#back = undefined;
+    if (back !== undefined) {
+      this.#number += 1;
+      return (this.#last = back);
+    }
+    for (;;) {
+      const { done = false, value } = await this.#lines.next();
+      if (done) {
+        return undefined;
+      }
+      this.#number += 1;
+      if ((value as string).trim() !== "") {
+        return (this.#last = value as string);
+      }
+    }
+  }
+
+  async line(): Promise<ExportLine | undefined> {
+    const text = await this.text();
+    return text === undefined ? undefined : parseLine(this.#number, text);
+  }
+
+  /** The same of a session that has not ended. @throws RecordError `corrupt` at the end of the export. */
+  async required(): Promise<ExportLine> {
+    const line = await this.line();
+    if (line === undefined) {
+      throw badLine(this.#number, "the export ends before the session's end");
+    }
+    return line;
+  }
+
+  /** Reads on to the next line that begins a session; `from` is the number of the line that began this one. */
+  async skipSession(from: number): Promise<void> {
+    const isNext = this.#number > from && this.#back === undefined;
+    let text = isNext ? this.#last : await this.text();
+    for (; text !== undefined; text = await this.text()) {
+      if (/^\s*\{\s*"type"\s*:\s*"session"/.test(text)) {
+        this.#back = text;
+        this.#number -= 1;
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { randomToken } from "../random-token.js";
+import { alreadyExists, erased, otherOwner, transferLost } from "../refusals.js";
+import type { SessionAccess } from "../session-index.js";
+import {
+  checkCreate,
+  checkCreated,
+  type CreatedSession,
+  type CreateRequest,
+  type SessionTransfers,
+  type WholeState,
+} from "../session-transfers.js";
+import type { TurnMark } from "../turns.js";
+import { stagedPage } from "./fork-call.js";
+import { forkKeys, sessionKeys } from "./keys.js";
+import type { RedisSessionIndex } from "./redis-session-index.js";
+import type { ScriptRunner } from "./script-runner.js";
+import { finishForkScript } from "./scripts/finish-fork.js";
+import { openForkScript } from "./scripts/open-fork.js";
+import { readWholeStateScript } from "./scripts/read-whole-state.js";
+import type { Script } from "./scripts/script.js";
+import { stageForkScript } from "./scripts/stage-fork.js";
+import { markFrom, sizesOf } from "./turn-marks.js";
+import { stateFields, wholeStateFrom } from "./whole-state.js";
+
+/** How long an import that nobody goes on with is kept. */
+const stagingMs = 600_000;
+
+/**
+ * Whole sessions out of Redis and into it. A session that is created grows page by page under keys that no session has,
+ * as a copy does, and becomes a session by being renamed.
+ */
+export class RedisTransfers implements SessionTransfers {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+  readonly #index: RedisSessionIndex;
+
+  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisSessionIndex) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+    this.#index = index;
+  }
+
+  async readState(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<WholeState | undefined> {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    const call = { script: readWholeStateScript, keys: [log, ids, state], args: [owner], writes: false };
+    const reply = (await this.#runner.run({ operation: "readState", sessionId }, call)) as unknown[];
+    if (reply[0] === "OWNER") {
+      throw otherOwner(sessionId);
+    }
+    return reply[0] === "NONE" ? undefined : wholeStateFrom(reply);
+  }
+
+  async readTurns(
+    sessionId: string,
+    names: readonly string[],
+    access: SessionAccess = {},
+  ): Promise<readonly (TurnMark | undefined)[]> {
+    if (names.length === 0) {
+      return [];
+    }
+    const { ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    const commands = [
+      { verb: "hmget", args: [ids, ...names] },
+      { verb: "hget", args: [state, "owner"] },
+    ];
+    const [marks, owner] = await this.#runner.transaction({ operation: "readTurns", sessionId }, commands);
+    if (access.owner !== undefined && ((owner as string | null) ?? access.owner) !== access.owner) {
+      throw otherOwner(sessionId);
+    }
+    return (marks as (string | null)[]).map(markFrom);
+  }
+
+  async create(sessionId: string, request: CreateRequest): Promise<CreatedSession> {
+    checkCreate(sessionId, request);
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    const staging = forkKeys(this.#keyPrefix, sessionId, randomToken());
+    const [word] = (await this.#run(sessionId, openForkScript, [log, ids, state, staging.state], [])) as [string];
+    refuseTaken(sessionId, word);
+    const stagingKeys = [staging.log, staging.ids, staging.state];
+    const { base, expiresAt, discardedTurns, owner = "" } = request.state;
+    let next = base;
+    for await (const { records, marks } of request.pages) {
+      const turns = marks.map(({ name, done, count, first }) => ({ name, count, first, done: done ? count : 0 }));
+      const args = stagedPage(records, { from: next, base, ttl: stagingMs, owner, turns });
+      const reached = records.length === 0 ? next : await this.#run(sessionId, stageForkScript, stagingKeys, args);
+      if (Number(reached) !== next + records.length || reached === "") {
+        throw transferLost(sessionId);
+      }
+      next += records.length;
+    }
+    checkCreated(request.state, next);
+    const epoch = randomToken();
+    const known = discardedTurns.flatMap((mark) => [mark.name, `${sizesOf(mark)}${mark.first}`]);
+    const call = JSON.stringify({ epoch, base, next, hasLog: next > 0, known, expiresAt });
+    const args = [call, "", "", ...stateFields(request, next)];
+    const write = async () => {
+      const finished = await this.#run(sessionId, finishForkScript, [log, ids, state, ...stagingKeys], args);
+      refuseTaken(sessionId, finished);
+      if (finished !== "FORKED") {
+        throw transferLost(sessionId);
+      }
+      return { epoch, next };
+    };
+    return this.#index.followAnnounced(sessionId, { owner: request.state.owner, write });
+  }
+
+  #run(sessionId: string, script: Script, keys: string[], args: readonly string[]): Promise<unknown> {
+    const call = { script, keys, args, writes: script !== openForkScript };
+    return this.#runner.run({ operation: "create", sessionId }, call);
+  }
+}
+
+function refuseTaken(sessionId: string, word: unknown): void {
+  if (word === "EXISTS") {
+    throw alreadyExists(sessionId);
+  }
+  if (word === "ERASED") {
+    throw erased("create", sessionId);
+  }
+}

@@ -1,0 +1,116 @@
+import { ConfigurationError } from "../errors.js";
+import { checkAmount, checkInteger, checkOptional, notNegative } from "./request-checks.js";
+import type { CopiedRecord } from "./session-forks.js";
+import { checkSessionId } from "./session-id-rules.js";
+import type { ModelUsage, SessionAccess, SessionLabel } from "./session-index.js";
+import type { StoredReduction } from "./session-pages.js";
+import type { TurnMark } from "./turns.js";
+
+/** Whole sessions out of a store and into one: what exports are read by, and imports written by. */
+export interface SessionTransfers {
+  /**
+   * All that is kept about a session besides its log, of one moment; undefined for one that does not exist. Of a
+   * session whose other keys are lost it says what is left, `damaged` and without an epoch.
+   */
+  readState(sessionId: string, access?: SessionAccess): Promise<WholeState | undefined>;
+  /** The marks of turns of a session; undefined for an unknown turn. */
+  readTurns(
+    sessionId: string,
+    names: readonly string[],
+    access?: SessionAccess,
+  ): Promise<readonly (TurnMark | undefined)[]>;
+  /**
+   * Creates a session of a state and pages of records. It appears at once when the last page is there; before, nothing
+   * can be read of it. Where `pages` throws, so does this, and there is no session.
+   *
+   * @throws ConflictError `exists`; StoreError, also `erased` where the id was erased a short time ago.
+   */
+  create(sessionId: string, request: CreateRequest): Promise<CreatedSession>;
+}
+
+/** What is kept about a session besides its log. Times are milliseconds since 1970. */
+export interface KeptState {
+  /** Position of the first record. */
+  readonly base: number;
+  readonly start: number;
+  /** Rounds that have begun; more than the log holds after retention `discard`. */
+  readonly rounds: number;
+  readonly head: string;
+  readonly headCount: number;
+  /** Tokens of the view under `counter`; undefined where not known. */
+  readonly tokens?: number;
+  readonly counter?: string;
+  readonly owner?: string;
+  readonly label: SessionLabel;
+  /** True for a session that has, or had, a title or metadata. */
+  readonly hasLabel: boolean;
+  readonly createdAt?: number;
+  readonly updatedAt?: number;
+  readonly expiresAt?: number;
+  /** The last reductions, oldest first, and the number of all. */
+  readonly reductions: readonly StoredReduction[];
+  readonly reduced: number;
+  readonly usage?: readonly ModelUsage[];
+  readonly side: Readonly<Record<string, string>>;
+  /** Turns that are remembered although their records are gone, oldest first. */
+  readonly discardedTurns: readonly NamedMark[];
+}
+
+/** The state of a session, as it was read. */
+export interface WholeState extends KeptState {
+  readonly epoch: string;
+  /** Changes when records are removed from the end; `""` before. */
+  readonly cut: string;
+  /** The position that the next record will get. */
+  readonly next: number;
+  readonly damaged: boolean;
+}
+
+/** A part of the log of a session that is created. */
+export interface TransferPage {
+  readonly records: readonly CopiedRecord[];
+  /** The marks of turns, each once. What `identity` says of turns does not count. */
+  readonly marks: readonly NamedMark[];
+}
+
+/** The mark of a turn, and the turn's name. */
+export interface NamedMark extends TurnMark {
+  readonly name: string;
+}
+
+/** A session to create. */
+export interface CreateRequest {
+  readonly state: KeptState;
+  /** The records from `base` on, in pages, in the order of the log. */
+  readonly pages: AsyncIterable<TransferPage>;
+  /** The name of the key that the session is sealed with; left out where it is plain text. */
+  readonly key?: string;
+}
+
+/** A session that was created. */
+export interface CreatedSession {
+  readonly epoch: string;
+  readonly next: number;
+}
+
+/** Refuses a session with an invalid id or state. */
+export function checkCreate(sessionId: string, { state }: CreateRequest): void {
+  checkSessionId(sessionId);
+  for (const option of ["base", "start", "rounds", "headCount", "reduced"] as const) {
+    checkInteger(option, state[option], 0);
+  }
+  for (const option of ["createdAt", "updatedAt", "expiresAt"] as const) {
+    checkOptional(option, state[option], notNegative);
+  }
+  checkOptional("tokens", state.tokens, checkAmount);
+}
+
+/** Refuses a state that does not fit the log, once its end is known. @throws ConfigurationError. */
+export function checkCreated({ base, start, rounds }: KeptState, next: number): void {
+  if (start < base || start > next) {
+    throw new ConfigurationError("start", `"start" must be between ${base} and ${next}, the ends of the log.`);
+  }
+  if (rounds > next) {
+    throw new ConfigurationError("rounds", `"rounds" must be at most ${next}, the number of records.`);
+  }
+}
