@@ -2,10 +2,13 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
 import { Redis } from "ioredis";
 import type { MemoryEvent } from "../../src/events.js";
 import type { MemorySettings } from "../../src/memory/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { sessionOf } from "../../src/memory/session-of.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
@@ -260,6 +263,102 @@ describe("what a turn writes through its history", () => {
       }
     });
     expect(await other.history("ann").getMessages()).toHaveLength(4);
+  });
+});
+
+describe("a turn of an owner", () => {
+  it("is refused on another one's session, and claims a session that has none", async () => {
+    const memory = newMemory();
+    await memory.withTurn("ann-1", (history) => history.append([human("q")]), { owner: "ann" });
+    expect((await memory.sessions.get("ann-1"))?.owner).toBe("ann");
+    const refused = { name: "ConflictError", code: "other_owner", sessionId: "ann-1" };
+    await expect(memory.withTurn("ann-1", () => 7, { owner: "bob" })).rejects.toMatchObject(refused);
+    await expect(memory.withTurn("ann-1", () => 7, { owner: "" })).rejects.toMatchObject({ option: "owner" });
+    await expect(memory.withTurn("ann-1", () => 7)).resolves.toBe(7);
+  });
+
+  it("takes its place in one line with all turns of the process", async () => {
+    const memory = newMemory();
+    const order: number[] = [];
+    await memory.withTurn("s", () => undefined);
+    const turns = [{}, { owner: "ann" }, {}, { owner: "ann" }].map((options, index) =>
+      memory.withTurn("s", () => void order.push(index), options),
+    );
+    await Promise.all(turns);
+    expect(order).toEqual([0, 1, 2, 3]);
+  });
+
+  it("takes the session that it clears from the list, and lists what it writes then", async () => {
+    const memory = newMemory();
+    await memory.withTurn(
+      "s",
+      async (history) => {
+        await history.append([human("q1"), ai("a1")]);
+        await memory.drain();
+        expect(await memory.sessions.count({ owner: "ann" })).toBe(1);
+        await history.clear();
+        expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [] });
+        expect(await memory.sessions.count({ owner: "ann" })).toBe(0);
+        await history.append([human("q2")]);
+      },
+      { owner: "ann" },
+    );
+    await memory.drain();
+    const { sessions } = await memory.sessions.list({ owner: "ann" });
+    expect(sessions.map(({ sessionId, messages }) => [sessionId, messages])).toEqual([["s", 1]]);
+  });
+
+  it("cannot clear a session that was erased meanwhile", async () => {
+    const memory = newMemory();
+    await memory.withTurn("s", async (history) => {
+      await history.append([human("q")]);
+      await memory.sessions.delete("s");
+      await expect(history.clear()).rejects.toMatchObject({ name: "StoreError", code: "erased" });
+    });
+  });
+});
+
+describe("a turn within a turn of the same session", () => {
+  it("ends as busy, and the error says why", async () => {
+    const memory = newMemory();
+    await memory.withTurn("s", async () => {
+      const nested = memory.withTurn("s", () => undefined, { waitMs: 0 });
+      await expect(nested).rejects.toThrow(/This process holds the session.*use the history that the turn was given/s);
+    });
+    const other = newMemory();
+    const elsewhere = memory.withTurn("t", () => other.withTurn("t", () => undefined, { waitMs: 0 }));
+    await expect(elsewhere).resolves.toBeUndefined();
+  });
+});
+
+describe("a reduction in the background", () => {
+  it("carries the fence of its turn until that is given back", async () => {
+    let goOn: (() => void) | undefined;
+    const reduce = async () => {
+      await until(async () => goOn !== undefined);
+      goOn!();
+      goOn = undefined;
+    };
+    const reducer = RunnableLambda.from(async (messages: BaseMessage[]) => {
+      await new Promise<void>((resolve) => (goOn = resolve));
+      return messages.slice(-1);
+    });
+    const keyPrefix = uniquePrefix();
+    const [memory, other] = [newMemory({ keyPrefix, reducer, autoReduce: "background" }), newMemory({ keyPrefix })];
+    await memory.withTurn("lost", async (history) => {
+      await history.append([human("q1"), ai("a1"), human("q2"), ai("a2")]);
+      await redis.hdel(stateOf(keyPrefix, "lost"), "holder");
+      await other.withTurn("lost", () => undefined);
+      await reduce();
+      await Promise.all(sessionOf("test", history).context.pending);
+    });
+    expect(events.find((event) => event.type === "reduction_failed")).toMatchObject({ error: { code: "fenced" } });
+    await memory.withTurn("kept", (history) => history.append([human("q1"), ai("a1"), human("q2"), ai("a2")]));
+    await other.withTurn("kept", () => undefined);
+    await reduce();
+    await memory.drain();
+    expect(await memory.history("kept").getMessages()).toHaveLength(1);
+    expect(await memory.history("lost").getMessages()).toHaveLength(4);
   });
 });
 

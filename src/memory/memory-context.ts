@@ -10,6 +10,7 @@ import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { openStore, storeFields, type StoreOptions } from "../store/redis/open-store.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { DiscardedIds } from "../store/discarded-ids.js";
+import { refreshedOnRead } from "../store/refreshing-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { Recounts } from "./recounts.js";
@@ -19,6 +20,12 @@ import { StoredForms, type BeforeStore } from "./stored-forms.js";
 export interface MemorySettings {
   /** Seconds after its last write at which a session expires, at least 1. @default never */
   readonly sessionTTL?: number;
+  /**
+   * Reads keep a session alive, too: they extend its expiry to `sessionTTL` from now, without waiting for it, at most
+   * once a second for each session and process. A session without an expiry gets none. Needs `sessionTTL`.
+   * @default false
+   */
+  readonly refreshTTLOnRead?: boolean;
   /**
    * What makes the view smaller: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
    * `trimMessages(options)`.
@@ -110,6 +117,7 @@ export interface MemoryContext {
 const memoryFields = lazy(() => ({
   ...storeFields(),
   sessionTTL: z.optional(positiveInteger),
+  refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
   reducer: z.optional(
     z.custom<ReducerLike>(
       (value) => typeof value === "function" || typeof (value as { invoke?: unknown } | null)?.invoke === "function",
@@ -155,7 +163,11 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const checked = parseOptions(owner, schemas[owner](), options);
   const { sessionTTL, reducer, autoReduce, retention, discardedIds, onConflict, onDamage, strict, onEvent } = checked;
   const { trackUsage } = checked;
-  const { store, ownsStore } = openStore(owner, options);
+  const ttlMs = sessionTTL === undefined ? undefined : sessionTTL * 1000;
+  const pending = new Set<Promise<unknown>>();
+  const opened = openStore(owner, options);
+  const { ownsStore } = opened;
+  const store = checked.refreshTTLOnRead ? refreshedOnRead(owner, opened.store, { ttlMs, pending }) : opened.store;
   if (onDamage === "rebuild") {
     requireCapability(`${owner}: onDamage "rebuild"`, store, "rebuild");
   }
@@ -166,12 +178,12 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
     ...{ store, ownsStore, autoReduce, retention, discardedIds, onConflict, onDamage, strict, trackUsage, onEvent },
-    ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1000,
+    ttlMs,
     reducer: resolved,
     profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),
     tokenCounter,
     recounts: tokenCounter && new Recounts(tokenCounter.id),
-    pending: new Set(),
+    pending,
     forms: checked.beforeStore && new StoredForms(checked.beforeStore),
   };
 }

@@ -11,6 +11,7 @@ import {
 import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
 import { contextFor, type HistoryIdentity } from "./sessions/history-identity.js";
 import { MemorySessions } from "./sessions/memory-sessions.js";
+import { withoutRefresh } from "../store/refreshing-store.js";
 import { takeTurn } from "./one-at-a-time/take-turn.js";
 import { turnOptions, type WithTurnOptions } from "./one-at-a-time/turn-options.js";
 import { noteContext, sessionOf } from "./session-of.js";
@@ -32,7 +33,7 @@ export class RedisChatMemory implements AsyncDisposable {
 
   constructor(options: RedisChatMemoryOptions) {
     this.#context = createMemoryContext("RedisChatMemory", options);
-    this.sessions = new MemorySessions(this.#context.store);
+    this.sessions = new MemorySessions(withoutRefresh(this.#context.store));
     noteContext(this, this.#context);
   }
 
@@ -60,9 +61,11 @@ export class RedisChatMemory implements AsyncDisposable {
    *
    * What is written through the given history carries a fence: a process that was paused for longer than `holdMs`
    * cannot write once another turn has begun (ConflictError `fenced`), or the session was cleared by others or expired
-   * (`epoch`). Two round trips besides those of the function, while nobody else waits.
+   * (`epoch`). Two round trips besides those of the function, while nobody else waits. A turn within a turn of the same
+   * session waits for itself and ends as `busy`: use the history that is given.
    *
-   * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`; what the function throws.
+   * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`, and `other_owner`; what the
+   *   function throws.
    * @example
    * await memory.withTurn("ann-1", async (history) => {
    *   const messages = [...(await history.getMessages()), new HumanMessage("Hi")];
@@ -74,8 +77,8 @@ export class RedisChatMemory implements AsyncDisposable {
     run: (history: RedisChatMessageHistory) => Result | Promise<Result>,
     options?: WithTurnOptions,
   ): Promise<Result> {
-    const { waitMs, holdMs } = turnOptions(run, options);
-    const history = this.history(sessionId);
+    const { waitMs, holdMs, ...identity } = turnOptions(run, options);
+    const history = this.history(sessionId, identity);
     const turn = await takeTurn(sessionOf("withTurn", history), { owner: "withTurn", waitMs, holdMs });
     try {
       return await run(history);

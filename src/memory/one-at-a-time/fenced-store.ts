@@ -7,8 +7,8 @@ import type { TurnFence, TurnQueue } from "../../store/turn-queue.js";
 export interface FencedTurn {
   readonly sessionId: string;
   fence: TurnFence;
-  /** True where reductions go on behind the turn; these are only compared with what they read. */
-  readonly reducesLater: boolean;
+  /** True once the turn was given back in order: a reduction that goes on behind it is like that of any process. */
+  isGivenBack: boolean;
 }
 
 /** The store behind each fenced one. */
@@ -71,7 +71,7 @@ function fencedWrites(
     replaceTail: (id, request) => store.replaceTail!(id, fenced(request)),
     writeSide: (id, changes) => store.writeSide!(id, fenced(changes)),
     rewind: async (id, request) => store.rewind!(id, asRead(request)),
-    ...(!turn.reducesLater && { commitReduction: async (id, request) => store.commitReduction(id, asRead(request)) }),
+    commitReduction: async (id, request) => store.commitReduction(id, turn.isGivenBack ? request : asRead(request)),
     clear: async (id) => {
       turn.fence = { ...turn.fence, epoch: await store.turnQueue.restart(id, turn.fence) };
     },

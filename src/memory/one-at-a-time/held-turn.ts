@@ -9,6 +9,8 @@ export interface HeldTurnParts {
   readonly ttlMs: number | undefined;
   /** Milliseconds without a sign of life after which the turn is no longer renewed. */
   readonly longestMs: number;
+  /** Called when the turn is given back. */
+  readonly onRelease: () => void;
 }
 
 /** The turn of a session: renewed until it is given back, lost, or its run shows no life any more. */
@@ -33,7 +35,8 @@ export class HeldTurn {
   /** Lets the next turn begin. Never rejects: a turn that cannot be given back ends by itself after `holdMs`. */
   release(): Promise<void> {
     clearInterval(this.#timer);
-    const { queue, sessionId, ticket } = this.#parts;
+    const { queue, sessionId, ticket, onRelease } = this.#parts;
+    onRelease();
     this.#released ??= queue.leave(sessionId, ticket).catch(() => undefined);
     return this.#released;
   }

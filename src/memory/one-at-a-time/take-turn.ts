@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../errors.js";
+import { originalStore } from "../../store/bound-store.js";
 import { requireCapability } from "../../store/capabilities.js";
 import { randomToken } from "../../store/random-token.js";
 import type { TurnEntry, TurnFence, TurnQueue } from "../../store/turn-queue.js";
@@ -7,6 +8,7 @@ import type { ConversationSession } from "../conversation-session.js";
 import { fencedStore, withoutFence } from "./fenced-store.js";
 import { HeldTurn } from "./held-turn.js";
 import { defaultTurnOptions } from "./turn-options.js";
+import { isHeld, noteHeld } from "./held-here.js";
 import { joinLine, type LinePlace } from "./waiting-line.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];
@@ -29,13 +31,16 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
   readonly waitMs: number;
   /** As `performance.now()`. */
   readonly deadline: number;
+  /** True while this process holds the turn. */
+  isHeldHere(): boolean;
 }
 
 /**
  * Waits for the session's turn and takes it. From then on all that is written through the session's history carries the
  * turn's fence, also after the turn was given back.
  *
- * @throws ConflictError `busy` where the turn is not free within `waitMs`; an AbortError where the signal aborts.
+ * @throws ConflictError `busy` where the turn is not free within `waitMs`, and `other_owner`; an AbortError where the
+ *   signal aborts.
  */
 export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
   const { owner, longestMs = Infinity, signal } = options;
@@ -47,8 +52,10 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
   const { ttlMs } = context;
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
-  const waiting = { sessionId, waitMs, signal, deadline: performance.now() + waitMs };
-  const fence = await inLine(joinLine(store, sessionId), waiting, async () => {
+  const line = originalStore(store);
+  const isHeldHere = () => isHeld(line, sessionId);
+  const waiting = { sessionId, waitMs, signal, deadline: performance.now() + waitMs, isHeldHere };
+  const fence = await inLine(joinLine(line, sessionId), waiting, async () => {
     try {
       return await enter(queue, entry, waiting);
     } catch (error) {
@@ -56,9 +63,14 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
       throw error;
     }
   });
-  const turn = { sessionId, fence, reducesLater: context.autoReduce === "background" };
+  const turn = { sessionId, fence, isGivenBack: false };
   session.context = { ...context, store: fencedStore(store, turn) };
-  return new HeldTurn({ queue, sessionId, ticket, holdMs, ttlMs, longestMs });
+  const forget = noteHeld(line, sessionId);
+  const onRelease = () => {
+    turn.isGivenBack = true;
+    forget();
+  };
+  return new HeldTurn({ queue, sessionId, ticket, holdMs, ttlMs, longestMs, onRelease });
 }
 
 async function inLine<T>({ first, leave }: LinePlace, waiting: Waiting, work: () => Promise<T>): Promise<T> {
@@ -104,7 +116,11 @@ async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Prom
   }
 }
 
-function busy({ sessionId, waitMs }: Waiting): ConflictError {
-  const message = `Other turns of this session did not end within ${waitMs} ms; nothing was done. Try again.`;
+function busy({ sessionId, waitMs, isHeldHere }: Waiting): ConflictError {
+  const hint = isHeldHere()
+    ? "This process holds the session: a turn within a turn of the same session waits for itself. " +
+      "If this is one, use the history that the turn was given; else try again."
+    : "Try again.";
+  const message = `Other turns of this session did not end within ${waitMs} ms; nothing was done. ${hint}`;
   return new ConflictError(message, { code: "busy", sessionId });
 }

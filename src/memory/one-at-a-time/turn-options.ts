@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../errors.js";
+import type { HistoryIdentity } from "../sessions/history-identity.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../options.js";
 
-/** Options of `memory.withTurn`, in milliseconds. */
-export interface WithTurnOptions {
+/** Options of `memory.withTurn`: whose session it is, as for `memory.history`, and times in milliseconds. */
+export interface WithTurnOptions extends HistoryIdentity {
   /** How long the session's turn is waited for; 0 asks once. @default 60_000 */
   readonly waitMs?: number;
   /**
@@ -13,6 +14,9 @@ export interface WithTurnOptions {
   readonly holdMs?: number;
 }
 
+/** The options with their defaults; who calls is checked where the history is made. */
+type CheckedTurnOptions = HistoryIdentity & Required<Pick<WithTurnOptions, "waitMs" | "holdMs">>;
+
 /** The options of a turn for which none are given. */
 export const defaultTurnOptions = { waitMs: 60_000, holdMs: 30_000 };
 
@@ -21,6 +25,9 @@ const maxMs = 2 ** 31 - 1;
 
 const schema = lazy(() =>
   z.strictObject({
+    owner: z.optional(z.unknown()),
+    title: z.optional(z.unknown()),
+    metadata: z.optional(z.unknown()),
     waitMs: z._default(
       nonNegativeInteger.check(z.maximum(maxMs, `must be at most ${maxMs}`)),
       defaultTurnOptions.waitMs,
@@ -37,9 +44,9 @@ const schema = lazy(() =>
  *
  * @throws ConfigurationError naming the option.
  */
-export function turnOptions(run: unknown, options: WithTurnOptions = {}): Required<WithTurnOptions> {
+export function turnOptions(run: unknown, options: WithTurnOptions = {}): CheckedTurnOptions {
   if (typeof run !== "function") {
     throw new ConfigurationError("run", "withTurn: the second argument must be a function of the history.");
   }
-  return parseOptions("withTurn", schema(), options);
+  return parseOptions("withTurn", schema(), options) as CheckedTurnOptions;
 }

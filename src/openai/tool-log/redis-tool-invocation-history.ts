@@ -5,6 +5,7 @@ import { RecordError } from "../../errors.js";
 import { report, type MemoryEventHandler } from "../../events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../../options.js";
 import { requireCapability, type StoreWith } from "../../store/capabilities.js";
+import { refreshedOnRead } from "../../store/refreshing-store.js";
 import { checkSessionId } from "../../store/session-id-rules.js";
 import { openStore, storeFields, type StoreOptions } from "../../store/redis/open-store.js";
 import { systemClock, type Clock } from "../timestamp.js";
@@ -28,6 +29,8 @@ export type RedisToolInvocationHistoryOptions = StoreOptions & {
    * @default the expiry stays as it is
    */
   readonly sessionTTL?: number;
+  /** Reads extend the session's expiry, too; see the option of `RedisChatMemory`. @default false */
+  readonly refreshTTLOnRead?: boolean;
   /** Maximum number of records; the oldest are dropped. At least 1. @default 1000 */
   readonly limit?: number;
   /**
@@ -48,6 +51,7 @@ const optionsSchema = lazy(() =>
     ...storeFields(),
     sessionId: z.unknown(),
     sessionTTL: z.optional(positiveInteger),
+    refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
     limit: z._default(positiveInteger, 1_000),
     maxCharacters: z._default(positiveInteger, 20_000),
     clock: z.optional(anyFunction<Clock>()),
@@ -76,6 +80,8 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   readonly #maxCharacters: number;
   readonly #clock: Clock;
   readonly #onEvent: MemoryEventHandler | undefined;
+  /** Extensions of the session's life under way. */
+  readonly #pending = new Set<Promise<unknown>>();
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: RedisToolInvocationHistoryOptions) {
@@ -90,7 +96,9 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     this.#onEvent = onEvent;
     const { store, ownsStore } = openStore(owner, options);
     this.#ownsStore = ownsStore;
-    this.#store = requireCapability(owner, store, "sideData");
+    const refreshing = { ttlMs: this.#ttlMs, pending: this.#pending };
+    const read = checked.refreshTTLOnRead ? refreshedOnRead(owner, store, refreshing) : store;
+    this.#store = requireCapability(owner, read, "sideData");
   }
 
   /** Adds a run and returns its record as written, with its id and timestamp. */
@@ -137,6 +145,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** Closes the connection if this log opened one. */
   async close(): Promise<void> {
+    await Promise.all(this.#pending);
     await (this.#ownsStore ? this.#store.close?.() : undefined);
   }
 

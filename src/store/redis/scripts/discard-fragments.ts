@@ -82,7 +82,9 @@ local function discardIds(hashes, to, bound)
   for i = 1, skipped do gone[#gone + 1] = entries[i]:sub(1, ${idHashLength}) end
   forget(table.concat(gone), -1, to)
   if #entries > skipped then last = writeEntries(start, math.max(last, start - 1), entries, skipped + 1) end
-  redis.call('HSET', KEYS[3], 'discarded', start .. ' ' .. last .. ' ' .. (left + #entries - skipped))
+  local known = left + #entries - skipped
+  if known == 0 then return redis.call('HDEL', KEYS[3], 'discarded') end
+  redis.call('HSET', KEYS[3], 'discarded', start .. ' ' .. last .. ' ' .. known)
 end`;
 
 /**

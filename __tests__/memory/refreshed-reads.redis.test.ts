@@ -1,0 +1,163 @@
+import { randomBytes } from "node:crypto";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { Redis } from "ioredis";
+import { createAgent } from "langchain";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { RedisToolInvocationHistory } from "../../src/openai/tool-log/redis-tool-invocation-history.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { startFaultProxy } from "../support/fault-proxy.js";
+import { closeMemories, newMemory } from "../support/memories.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const longTtl = { sessionTTL: 5_000, refreshTTLOnRead: true };
+let redis: Redis;
+let keyPrefix: string;
+
+beforeAll(() => {
+  redis = new Redis(sharedRedisUrl());
+});
+afterAll(() => redis.disconnect());
+beforeEach(() => {
+  keyPrefix = uniquePrefix();
+});
+afterEach(closeMemories);
+
+/** Writes a session that expires in 100 seconds. */
+async function writeShort(session: string) {
+  const memory = newMemory({ keyPrefix, sessionTTL: 100 });
+  await memory.history(session, { owner: "ann" }).append([human("q"), ai("a")], { turnId: "t1" });
+  await memory.drain();
+}
+
+/** The seconds that a session still lives; all its keys expire at one moment. */
+async function life(session: string): Promise<number> {
+  const { log, ids, state } = sessionKeys(keyPrefix, session);
+  const times = await Promise.all([log, ids, state].map((key) => redis.call("PEXPIRETIME", key)));
+  expect(new Set(times).size).toBe(1);
+  return (await redis.pttl(log)) / 1_000;
+}
+
+describe("refreshTTLOnRead", () => {
+  const reads: [name: string, read: (memory: RedisChatMemory) => Promise<unknown>][] = [
+    ["getMessages", (memory) => memory.history("s").getMessages()],
+    ["getPage", (memory) => memory.history("s").getPage()],
+    ["getTranscript", (memory) => memory.history("s", { owner: "ann" }).getTranscript()],
+    ["getRounds", (memory) => memory.history("s").getRounds(1)],
+    ["a history for RunnableWithMessageHistory", (memory) => memory.getMessageHistory("s").getMessages()],
+    [
+      "HistoryManager",
+      (memory) => new HistoryManager({ history: memory.history("s"), maxInputTokens: 10_000 }).getUserVisibleHistory(),
+    ],
+  ];
+
+  it.each(reads)("lets a session live on that %s reads, and its place in the list", async (_, read) => {
+    await writeShort("s");
+    const memory = newMemory({ keyPrefix, ...longTtl });
+    await read(memory);
+    await memory.drain();
+    expect(await life("s")).toBeGreaterThan(4_000);
+    const { sessions } = await memory.sessions.list({ owner: "ann" });
+    expect(sessions[0]!.expiresAt! - Date.now()).toBeGreaterThan(4_000_000);
+  });
+
+  it("lets a session live on whose stored turn a chain or an agent repeats", async () => {
+    const config = { configurable: { sessionId: "s", turnId: "t1" } };
+    const model = new FakeListChatModel({ responses: ["a"] });
+    const runs = [
+      (memory: RedisChatMemory) => withRedisMemory(model, { memory }).invoke([human("q")], config),
+      (memory: RedisChatMemory) =>
+        createAgent({ model, tools: [], middleware: [redisMemoryMiddleware({ memory })] }).invoke(
+          { messages: [human("q")] },
+          config,
+        ),
+    ];
+    for (const run of runs) {
+      keyPrefix = uniquePrefix();
+      await run(newMemory({ keyPrefix, sessionTTL: 100 }));
+      const memory = newMemory({ keyPrefix, ...longTtl });
+      await run(memory);
+      await memory.drain();
+      expect(await life("s")).toBeGreaterThan(4_000);
+      expect((await memory.history("s").stats()).messages).toBe(2);
+    }
+  });
+
+  it("lets an encrypted session live on, and one that a tool log reads", async () => {
+    const key = { id: "k1", key: randomBytes(32) };
+    const options = { client: redis, keyPrefix, encryption: { current: key } };
+    const log = new RedisToolInvocationHistory({ ...options, sessionId: "s", ...longTtl });
+    await new RedisChatMemory({ ...options, sessionTTL: 100 }).history("s").append([human("q")]);
+    const history = new RedisChatMessageHistory({ ...options, sessionId: "s", ...longTtl });
+    await history.getMessages();
+    await history.close();
+    expect(await life("s")).toBeGreaterThan(4_000);
+    await new RedisChatMemory({ ...options, sessionTTL: 100 }).history("s").append([ai("a")]);
+    await log.toList();
+    await log.close();
+    expect(await life("s")).toBeGreaterThan(4_000);
+  });
+
+  it("costs a read no further round trip, and one command a second for a session at most", async () => {
+    const proxy = await startFaultProxy(Number(new URL(sharedRedisUrl()).port));
+    const commands: string[] = [];
+    const onEvent = (event: { type: string; operation?: string }) => void commands.push(String(event.operation));
+    const memory = new RedisChatMemory({ url: proxy.url, keyPrefix, onEvent, ...longTtl });
+    try {
+      await memory.history("warm").append([human("q")]);
+      await memory.history("warm").getMessages();
+      await memory.drain();
+      await newMemory({ keyPrefix, sessionTTL: 100 })
+        .history("s")
+        .append([human("q")]);
+      await memory.history("s").stats();
+      proxy.resetFlights();
+      commands.length = 0;
+      await memory.history("s").getMessages();
+      expect(proxy.flights()).toBe(1);
+      await Promise.all(Array.from({ length: 20 }, () => memory.history("s").getPage()));
+      await memory.drain();
+      expect(commands.filter((operation) => operation === "extendExpiry").length).toBeLessThanOrEqual(2);
+    } finally {
+      await memory.close();
+      await proxy.stop();
+    }
+  });
+
+  it("gives a session without expiry none, and extends neither another owner's nor what an export reads", async () => {
+    await writeShort("s");
+    await newMemory({ keyPrefix })
+      .history("lasting")
+      .append([human("q")]);
+    const memory = newMemory({ keyPrefix, ...longTtl });
+    await memory.history("lasting").getMessages();
+    await expect(memory.history("s", { owner: "bob" }).getMessages()).rejects.toMatchObject({ code: "other_owner" });
+    for await (const line of memory.sessions.export("s")) {
+      expect(line).not.toBe("");
+    }
+    await memory.drain();
+    expect(await redis.pttl(sessionKeys(keyPrefix, "lasting").log)).toBe(-1);
+    expect(await life("s")).toBeLessThan(101);
+  });
+
+  it("needs a time to live, and a store that can extend it", () => {
+    const client = redis;
+    const refused = { name: "ConfigurationError", option: "refreshTTLOnRead" };
+    for (const make of [
+      () => new RedisChatMemory({ client, refreshTTLOnRead: true }),
+      () => new RedisChatMessageHistory({ client, sessionId: "s", refreshTTLOnRead: true }),
+      () => new RedisToolInvocationHistory({ client, sessionId: "s", refreshTTLOnRead: true }),
+      () => new RedisChatMemory({ client, sessionTTL: 1, refreshTTLOnRead: 1 as never }),
+    ]) {
+      expect(make).toThrow(expect.objectContaining(refused));
+    }
+    const store = new InMemorySessionStore();
+    Object.defineProperty(store, "extendExpiry", { value: undefined });
+    expect(() => new RedisChatMemory({ store, ...longTtl })).toThrow(/extendExpiry/);
+  });
+});
