@@ -5,6 +5,7 @@ import { sizeHeadline } from "../report/headlines.js";
 import type { Section, Setting } from "../report/section.js";
 import { names, openContenders } from "../setting/contenders.js";
 import { conversation } from "../setting/messages.js";
+import { memoryOf } from "../setting/session-memory.js";
 
 /** Memory in Redis of the same messages, all keys of a session counted. */
 export async function redisMemorySuite({ server, quick }: Setting): Promise<Section> {
@@ -53,16 +54,4 @@ export async function redisMemorySuite({ server, quick }: Setting): Promise<Sect
       }),
     ],
   };
-}
-
-async function memoryOf(client: Redis, session: string): Promise<number> {
-  // The server is private, and its keys are few.
-  const keys = await client.keys(`*${session.slice(-36)}*`);
-  const sizes = await Promise.all(
-    keys.map(async (key) => Number(await client.call("MEMORY", "USAGE", key, "SAMPLES", "0"))),
-  );
-  if (sizes.length === 0) {
-    throw new Error("The session has no keys.");
-  }
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
