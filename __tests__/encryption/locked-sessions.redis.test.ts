@@ -68,7 +68,7 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     await expect(exported("sealed")).rejects.toMatchObject(refused);
     await memoryWith(testKeys("k1")).history("untitled").addMessages(turn);
     await expect(exported("untitled")).rejects.toMatchObject(refused);
-    expect(await exported("plain")).toHaveLength(3);
+    expect(await exported("plain")).toHaveLength(4);
     const read = await memoryWith(testKeys("k1")).sessions.get("sealed");
     expect(read).toMatchObject({ title: "Secret", metadata: { a: "secret" } });
   });
