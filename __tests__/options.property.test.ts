@@ -7,6 +7,7 @@ import { nearestName } from "../src/nearest-name.js";
 import { RedisToolInvocationHistory } from "../src/openai/tool-log/redis-tool-invocation-history.js";
 import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../src/store/in-memory/in-memory-session-store.js";
+import { propertyRuns } from "./support/property-runs.js";
 
 const store = new InMemorySessionStore();
 const history = new RedisChatMessageHistory({ store, sessionId: "s" });
@@ -84,7 +85,7 @@ describe("an option with a typo", () => {
           expect.objectContaining({ code: "invalid_option", option: typo, message }),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(120) },
     );
   });
 

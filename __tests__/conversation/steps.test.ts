@@ -2,6 +2,7 @@ import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messag
 import fc from "fast-check";
 import { findBoundaries, findOrphanResults, splitsStep, stepsOf } from "../../src/conversation/steps.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 function boundaries(...messages: BaseMessage[]): number[] {
   return [...findBoundaries(messages)].flatMap((flag, index) => (flag === 1 ? [index] : []));
@@ -96,7 +97,7 @@ describe("findOrphanResults", () => {
         );
         expect(findOrphanResults(messages)).toEqual(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(250) },
     );
   });
 });

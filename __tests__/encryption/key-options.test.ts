@@ -10,6 +10,7 @@ import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-sessio
 import { openRecord, sealRecord } from "../../src/store/sealed/sealed-record.js";
 import { anyMessage } from "../support/message-arbitraries.js";
 import { testKey, testKeys } from "../support/test-keys.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 describe("the option encryption", () => {
   const short = randomBytes(31);
@@ -67,7 +68,7 @@ describe("a sealed record", () => {
         const other = KeyRing.of(testKeys("k")).derived("k", "t")!;
         expect(openRecord(other, parseSealed(sealed)!)).toBeUndefined();
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -81,7 +82,7 @@ describe("a sealed record", () => {
       fc.property(texts, fc.string(), (text, id) => {
         expect(openRecord(key, parseSealed(sealRecord(key, text, id))!)).toBe(text);
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     );
   });
 });
@@ -98,7 +99,7 @@ describe("bytes as text of seven bits", () => {
       expect(Buffer.byteLength(text)).toBe(text.length);
     };
     long.forEach(check);
-    fc.assert(fc.property(bytes, check), { numRuns: 300 });
+    fc.assert(fc.property(bytes, check), { numRuns: propertyRuns(300) });
   });
 
   it("are read from one text only", () => {
@@ -108,7 +109,7 @@ describe("bytes as text of seven bits", () => {
         const read = fromSevenBitText(text);
         expect(read === undefined ? text : toSevenBitText(read)).toBe(text);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

@@ -2,6 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { validateConversation } from "../../src/structure/validate.js";
 import { asking, call, chunks, newSession, sourcesIn } from "./instances.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 interface TurnPlan {
   readonly instance: number;
@@ -75,7 +76,7 @@ describe("sources, across turns on several instances", () => {
           }
         }
       }),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 });

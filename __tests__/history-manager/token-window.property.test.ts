@@ -9,6 +9,7 @@ import { countMessages } from "../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { anyConversation } from "../support/conversations.js";
 import { asking, characterCounter, newSession, resultOf, sourcesIn } from "./instances.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 interface Iteration {
   /** What the model says beside its calls; may cite. */
@@ -107,7 +108,7 @@ describe("the token window, for any input", () => {
           expect([uploads.given, outcome.sections.history.given]).toEqual([0, 0]);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -128,7 +129,7 @@ describe("the token window, for any input", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(24) },
     );
   });
 
@@ -160,7 +161,7 @@ describe("the token window, for any input", () => {
           }
         }
       }),
-      { numRuns: 80 },
+      { numRuns: propertyRuns(32) },
     );
   });
 });

@@ -9,6 +9,7 @@ import {
 } from "@langchain/core/messages";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { anyMessage, anyText } from "../support/openai-arbitraries.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const history = fc.array(anyMessage, { maxLength: 4 }).map((messages) => new MessageHistory(messages));
 
@@ -18,7 +19,7 @@ describe("a history of any content", () => {
       fc.property(history, (given) => {
         expect(MessageHistory.fromMessages(given.toMessages()).toList()).toEqual(given.toList());
       }),
-      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -27,7 +28,7 @@ describe("a history of any content", () => {
       fc.property(history, (given) => {
         expect(MessageHistory.fromJSON(JSON.stringify(given)).toList()).toEqual(given.toList());
       }),
-      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -36,7 +37,7 @@ describe("a history of any content", () => {
       fc.property(history, (given) => {
         expect(MessageHistory.fromPrompt(given.toPrompt()).toList()).toEqual(given.toList());
       }),
-      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
     );
   });
 });
@@ -131,7 +132,7 @@ describe("LangChain messages of any content", () => {
         const back = MessageHistory.fromMessages(messages).toMessages();
         expect(back.map(visible)).toEqual(messages.map(visible));
       }),
-      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -142,7 +143,7 @@ describe("LangChain messages of any content", () => {
         const text = JSON.stringify(MessageHistory.fromPrompt(given.toPrompt()));
         expect(MessageHistory.fromJSON(text).toMessages().map(visible)).toEqual(messages.map(visible));
       }),
-      { numRuns: 150, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(75), interruptAfterTimeLimit: 30_000 },
     );
   });
 });

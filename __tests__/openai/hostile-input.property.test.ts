@@ -3,6 +3,7 @@ import { ConfigurationError } from "../../src/errors.js";
 import { jsonSnapshot } from "../../src/openai/json-value.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { parseXml } from "../../src/openai/xml-prompt/xml.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const pieces = [
   ...[
@@ -72,7 +73,7 @@ describe("any text as a prompt", () => {
         }
         expect(MessageHistory.fromPrompt(history.toPrompt()).toList()).toEqual(history.toList());
       }),
-      { numRuns: 1_000, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(500), interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -83,7 +84,7 @@ describe("any text as a prompt", () => {
           expect(MessageHistory.fromPrompt(prompt).toList()).toEqual([{ role: "user", content: prompt }]);
         }
       }),
-      { numRuns: 1_000, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(500), interruptAfterTimeLimit: 30_000 },
     );
   });
 });
@@ -106,7 +107,7 @@ describe("any value in a tool record", () => {
         const kept = jsonSnapshot(value);
         expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
       }),
-      { numRuns: 500, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(250), interruptAfterTimeLimit: 30_000 },
     );
   });
 
@@ -116,7 +117,7 @@ describe("any value in a tool record", () => {
         const plain = JSON.parse(JSON.stringify(value)) as unknown;
         expect(jsonSnapshot(plain)).toEqual(plain);
       }),
-      { numRuns: 300, interruptAfterTimeLimit: 30_000 },
+      { numRuns: propertyRuns(150), interruptAfterTimeLimit: 30_000 },
     );
   });
 });

@@ -12,6 +12,7 @@ import { orderlyConversation } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { realConversations } from "../support/real-conversations.js";
 import { ScriptedModel } from "../support/scripted-model.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const anthropic = promptCacheMarks({ profile: "anthropic" });
 const ephemeral = { cache_control: { type: "ephemeral" } };
@@ -86,7 +87,7 @@ describe("promptCacheMarks", () => {
           expect(marked.map(({ id, text }) => ({ id, text }))).toEqual(messages.map(({ id, text }) => ({ id, text })));
           expect(await marks.invoke(marked)).toEqual(marked);
         }),
-        { numRuns: 50 },
+        { numRuns: propertyRuns(50) },
       );
     },
   );

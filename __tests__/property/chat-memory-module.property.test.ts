@@ -3,6 +3,7 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import { splitRounds } from "../../src/conversation/rounds.js";
 import { ChatMemoryModule } from "../../src/memory/recall/chat-memory-module.js";
 import { keepLastCharacters, lengthOf } from "../../src/text/graphemes.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const content = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -33,7 +34,7 @@ describe("ChatMemoryModule", () => {
         const result = await new ChatMemoryModule({ history, format, ...settings }).retrieve();
         expect([...result].length).toBeLessThanOrEqual(settings.maxContext);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(250) },
     );
   });
 });
@@ -51,7 +52,7 @@ describe("keepLastCharacters", () => {
         const best = [...boundaries, text.length].find((index) => lengthOf(text.slice(index)) <= limit);
         expect(text.length - kept.length).toBe(best);
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

@@ -8,8 +8,9 @@ import { identifyRecord } from "../../src/codec/message-ids.js";
 import { RecordError } from "../../src/errors.js";
 import { anyChunk, anyContent, anyJson, anyKey, anyMessage, anyText } from "../support/message-arbitraries.js";
 import { publicFields } from "../support/public-fields.js";
+import { propertyRuns } from "../support/property-runs.js";
 
-const runs = { numRuns: 300, endOnFailure: true };
+const runs = { numRuns: propertyRuns(120), endOnFailure: true };
 
 describe("encode and decode, for any message", () => {
   it("preserve every field, including key order", () => {
@@ -135,7 +136,7 @@ describe("a head", () => {
         const records = messages.map((message, index) => encodeMessage(message, { id: `m${index}` }).record);
         expect(decodeHead(encodeHead(records))).toEqual(records);
       }),
-      { numRuns: 100, endOnFailure: true },
+      { numRuns: propertyRuns(40), endOnFailure: true },
     );
   });
 });
@@ -145,14 +146,14 @@ describe("reading what was never written by this package", () => {
     const text = fc.oneof(anyText(), fc.json(), damagedRecord());
     fc.assert(
       fc.property(text, (record) => expectReadable(() => decodeRecord(record, 3).message)),
-      { numRuns: 1000, endOnFailure: true },
+      { numRuns: propertyRuns(400), endOnFailure: true },
     );
   });
 
   it("does so for any fields under the names of LangChain", () => {
     fc.assert(
       fc.property(anyStored(), (stored) => expectReadable(() => reviveMessage(stored))),
-      { numRuns: 1000, endOnFailure: true },
+      { numRuns: propertyRuns(400), endOnFailure: true },
     );
   });
 

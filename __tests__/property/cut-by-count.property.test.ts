@@ -5,8 +5,9 @@ import { findBoundaries, findOrphanResults, splitsStep } from "../../src/convers
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";
+import { propertyRuns } from "../support/property-runs.js";
 
-const runs = { numRuns: 500 };
+const runs = { numRuns: propertyRuns(200) };
 const sizes = { target: fc.integer({ min: 1, max: 14 }), threshold: fc.integer({ min: 0, max: 8 }) };
 const cases = fc.record({ messages: fc.oneof(anyConversation(), orderlyConversation()), ...sizes });
 
@@ -138,7 +139,7 @@ describe("a cut by count", () => {
           expect(rest(view).length).toBeLessThanOrEqual(target + threshold + 2 + longest);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(80) },
     );
   });
 });

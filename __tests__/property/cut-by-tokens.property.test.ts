@@ -8,8 +8,9 @@ import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";
+import { propertyRuns } from "../support/property-runs.js";
 
-const runs = { numRuns: 300 };
+const runs = { numRuns: propertyRuns(120) };
 const tokenCounter = new CountingCounter();
 const longText = fc.oneof(
   fc.string({ maxLength: 60 }),

@@ -9,7 +9,7 @@ import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 /** More with DAMAGED_SESSIONS_RUNS=5000. */
-const runs = Number(process.env["DAMAGED_SESSIONS_RUNS"] ?? 300);
+const runs = Number(process.env["DAMAGED_SESSIONS_RUNS"] ?? 120);
 
 const fields = ["epoch", "rev", "base", "start", "next", "head", "headCount", "tokens", "counter", "rounds"];
 const others = ["fence", "updated", "turns", "discarded", "discarded:1", "discarded:2", "cut", "reductions"];

@@ -5,6 +5,7 @@ import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js"
 import { everything, outcome, session, storeCommand, type StoreUnderTest } from "../support/store-commands.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 describe("RedisSessionStore", () => {
   let client: Redis;
@@ -34,7 +35,7 @@ describe("RedisSessionStore", () => {
         }
         await expectOneExpiry(client, keyPrefix);
       }),
-      { numRuns: 80 },
+      { numRuns: propertyRuns(40) },
     );
   });
 });

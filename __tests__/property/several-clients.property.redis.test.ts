@@ -9,7 +9,7 @@ import { observed, outcomeOf } from "../support/observed-sessions.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 /** Runs of the suite; `SEVERAL_CLIENTS_RUNS=10000` is the promise. */
-const numRuns = Number(process.env["SEVERAL_CLIENTS_RUNS"] ?? 80);
+const numRuns = Number(process.env["SEVERAL_CLIENTS_RUNS"] ?? 40);
 const seed = process.env["SEVERAL_CLIENTS_SEED"];
 
 describe("several clients of one server", () => {

@@ -5,6 +5,7 @@ import { validateConversation } from "../../src/structure/validate.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { anyConversation } from "../support/conversations.js";
 import { refusalOf } from "../support/openai-wire.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const options = { profile: "openai", purpose: "model-input" } as const;
 
@@ -15,7 +16,7 @@ describe("a conversation that passes the profile openai", () => {
         const { messages: repaired } = repairConversation(messages, options);
         expect(repaired.length === 0 ? undefined : refusalOf(repaired)).toBeUndefined();
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -25,7 +26,7 @@ describe("a conversation that passes the profile openai", () => {
         const isValid = validateConversation(messages, options).every(({ severity }) => severity !== "error");
         expect(isValid ? refusalOf(messages) : undefined).toBeUndefined();
       }),
-      { numRuns: 1200 },
+      { numRuns: propertyRuns(600) },
     );
   });
 });
@@ -37,7 +38,7 @@ describe("a conversation that the profile langchain repairs", () => {
         const { messages: repaired } = repairConversation(messages, { purpose: "model-input" });
         expect(repaired.length === 0 ? undefined : refusalOf(repaired)).toBeUndefined();
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(200) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { validateConversation } from "../../src/structure/validate.js";
 import { brokenConversation, wordsOf } from "../support/broken-conversations.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { anyMessage } from "../support/message-arbitraries.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
@@ -42,7 +43,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
       fc.property(withOptions(brokenConversation()), ([messages, options]) => {
         expect(leftOver(repairConversation(messages, options).messages, options)).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(160) },
     );
   });
 
@@ -51,7 +52,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
       fc.property(withOptions(fc.array(anyMessage(), { maxLength: 12 })), ([messages, options]) => {
         expect(leftOver(repairConversation(messages, options).messages, options)).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(160) },
     );
   });
 
@@ -63,7 +64,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         expect(twice.repairs).toEqual([]);
         expect(areSame(twice.messages, once)).toBe(true);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(160) },
     );
   });
 
@@ -75,7 +76,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         expect(JSON.stringify(messages)).toBe(before);
         expect(JSON.stringify(repairConversation(messages, options))).toBe(JSON.stringify(first));
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(60) },
     );
   });
 
@@ -95,7 +96,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
           }
         },
       ),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(160) },
     );
   });
 
@@ -112,7 +113,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         );
         expect(lost).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(160) },
     );
   });
 
@@ -130,7 +131,7 @@ describe("repairConversation, for every profile and with every choice,", () => {
         );
         expect(reportedElsewhere ? [] : silent).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(60) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const conversations = fc.oneof(anyConversation(), orderlyConversation()).map((messages) => messages.map(withName));
 const measures = fc.oneof(
@@ -75,7 +76,7 @@ describe("a summarization", () => {
         expect(told.length > 0 || summary === undefined).toBe(true);
         expect(findOrphanResults(result).length).toBeLessThanOrEqual(findOrphanResults(given.messages).length);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -97,7 +98,7 @@ describe("a summarization", () => {
           expect(summaryMarkOf(outcome.summary)!.count).toBe(covered.length + earlier);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(100) },
     );
   });
 });

@@ -13,6 +13,7 @@ import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 /** One token a character, and three for each request. */
 const characters: TokenCounter = {
@@ -130,7 +131,7 @@ describe("simulateReducers", () => {
         const [result] = await simulateReducers([conversation], [reducer()], { tokenCounter });
         expect(result).toMatchObject(await replay(conversation, reducer()));
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(50) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { keyPrefixIssue, sessionKeys } from "../../src/store/redis/keys.js";
 import { checkSessionId, encodeSessionId } from "../../src/store/session-id-rules.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const sessionIds = fc
   .string({ unit: "binary", minLength: 1, maxLength: 120 })
@@ -23,7 +24,7 @@ describe("sessionKeys", () => {
         expect(encoded).toMatch(/^([A-Za-z0-9._~-]|%[0-9A-F]{2})+$/);
         expect(decodeURIComponent(encoded)).toBe(id);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

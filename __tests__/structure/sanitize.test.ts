@@ -12,6 +12,7 @@ import { sanitizeConversation } from "../../src/structure/sanitize.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { brokenConversation } from "../support/broken-conversations.js";
 import { sketch } from "../support/sketch-message.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const clean = (messages: readonly BaseMessage[], options?: Parameters<typeof sanitizeConversation>[1]) =>
   sanitizeConversation(messages, options).messages.map(sketch);
@@ -164,7 +165,7 @@ describe("sanitizeConversation", () => {
         const keys = new Set(taken.flatMap(({ additional_kwargs: kwargs }) => Object.keys(kwargs)));
         expect([...keys].filter((key) => key !== "unverified")).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

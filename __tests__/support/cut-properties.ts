@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf } from "../../src/messages/roles.js";
+import { propertyRuns } from "./property-runs.js";
 
 /** The messages that a cut may remove: neither system messages nor summaries. */
 export function rest(messages: readonly BaseMessage[]): BaseMessage[] {
@@ -19,6 +20,6 @@ export async function expectUntouchedInput<Case extends { readonly messages: Bas
       expect(given.messages).toEqual(list);
       expect(JSON.stringify(given.messages)).toBe(texts);
     }),
-    { numRuns: 100 },
+    { numRuns: propertyRuns(100) },
   );
 }

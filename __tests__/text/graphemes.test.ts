@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { graphemeBoundary } from "../../src/text/graphemes.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
@@ -23,7 +24,7 @@ describe("graphemeBoundary", () => {
         const boundaries = [...segmenter.segment(text)].map(({ index }) => index).concat(text.length);
         expect(graphemeBoundary(text, length)).toBe(boundaries.findLast((index) => index <= length));
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 

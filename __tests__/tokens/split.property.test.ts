@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { splitCl100k, splitO200k, type Splitter } from "../../src/tokens/encoder/split.js";
 import { referencePieces } from "./reference.js";
 import { anyText } from "./texts.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 describe.each([
   ["o200k_base", splitO200k],
@@ -12,7 +13,7 @@ describe.each([
       fc.property(anyText, (text) => {
         expect(pieces(split, text)).toEqual(referencePieces(encoding, text));
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 

@@ -4,6 +4,7 @@ import { TokenTally } from "../../src/tokens/encoder/token-tally.js";
 import { Vocabulary, type PackedRanks } from "../../src/tokens/encoder/vocabulary.js";
 import { referenceCount } from "./reference.js";
 import { anyText } from "./texts.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encoding) => {
   it("is js-tiktoken's for any text, lone surrogates and special tokens included", async () => {
@@ -12,7 +13,7 @@ describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encodi
       fc.property(anyText, (text) => {
         expect(finish(tally.steps([text]))).toBe(referenceCount(encoding, text));
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 
@@ -29,7 +30,7 @@ describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encodi
         const tally = new TokenTally({ vocabulary, split: encodings[encoding].split, blockSize });
         expect(finish(tally.steps([text]))).toBe(unblocked(encoding, text, vocabulary));
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 

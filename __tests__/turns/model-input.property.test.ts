@@ -7,6 +7,7 @@ import { validateConversation } from "../../src/structure/validate.js";
 import { modelInput, type ModelInput } from "../../src/turns/model-input.js";
 import { anyConversation } from "../support/conversations.js";
 import { human, system } from "../support/messages.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 const profileNames = Object.keys(builtInProfiles) as BuiltInProfile[];
 
@@ -37,7 +38,7 @@ function play({ before, shown, profile }: Scene): ModelInput & { events: MemoryE
   return { ...input, events };
 }
 
-const holds = (check: (scene: Scene) => void) => fc.assert(fc.property(scene, check), { numRuns: 250 });
+const holds = (check: (scene: Scene) => void) => fc.assert(fc.property(scene, check), { numRuns: propertyRuns(125) });
 
 describe("the conversation for a model", () => {
   it("is valid for each built-in profile where the question is last", () => {

@@ -5,6 +5,7 @@ import { sessionOf } from "../../src/memory/session-of.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
 import { openTurn, type OpenTurn } from "../../src/turns/open-turn.js";
+import { propertyRuns } from "../support/property-runs.js";
 
 /** How a client sends what it holds: with ids, with ids of its own for the answers, or as plain texts. */
 type Client = "ids" | "own answer ids" | "plain";
@@ -105,7 +106,7 @@ describe("a client that sends its whole history with each question", () => {
           expect(transcript).toHaveLength(conversation.stored.length);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(25) },
     );
   });
 
@@ -119,7 +120,7 @@ describe("a client that sends its whole history with each question", () => {
           await conversation.store(fresh, turn, number);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(25) },
     );
   });
 
@@ -140,7 +141,7 @@ describe("a client that sends its whole history with each question", () => {
           }
         }
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(25) },
     );
   });
 });
