@@ -2,8 +2,10 @@ import { Redis } from "ioredis";
 import { serverFindings } from "../../src/cli/doctor/server-findings.js";
 import type { ServerFacts } from "../../src/cli/doctor/server-facts.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
+import { hostedCommands } from "../support/hosted-commands.js";
 import { startRedis, type PrivateRedis } from "../support/redis-server.js";
 
+const run = hostedCommands();
 let server: PrivateRedis;
 let admin: Redis;
 
@@ -18,7 +20,7 @@ afterAll(async () => {
 });
 
 async function doctor(env: Record<string, string> = {}) {
-  const { exitCode, output, errors } = await runCommand(["doctor", "--json", "--url", server.url], { env });
+  const { exitCode, output, errors } = await run(["doctor", "--json", "--url", server.url], { env });
   const found = jsonLines(output) as unknown as { check: string; level: string; found: string; advice: string }[];
   return { exitCode, errors, levels: Object.fromEntries(found.map(({ check, level }) => [check, level])), found };
 }

@@ -6,11 +6,13 @@ import { mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/co
 import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
+import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
 const client = new Redis(sharedRedisUrl());
 const folder = mkdtempSync(join(tmpdir(), "lcmem-migrate-"));
+const run = hostedCommands();
 let count = 0;
 
 afterAll(async () => {
@@ -25,7 +27,7 @@ function place() {
   const memory = new RedisChatMemory({ client, keyPrefix: prefix });
   const migrate = (...args: readonly string[]) => {
     const server = ["--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`];
-    return runCommand(["migrate", "--json", ...server, ...args]);
+    return run(["migrate", "--json", ...server, ...args]);
   };
   return { from, prefix, memory, migrate };
 }
@@ -187,7 +189,7 @@ describe("the command migrate", () => {
     ["a rate of 0", ["--pattern", "a*", "--rate", "0"], /whole number of at least 1/],
     ["a missing file", ["--file", "/missing"], /cannot be read \(ENOENT\)/],
   ])("refuses %s with a sentence and 2", async (_, args, sentence) => {
-    const result = await runCommand(["migrate", "--url", sharedRedisUrl(), ...args]);
+    const result = await run(["migrate", "--url", sharedRedisUrl(), ...args]);
     expect(result.exitCode).toBe(2);
     expect(result.errors).toMatch(sentence);
   });

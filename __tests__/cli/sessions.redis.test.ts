@@ -3,10 +3,12 @@ import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
+import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
 const client = new Redis(sharedRedisUrl());
+const run = hostedCommands();
 let count = 0;
 afterAll(() => client.quit().then(() => undefined));
 
@@ -17,7 +19,7 @@ function place() {
   const reducer = new ChatHistoryTruncationReducer({ targetCount: 3 });
   const memory = new RedisChatMemory({ client, keyPrefix: prefix, reducer, sessionTTL: 7_200 });
   const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
-  const command = (...args: readonly string[]) => runCommand([...args, ...server]);
+  const command = (...args: readonly string[]) => run([...args, ...server]);
   return { prefix, memory, command, server };
 }
 
@@ -43,8 +45,10 @@ describe("the command sessions", () => {
   });
 
   it("says where to look if there is none", async () => {
-    const { command } = place();
-    expect((await command("sessions")).output).toBe("No session was found. Check --prefix, and --owner or --match.\n");
+    const { server } = place();
+    expect((await runCommand(["sessions", ...server])).output).toBe(
+      "No session was found. Check --prefix, and --owner or --match.\n",
+    );
   });
 });
 

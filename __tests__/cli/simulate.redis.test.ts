@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
+import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
@@ -14,6 +15,8 @@ function file(name: string, ...lines: readonly string[]): string {
   writeFileSync(path, lines.map((line) => `${line}\n`).join(""));
   return path;
 }
+
+const run = hostedCommands();
 
 describe("the command simulate", () => {
   it("plays the conversations of the package where nothing else is named, in 80 columns without colour", async () => {
@@ -51,17 +54,17 @@ describe("the command simulate", () => {
       { role: "assistant", content: "hi" },
     ];
     const path = file("one.jsonl", JSON.stringify({ messages }), "", JSON.stringify(messages));
-    const fromFile = await runCommand(["simulate", "--json", "--file", path, "--reducer", "none"]);
+    const fromFile = await run(["simulate", "--json", "--file", path, "--reducer", "none"]);
     expect(jsonLines(fromFile.output)[0]).toMatchObject({ requests: 2 });
 
     const prefix = `simulate-${process.pid}`;
     await using memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix: prefix });
     await memory.history("ann").addMessages([human("hello"), ai("hi"), human("bye"), ai("bye")]);
     const server = ["--url", sharedRedisUrl(), "--prefix", prefix];
-    const fromRedis = await runCommand(["simulate", "ann", ...server, "--json", "--reducer", "truncate:1"]);
+    const fromRedis = await run(["simulate", "ann", ...server, "--json", "--reducer", "truncate:1"]);
     expect(jsonLines(fromRedis.output)[0]).toMatchObject({ requests: 2, questionsSeen: 2 / 3 });
     expect(await memory.history("ann").getMessages()).toHaveLength(4);
-    const unknown = await runCommand(["simulate", "bob", ...server]);
+    const unknown = await run(["simulate", "bob", ...server]);
     expect(unknown).toMatchObject({ exitCode: 1, errors: 'simulate: the session "bob" holds no messages.\n' });
   });
 
@@ -95,7 +98,7 @@ describe("the command simulate", () => {
     ["a cluster that is not there", ["simulate", "s", "--cluster", "--url", "redis://127.0.0.1:1"], 3, /refused/],
     ["a URL that is none", ["simulate", "s", "--url", "http://localhost"], 2, /"--url" must be a URL that begins/],
   ])("answers %s with a sentence and the exit code", async (_, args, exitCode, sentence) => {
-    const result = await runCommand(args);
+    const result = await run(args);
     expect(result).toMatchObject({ exitCode, output: "" });
     expect(result.errors.trim()).toMatch(sentence);
     expect(result.errors).not.toMatch(/secret|\n +at /);

@@ -19,8 +19,6 @@ import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 import { testKey, testKeys } from "../support/test-keys.js";
 
-jest.setTimeout(60_000);
-
 let client: Redis;
 beforeAll(() => {
   client = new Redis(sharedRedisUrl());

@@ -14,8 +14,6 @@ import { ScriptedModel } from "../support/scripted-model.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { storedBytes } from "../support/stored-bytes.js";
 
-jest.setTimeout(60_000);
-
 let client: Redis;
 beforeAll(() => {
   client = new Redis(sharedRedisUrl());

@@ -36,7 +36,10 @@ export function runCommand(args: readonly string[], setting: CommandSetting = {}
 
 /** Starts the built command and leaves it running. */
 export function startCommand(args: readonly string[], { env = {} }: CommandSetting = {}): ChildProcess {
-  return spawn(process.execPath, [script, ...args], { env: environment(env), stdio: ["ignore", "pipe", "pipe"] });
+  return spawn(process.execPath, [script, ...args], {
+    env: commandEnvironment(env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 }
 
 /** The objects that a command printed with `--json`. */
@@ -47,7 +50,7 @@ export function jsonLines(output: string): Record<string, unknown>[] {
 
 function run(args: readonly string[], { env = {}, input }: CommandSetting): Promise<CommandRun> {
   return new Promise((resolve, reject) => {
-    const options = { env: environment(env), maxBuffer: 1e9 };
+    const options = { env: commandEnvironment(env), maxBuffer: 1e9 };
     const child = execFile(process.execPath, args, options, (error, output, errors) => {
       if (error !== null && typeof error.code !== "number") {
         reject(error);
@@ -59,7 +62,8 @@ function run(args: readonly string[], { env = {}, input }: CommandSetting): Prom
   });
 }
 
-function environment(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+/** This process's environment without what names a server, and with `env`. */
+export function commandEnvironment(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^REDIS_/.test(name));
   return { ...Object.fromEntries(inherited), ...env };
 }

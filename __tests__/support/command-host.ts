@@ -1,0 +1,27 @@
+/**
+ * A process that runs command lines one after the other, for tests: a line on its input names the arguments and the
+ * environment, and the line that it answers says what was printed, as JSON.
+ */
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { runCommandLine } from "../../src/cli/command-line.js";
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { args, env } = JSON.parse(line) as { args: string[]; env: Record<string, string> };
+  const [out, err] = [collector(), collector()];
+  const streams = { out: out.stream, err: err.stream, env };
+  const exitCode = await runCommandLine(args, streams, new AbortController().signal);
+  process.stdout.write(`${JSON.stringify({ exitCode, output: out.text(), errors: err.text() })}\n`);
+}
+
+function collector(): { readonly stream: Writable; text(): string } {
+  let text = "";
+  const stream = new Writable({
+    decodeStrings: false,
+    write: (part, _, done) => {
+      text += String(part);
+      done();
+    },
+  });
+  return { stream, text: () => text };
+}

@@ -1,0 +1,34 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface, type Interface } from "node:readline";
+import { commandEnvironment, type CommandRun, type CommandSetting } from "./built-command.js";
+import { buildPrograms, type BuiltPrograms } from "./built-programs.js";
+
+const source = "__tests__/support/command-host.ts";
+
+/**
+ * Starts one process before the tests of this file that runs their commands, and ends it after them: a process for each
+ * command would spend most of its time on loading. What concerns the process itself, its signals for example, is tested
+ * on the built command.
+ */
+export function hostedCommands(): (args: readonly string[], setting?: CommandSetting) => Promise<CommandRun> {
+  let programs: BuiltPrograms | undefined;
+  let host: ChildProcess;
+  let answers: Interface;
+  beforeAll(async () => {
+    programs = await buildPrograms([source]);
+    host = spawn(process.execPath, [programs.pathOf(source)], { stdio: ["pipe", "pipe", "inherit"] });
+    answers = createInterface({ input: host.stdout! });
+  });
+  afterAll(async () => {
+    host.stdin!.end();
+    await once(host, "exit");
+    programs?.remove();
+  });
+  return async (args, { env = {} } = {}) => {
+    const answer = once(answers, "line");
+    host.stdin!.write(`${JSON.stringify({ args, env: commandEnvironment(env) })}\n`);
+    const [line] = (await answer) as [string];
+    return JSON.parse(line) as CommandRun;
+  };
+}
