@@ -172,7 +172,11 @@ async function titles(client: Client): Promise<string[]> {
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 30_000;
   while (!(await holds())) {
+    if (Date.now() > end) {
+      throw new Error("What was waited for did not happen.");
+    }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
