@@ -16,6 +16,7 @@ import { readJournals, type Call } from "./journal/read-journals.js";
 import type { RunOptions } from "./options.js";
 import { faultPlan } from "./plan/fault-plan.js";
 import type { Workload } from "./plan/session-plan.js";
+import { focuses } from "./plants/focuses.js";
 import { readLists } from "./read-lists.js";
 import { readSessions } from "./read-sessions.js";
 import { reportOf, type RunReport } from "./report.js";
@@ -112,7 +113,10 @@ function guardedUntil(erasures: readonly Call[]): number {
 /** Microseconds. */
 const longestCall = 5_000_000;
 
-/** How the work is shared: some sessions in each process, each session with two processes. */
-export function workloadOf({ seed, topology }: Pick<RunOptions, "seed" | "topology">): Workload {
-  return { seed, processes: 4, groups: 12, writers: 3, sessionMs: 6_000, replicas: topology !== "single" };
+/** How the work is shared: some sessions in each process, each session with three; fewer where a defect is planted. */
+export function workloadOf({ seed, topology, plant }: Pick<RunOptions, "seed" | "topology" | "plant">): Workload {
+  const all = { seed, processes: 4, replicas: topology !== "single" };
+  return plant === undefined
+    ? { ...all, groups: 12, writers: 3, sessionMs: 6_000 }
+    : { ...all, groups: 4, writers: 4, sessionMs: 3_000, focus: focuses[plant] };
 }

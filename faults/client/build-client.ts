@@ -3,11 +3,15 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { plants, type PlantName } from "../plants/plants.js";
 
+/** Packages of the older kind ask for what belongs to Node.js by `require`. */
+const requireForPackages =
+  'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+
 const root = join(import.meta.dirname, "../..");
 
 /**
- * Makes one file of the client process and of `src`, with a defect planted where one is asked for, and returns its
- * path. It stands inside the repository, because the packages that it imports are found from there.
+ * Makes one file of the client process and all that it imports, with a defect planted where one is asked for, and
+ * returns its path.
  */
 export async function buildClient(plant: PlantName | undefined): Promise<string> {
   const folder = join(root, ".cache/faults");
@@ -18,7 +22,8 @@ export async function buildClient(plant: PlantName | undefined): Promise<string>
     entryPoints: [join(import.meta.dirname, "main.ts")],
     outfile,
     bundle: true,
-    packages: "external",
+    // Packages too: a process that is killed and begins again loads one file, in half the time.
+    banner: { js: requireForPackages },
     platform: "node",
     format: "esm",
     target: "node20",

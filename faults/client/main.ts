@@ -10,6 +10,7 @@ import { openDoors, type Doors } from "./doors.js";
 import { Lane } from "./lane.js";
 import { openStores } from "./open-stores.js";
 import { operations } from "./operations/all-operations.js";
+import type { Operation } from "./operations/operation.js";
 
 const task = JSON.parse(process.argv[2]!) as ClientTask;
 const { workload, incarnation } = task;
@@ -42,11 +43,15 @@ async function work(group: number): Promise<void> {
     for (; roundNow() === round && clock() < end; step += 1) {
       const random = randomOf(workload.seed, "step", task.process, incarnation, group, step);
       const possible = lane.isErased ? operations.filter(({ isRead }) => isRead) : operations;
-      await random.weighted(possible, (operation) => operation.weight(plan)).run(lane, random);
+      await random.weighted(possible, (operation) => weightOf(operation, plan)).run(lane, random);
       await pause(random.between(0, task.thinkMs));
     }
     lane.close();
   }
+}
+
+function weightOf({ name, weight }: Operation, plan: SessionPlan): number {
+  return workload.focus?.weights?.[name] ?? weight(plan);
 }
 
 function roundNow(): number {

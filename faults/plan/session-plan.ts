@@ -23,6 +23,7 @@ export interface SessionPlan {
   readonly isEncrypted: boolean;
 }
 
+const reducers = ["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const;
 const removalWeights = { none: 3, rewind: 3, clear: 1, erase: 0.4 };
 
 /** How the clients share the work. */
@@ -37,17 +38,29 @@ export interface Workload {
   readonly sessionMs: number;
   /** True where there are replicas. */
   readonly replicas: boolean;
+  /** What to do more of than usual. */
+  readonly focus?: Focus;
+}
+
+/** A kind of work that many clients do at once, so that a defect in it shows soon. */
+export interface Focus {
+  readonly reducers?: readonly ReducerKind[];
+  readonly removals?: readonly Removals[];
+  readonly autoReduce?: SessionPlan["autoReduce"];
+  /** How often operations are chosen, by their names, instead of as often as they say. */
+  readonly weights?: Readonly<Record<string, number>>;
 }
 
 /** The session that a group uses in a round, as the seed says. */
-export function sessionPlan({ seed, replicas }: Workload, group: number, round: number): SessionPlan {
+export function sessionPlan({ seed, replicas, focus }: Workload, group: number, round: number): SessionPlan {
   const random = randomOf(seed, "session", group, round);
   const id = `g${group}r${round}`;
-  const removals = random.weighted(["none", "rewind", "clear", "erase"] as const, (kind) => removalWeights[kind]);
+  const kinds = focus?.removals ?? (["none", "rewind", "clear", "erase"] as const);
+  const removals = random.weighted(kinds, (kind) => removalWeights[kind]);
   return {
     ...{ id, removals },
-    reducer: random.pick(["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const),
-    autoReduce: random.pick([true, "background"] as const),
+    reducer: random.pick(focus?.reducers ?? reducers),
+    autoReduce: random.pick(focus?.autoReduce === undefined ? ([true, "background"] as const) : [focus.autoReduce]),
     waits: random.chance(0.25) && replicas,
     retention: random.weighted(["keep", "discard"] as const, (kind) => (kind === "keep" ? 4 : 1)),
     persist: random.pick(["turn", "step"] as const),

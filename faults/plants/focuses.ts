@@ -1,0 +1,27 @@
+import type { Focus } from "../plan/session-plan.js";
+import type { PlantName } from "./plants.js";
+
+const quiet = { "fork-session": 0, "list-sessions": 0, "held-turn": 0, "erase-owner": 0 };
+const brief = { ...quiet, "agent-turn": 0, "managed-turn": 0, "message-history-run": 0, "chain-turn": 0 };
+
+/**
+ * What clients do where a defect is planted: mostly the work whose promise it breaks, all at once on few sessions. A
+ * run of a few seconds is then enough, also on a machine that has other work.
+ */
+export const focuses: Readonly<Record<PlantName, Focus>> = {
+  // Turns that come again.
+  idempotence: { reducers: ["none"], removals: ["none"], weights: { ...brief, "retry-turn": 10 } },
+  // Rewinds while a summary is written, which takes longer than they do.
+  "compare-and-set": {
+    ...{ reducers: ["summary"], removals: ["rewind"], autoReduce: "background" },
+    weights: { ...brief, "take-back": 15, "append-with-ids": 3, "append-with-turn-id": 0 },
+  },
+  // Steps for a reducer that splits them, and reads.
+  "step-check": { reducers: ["foreign"], removals: ["none"], weights: { ...brief, "read-view": 8 } },
+  // Long turns of several writers.
+  "torn-write": { reducers: ["none"], removals: ["none"], weights: { ...brief, "append-with-ids": 12 } },
+  // Reads beside writes.
+  "early-ack": { reducers: ["none"], removals: ["none"], weights: { ...brief, "read-view": 12 } },
+  // Reductions by summaries in all processes at once.
+  lease: { reducers: ["summary"], removals: ["none"], weights: { ...brief, "reduce-by-hand": 3 } },
+};
