@@ -76,6 +76,31 @@ describe("A write whose reply was lost and that the client sends again", () => {
     await expect(history.rewind(messageId)).rejects.toMatchObject({ code: "unknown_message" });
   });
 
+  it("has cleared the session once: what others wrote in between stays", async () => {
+    const history = await historyOf("clear");
+    const send = jest.spyOn(client, "sendCommand");
+    const removing = () => send.mock.calls.some(([{ args }]) => String(args[1]) === "3");
+    const cleared = async () => {
+      // The call reads first; from its second question on, which names three keys, replies are lost.
+      while (!removing()) {
+        await new Promise(setImmediate);
+      }
+      proxy.dropReplies();
+      while ((await direct.exists("clear:{s}:state")) === 1) {
+        await new Promise(setImmediate);
+      }
+    };
+    const clearing = history.clear();
+    await cleared();
+    const other = new RedisChatMessageHistory({ client: direct, keyPrefix: "clear", sessionId: "s" });
+    await other.addMessages([human("of another")]);
+    send.mockRestore();
+    proxy.restoreReplies();
+    proxy.cut();
+    await expect(clearing).resolves.toBeUndefined();
+    expect(await texts(history)).toEqual(["of another"]);
+  });
+
   it("has reduced the view once", async () => {
     const history = await historyOf("reduce");
     await expect(history.reduceView()).resolves.toMatchObject({ changed: true });

@@ -1,5 +1,6 @@
 import { parseOptions, type SchemaOutput } from "../../options.js";
 import { appendArguments, appendResult, ownerIn } from "./append-call.js";
+import { clearSession } from "./clear-session.js";
 import { commitArguments, rewindArguments } from "./commit-call.js";
 import { openConnection, type Connection } from "./connection.js";
 import { idHash } from "./id-hash.js";
@@ -24,7 +25,6 @@ import { checkCommit, checkInteger, checkPage, checkRewind } from "../request-ch
 import { ScriptRunner, type ScriptCall } from "./script-runner.js";
 import { appendScript } from "./scripts/append.js";
 import { commitReductionScript } from "./scripts/commit-reduction.js";
-import { clearSessionScript } from "./scripts/erase-session.js";
 import { readTurnScript } from "./scripts/read-turn.js";
 import { readRoundsScript } from "./scripts/read-rounds.js";
 import { readViewScript } from "./scripts/read-view.js";
@@ -157,10 +157,12 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   async clear(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<void> {
-    const call = { script: clearSessionScript, args: [owner], writes: true };
-    const [, ended] = (await this.#script("clear", sessionId, call)) as [string, string?];
+    const ended = await clearSession(this.#session(sessionId), owner);
+    if (ended.word === "OWNER") {
+      throw otherOwner(sessionId);
+    }
     this.#seen.delete(sessionId);
-    await this.#index.ended(sessionId, ended || owner);
+    await this.#index.ended(sessionId, ended.owner || owner);
   }
 
   async rebuild(sessionId: string, identify: IdentifyRecord, { owner }: SessionAccess = {}): Promise<void> {

@@ -1,0 +1,25 @@
+import type { SessionKeys } from "./keys.js";
+import type { ScriptRunner } from "./script-runner.js";
+import { clearSessionScript, readEpochScript } from "./scripts/erase-session.js";
+
+/**
+ * Removes a session, and returns its owner or `""`, or `OWNER` for one of another owner.
+ *
+ * Two round trips: a client sends a command again whose reply was lost, and what others wrote in between must stay. So
+ * the session is removed only in the life that it had when the call began.
+ */
+export async function clearSession(
+  {
+    runner,
+    sessionId,
+    keys,
+  }: { readonly runner: ScriptRunner; readonly sessionId: string; readonly keys: SessionKeys },
+  owner: string,
+): Promise<{ readonly word: string; readonly owner: string }> {
+  const name = { operation: "clear", sessionId };
+  const { log, ids, state } = keys;
+  const epoch = String(await runner.run(name, { script: readEpochScript, keys: [state], args: [], writes: false }));
+  const call = { script: clearSessionScript, keys: [log, ids, state], args: [owner, epoch], writes: true };
+  const [word, ended = ""] = (await runner.run(name, call)) as [string, string?];
+  return { word, owner: ended };
+}
