@@ -36,6 +36,8 @@ export interface Doors {
   readonly withHistory: (note: (error: unknown) => void) => Runnable<BaseMessage[], unknown>;
   /** What the models were sent that a provider would refuse, since the last call. */
   readonly refused: () => string[];
+  /** True where an event has said that a part of this turn was not stored, which is told once. */
+  readonly isLeftOut: (turn: string) => boolean;
 }
 
 /** Opens the doors for sessions of a kind; the stores are shared. */
@@ -44,7 +46,10 @@ export function openDoors(
   { store, journal }: { readonly store: SessionStore; readonly journal: JournalWriter },
 ): Doors {
   const made = reducerOf(reducer, journal);
-  const onEvent = (_: MemoryEvent) => undefined;
+  // A run whose turn another run of it overtook resolves, and only the event says that it was not stored.
+  const leftOut = new Set<string | undefined>();
+  const onEvent = (event: MemoryEvent) =>
+    void (event.type === "turn_not_stored" ? leftOut.add(event.turnId) : undefined);
   const more = { ...(made && { reducer: made }), ...(isEncrypted && { encryption }) };
   const memory = new RedisChatMemory({ store, autoReduce, retention, onEvent, ...more });
   let issues: string[] = [];
@@ -69,6 +74,7 @@ export function openDoors(
       issues = [];
       return found;
     },
+    isLeftOut: (turn) => leftOut.delete(turn),
   };
 }
 

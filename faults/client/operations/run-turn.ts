@@ -76,8 +76,12 @@ async function job(
 ): Promise<void> {
   const steps = kind.door !== "manager" && lane.session.persist === "step";
   const question = { ...kind, turn: lane.newTurn(), ...(steps && { steps }) };
-  const again = async () => void (await lane.store(question, () => run(question.turn, lane)));
-  const isStored = await lane.store(question, () => run(question.turn, lane));
+  const once = async () => {
+    const told = await run(question.turn, lane);
+    return lane.doors.isLeftOut(question.turn) ? { ...told, ok: false } : told;
+  };
+  const again = async () => void (await lane.store(question, once));
+  const isStored = await lane.store(question, once);
   lane.own.push({ ...question, isStored, isNamed: true, again });
   if (repeats) {
     await again();
