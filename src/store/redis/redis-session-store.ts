@@ -158,11 +158,8 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async clear(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<void> {
     const ended = await clearSession(this.#session(sessionId), owner);
-    if (ended.word === "OWNER") {
-      throw otherOwner(sessionId);
-    }
     this.#seen.delete(sessionId);
-    await this.#index.ended(sessionId, ended.owner || owner);
+    await this.#index.ended(sessionId, ended || owner);
   }
 
   async rebuild(sessionId: string, identify: IdentifyRecord, { owner }: SessionAccess = {}): Promise<void> {
