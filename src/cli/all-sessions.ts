@@ -1,24 +1,46 @@
-import type { SessionDetails, SessionIndex } from "../store/session-index.js";
+import { EncryptionError } from "../errors.js";
+import { isLocked } from "../memory/sessions/session-labels.js";
+import type { SessionDetails } from "../store/session-index.js";
+import type { Server } from "./server.js";
 
 /** Sessions that are looked at together. */
 const batchSize = 100;
 
+/** A session; `locked` where its title is encrypted with a key that is not at hand, and left out. */
+export interface FoundSession extends SessionDetails {
+  readonly locked?: true;
+}
+
+/** What is kept about a session besides its messages; undefined for one that does not exist. */
+export async function describeSession(
+  { store, plainIndex }: Pick<Server, "store" | "plainIndex">,
+  sessionId: string,
+): Promise<FoundSession | undefined> {
+  const details = await store.index.describe(sessionId).catch((error: unknown) => {
+    if (!EncryptionError.isInstance(error)) {
+      throw error;
+    }
+    return plainIndex.describe(sessionId);
+  });
+  return details && isLocked(details.label) ? { ...details, label: {}, locked: true } : details;
+}
+
 /** All sessions, or those of an owner, in no order. Never holds more than a batch of them. */
 export async function* allSessions(
-  index: SessionIndex,
+  server: Pick<Server, "store" | "plainIndex">,
   { owner, signal }: { readonly owner?: string | undefined; readonly signal: AbortSignal },
-): AsyncGenerator<SessionDetails> {
-  let batch: Promise<SessionDetails | undefined>[] = [];
+): AsyncGenerator<FoundSession> {
+  let batch: Promise<FoundSession | undefined>[] = [];
   const found = async () => {
     const details = await Promise.all(batch);
     batch = [];
     return details.filter((one) => one !== undefined);
   };
-  for await (const sessionId of index.scan(owner === undefined ? {} : { owner })) {
+  for await (const sessionId of server.plainIndex.scan(owner === undefined ? {} : { owner })) {
     if (signal.aborted) {
       return;
     }
-    batch.push(index.describe(sessionId));
+    batch.push(describeSession(server, sessionId));
     if (batch.length === batchSize) {
       yield* await found();
     }

@@ -45,6 +45,16 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import("./commands/delete-command.js")).deleteCommand(),
   },
   {
+    name: "export",
+    summary: "Write sessions to standard output, whole or in OpenAI's chat format.",
+    load: async () => (await import("./commands/export-command.js")).exportCommand(),
+  },
+  {
+    name: "import",
+    summary: "Bring sessions back from an export, or from other makers' files.",
+    load: async () => (await import("./commands/import-command.js")).importCommand(),
+  },
+  {
     name: "migrate",
     summary: "Copy histories that @langchain/redis, @langchain/community or LangChain in Python wrote.",
     load: async () => (await import("./commands/migrate-command.js")).migrateCommand(),

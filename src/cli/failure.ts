@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
-import { ConfigurationError, MemoryError, StoreError } from "../errors.js";
+import { ConfigurationError, EncryptionError, MemoryError, StoreError } from "../errors.js";
+import { keysVariable } from "./keys-variable.js";
 import { exitCodes, type ExitCode } from "./exit-codes.js";
 
 /** The user asked for something that cannot be done; `message` says what and how to do it right. */
@@ -25,6 +26,15 @@ export interface Failure {
 
 const unreachableCodes: ReadonlySet<string> = new Set(["timeout", "unavailable"]);
 
+/** What is wrong, in the words of someone who types commands. */
+export function sentenceOf(error: MemoryError): string {
+  if (EncryptionError.isInstance(error) && error.code === "unknown_key") {
+    const session = error.sessionId === undefined ? "The session" : `The session ${JSON.stringify(error.sessionId)}`;
+    return `${session} is encrypted with the key "${error.keyId}", which is not in ${keysVariable}.`;
+  }
+  return error.message;
+}
+
 /** Sorts an error by what the user can do about it. An error that should not happen shows its stack. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) {
@@ -39,6 +49,9 @@ export function failureOf(error: unknown): Failure {
   }
   if (StoreError.isInstance(error) && unreachableCodes.has(error.code)) {
     return { code: exitCodes.unreachable, sentence: `${error.message} Check the server, and --url or REDIS_URL.` };
+  }
+  if (EncryptionError.isInstance(error)) {
+    return { code: exitCodes.findings, sentence: sentenceOf(error) };
   }
   if (error instanceof DataError || MemoryError.isInstance(error)) {
     return { code: exitCodes.findings, sentence: error.message };

@@ -1,6 +1,5 @@
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
-import { UsageError } from "./failure.js";
+import { DataError, UsageError } from "./failure.js";
 
 /** A line of a file. */
 export interface FileLine {
@@ -9,17 +8,22 @@ export interface FileLine {
   readonly text: string;
 }
 
+/** A longer line would not fit into a JavaScript string. */
+export const maxLineBytes = 256_000_000;
+
+const lineFeed = 10;
+
 /**
- * The lines of a file that are not empty, one at a time; `-` is standard input.
+ * The lines of a file that are not empty, one at a time; `-` is standard input. Holds one line in memory.
  *
- * @throws UsageError if the file cannot be read.
+ * @throws UsageError if the file cannot be read; DataError for a line that is too long.
  */
 export async function* linesOfFile(path: string): AsyncGenerator<FileLine> {
   let number = 0;
-  const input = path === "-" ? process.stdin : createReadStream(path, "utf8");
   try {
-    for await (const text of createInterface({ input, crlfDelay: Infinity })) {
+    for await (const bytes of rawLines(path)) {
       number += 1;
+      const text = bytes.toString("utf8").replace(number === 1 ? /^\ufeff|\r$/g : /\r$/, "");
       if (text.trim() !== "") {
         yield { number, text };
       }
@@ -28,6 +32,29 @@ export async function* linesOfFile(path: string): AsyncGenerator<FileLine> {
     const { code } = error as NodeJS.ErrnoException;
     throw code !== undefined && /^E[A-Z]+$/.test(code)
       ? new UsageError(`${path}: the file cannot be read (${code}).`)
-      : error;
+      : error instanceof RangeError
+        ? new DataError(`${path}:${number + 1}: the line is longer than ${maxLineBytes / 1e6} MB.`)
+        : error;
+  }
+}
+
+async function* rawLines(path: string): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let length = 0;
+  const input = path === "-" ? process.stdin : createReadStream(path, { highWaterMark: 256 * 1_024 });
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, from)) {
+      yield parts.length === 0 ? chunk.subarray(from, end) : Buffer.concat([...parts, chunk.subarray(from, end)]);
+      [parts, length, from] = [[], 0, end + 1];
+    }
+    length += chunk.length - from;
+    if (length > maxLineBytes) {
+      throw new RangeError("The line is too long.");
+    }
+    parts.push(chunk.subarray(from));
+  }
+  if (length > 0) {
+    yield Buffer.concat(parts);
   }
 }

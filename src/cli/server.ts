@@ -5,8 +5,13 @@ import type { MemoryEventHandler } from "../events.js";
 import { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { urlOptions } from "../store/redis/connection-url.js";
 import { defaultKeyPrefix } from "../store/redis/keys.js";
+import { openStore } from "../store/redis/open-store.js";
 import { RedisSessionStore } from "../store/redis/redis-session-store.js";
+import type { SessionIndex } from "../store/session-index.js";
+import type { CompleteSessionStore } from "../store/session-store.js";
+import { encryptionKeysIn } from "./encryption-keys.js";
 import { UnreachableError, UsageError } from "./failure.js";
+import { keysVariable } from "./keys-variable.js";
 
 /** What the user says about the server. */
 export interface ServerOptions {
@@ -19,7 +24,10 @@ export interface ServerOptions {
 export interface Server {
   readonly client: Redis | Cluster;
   readonly keyPrefix: string;
-  readonly store: RedisSessionStore;
+  /** Opens and seals with the keys of the environment, where there are any. */
+  readonly store: CompleteSessionStore;
+  /** The same sessions as they lie in Redis: titles may be sealed. */
+  readonly plainIndex: SessionIndex;
   /** Without a reducer: what the command reads stays as it is. */
   readonly memory: RedisChatMemory;
   /** The server's address without user and password. */
@@ -38,7 +46,8 @@ export function withServerOptions(command: Command): Command {
     .addHelpText(
       "after",
       "\nEnvironment: REDIS_URL, REDIS_USERNAME, REDIS_PASSWORD; for TLS REDIS_TLS_CA,\n" +
-        "REDIS_TLS_CERT and REDIS_TLS_KEY, each the path of a PEM file.",
+        "REDIS_TLS_CERT and REDIS_TLS_KEY, each the path of a PEM file; for encrypted sessions\n" +
+        `${keysVariable}=id:base64,id:base64 with the current key first.`,
     );
 }
 
@@ -55,17 +64,21 @@ export async function openServer(
 ): Promise<Server> {
   const given = url ?? env["REDIS_URL"] ?? "redis://localhost:6379";
   const parsed = urlOptions({ url: given, option: url === undefined ? "REDIS_URL" : "--url", owner: "Server" });
+  const encryption = encryptionKeysIn(env[keysVariable]);
   const options: RedisOptions = { ...parsed.options, ...login(env), ...tls(env), lazyConnect: true };
   const address = addressOf(given);
   const node = await connected(await oneNode(parsed.url, options), address);
   const client = cluster === true ? await clusterOf(parsed.url, { node, options, address }) : node;
-  const store = new RedisSessionStore({ client, keyPrefix: prefix });
+  const plain = new RedisSessionStore({ client, keyPrefix: prefix });
+  const { store } = openStore("Server", { store: plain, ...(encryption && { encryption }) });
   const memory = new RedisChatMemory({ store, ...(onEvent && { onEvent }) });
   const close = async () => {
-    await memory.close();
+    await memory.drain();
+    await plain.close();
     client.disconnect();
   };
-  return { client, keyPrefix: prefix, store, memory, address, close };
+  const sessions = { store: store as CompleteSessionStore, plainIndex: plain.index, memory };
+  return { client, keyPrefix: prefix, ...sessions, address, close };
 }
 
 /** A client that gives up soon: whoever types a command waits for it. */

@@ -6,7 +6,7 @@ import { validateConversation } from "../../structure/validate.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { UsageError } from "../failure.js";
+import { sentenceOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
@@ -81,12 +81,12 @@ async function check(
   return found === 0 ? exitCodes.done : exitCodes.findings;
 }
 
-async function* namesOf({ store }: Server, sessions: readonly string[], signal: AbortSignal): AsyncGenerator<string> {
+async function* namesOf(server: Server, sessions: readonly string[], signal: AbortSignal): AsyncGenerator<string> {
   if (sessions.length > 0) {
     yield* sessions;
     return;
   }
-  for await (const { sessionId } of allSessions(store.index, { signal })) {
+  for await (const { sessionId } of allSessions(server, { signal })) {
     yield sessionId;
   }
 }
@@ -120,7 +120,7 @@ async function findingsOf({ memory }: Server, { sessionId, options, events }: Ch
     if (!MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
-    return [{ sessionId, problem: "unreadable", severity: "error", detail: error.message }];
+    return [{ sessionId, problem: "unreadable", severity: "error", detail: sentenceOf(error) }];
   }
 }
 

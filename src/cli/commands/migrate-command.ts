@@ -152,8 +152,7 @@ class Migration {
     if (ttl === undefined) {
       return server.memory.history(sessionId);
     }
-    const { client, keyPrefix } = server;
-    return new RedisChatMemory({ client, keyPrefix, sessionTTL: ttl }).history(sessionId);
+    return new RedisChatMemory({ store: server.store, sessionTTL: ttl }).history(sessionId);
   }
 }
 

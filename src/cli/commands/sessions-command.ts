@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import type { SessionDetails } from "../../store/session-index.js";
-import { allSessions } from "../all-sessions.js";
+import { allSessions, type FoundSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { minute, until, whole } from "../figures.js";
@@ -45,7 +44,7 @@ async function listSessions({ screen, env, signal }: CommandContext, options: Se
     const { owner, match, minMessages = 0, sort, limit } = options;
     const first = new FirstOf(limit, orderBy(sort));
     let matching = 0;
-    for await (const session of allSessions(server.store.index, { owner, signal })) {
+    for await (const session of allSessions(server, { owner, signal })) {
       if (session.messages >= minMessages && (match === undefined || session.sessionId.includes(match))) {
         matching += 1;
         first.add(session);
@@ -86,20 +85,20 @@ class FirstOf<T> {
   }
 }
 
-function orderBy(sort: SessionsOptions["sort"]): (a: SessionDetails, b: SessionDetails) => number {
+function orderBy(sort: SessionsOptions["sort"]): (a: FoundSession, b: FoundSession) => number {
   const valueOf = {
-    updated: ({ updatedAt }: SessionDetails) => updatedAt,
-    created: ({ createdAt }: SessionDetails) => createdAt,
-    messages: ({ messages }: SessionDetails) => messages,
-    rounds: ({ rounds }: SessionDetails) => rounds,
-    tokens: ({ tokens = -1 }: SessionDetails) => tokens,
+    updated: ({ updatedAt }: FoundSession) => updatedAt,
+    created: ({ createdAt }: FoundSession) => createdAt,
+    messages: ({ messages }: FoundSession) => messages,
+    rounds: ({ rounds }: FoundSession) => rounds,
+    tokens: ({ tokens = -1 }: FoundSession) => tokens,
   }[sort];
   return (a, b) => valueOf(b) - valueOf(a) || (a.sessionId < b.sessionId ? -1 : 1);
 }
 
-async function print(screen: Screen, sessions: readonly SessionDetails[], matching: number): Promise<void> {
+async function print(screen: Screen, sessions: readonly FoundSession[], matching: number): Promise<void> {
   const now = Date.now();
-  for (const { sessionId, owner, label, ...figures } of sessions) {
+  for (const { sessionId, owner, label, labelVersion: _, ...figures } of sessions) {
     const title = label.title;
     await screen.record({ sessionId, ...(owner && { owner }), ...(title !== undefined && { title }), ...figures });
   }

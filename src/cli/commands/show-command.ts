@@ -5,6 +5,7 @@ import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-hi
 import { roleOf } from "../../messages/roles.js";
 import { countOf } from "../../tokens/counted-messages.js";
 import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
+import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError } from "../failure.js";
@@ -43,7 +44,7 @@ async function show(context: CommandContext, options: ShowOptions, sessionId: st
   const server = await openServer(options, env);
   try {
     const history = server.memory.history(sessionId);
-    const [stats, details] = [await history.stats(), await server.store.index.describe(sessionId)];
+    const [stats, details] = [await history.stats(), await describeSession(server, sessionId)];
     if (details === undefined && stats.messages === 0) {
       throw new DataError(`show: there is no session ${JSON.stringify(sessionId)}. Check --prefix.`);
     }

@@ -46,7 +46,7 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
     const counts = { messages: 0, owned: 0, expiring: 0 };
     let biggest: SessionDetails[] = [];
     const sample: SessionDetails[] = [];
-    for await (const session of allSessions(server.store.index, { signal })) {
+    for await (const session of allSessions(server, { signal })) {
       lengths.push(session.messages);
       counts.messages += session.messages;
       counts.owned += session.owner === undefined ? 0 : 1;
