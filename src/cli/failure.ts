@@ -26,13 +26,11 @@ export interface Failure {
 
 const unreachableCodes: ReadonlySet<string> = new Set(["timeout", "unavailable"]);
 
-/** What is wrong, in the words of someone who types commands. */
-export function sentenceOf(error: MemoryError): string {
-  if (EncryptionError.isInstance(error) && error.code === "unknown_key") {
-    const session = error.sessionId === undefined ? "The session" : `The session ${JSON.stringify(error.sessionId)}`;
-    return `${session} is encrypted with the key "${error.keyId}", which is not in ${keysVariable}.`;
-  }
-  return error.message;
+/** What is wrong with a session, in the words of someone who types commands. */
+export function reasonOf(error: MemoryError): string {
+  return EncryptionError.isInstance(error) && error.code === "unknown_key"
+    ? `encrypted with the key "${error.keyId}", which is not in ${keysVariable}`
+    : error.message;
 }
 
 /** Sorts an error by what the user can do about it. An error that should not happen shows its stack. */
@@ -51,7 +49,9 @@ export function failureOf(error: unknown): Failure {
     return { code: exitCodes.unreachable, sentence: `${error.message} Check the server, and --url or REDIS_URL.` };
   }
   if (EncryptionError.isInstance(error)) {
-    return { code: exitCodes.findings, sentence: sentenceOf(error) };
+    const session = error.sessionId === undefined ? "A session" : `The session ${JSON.stringify(error.sessionId)}`;
+    const isUnknown = error.code === "unknown_key";
+    return { code: exitCodes.findings, sentence: isUnknown ? `${session} is ${reasonOf(error)}.` : error.message };
   }
   if (error instanceof DataError || MemoryError.isInstance(error)) {
     return { code: exitCodes.findings, sentence: error.message };

@@ -4,6 +4,7 @@ import type { Screen } from "./screen.js";
 /** How far a long command is, drawn in place on a terminal and nowhere else. */
 export class ProgressBar {
   readonly #bar: SingleBar | undefined;
+  #screen: Screen | undefined;
   #done = 0;
 
   /** `total` is undefined where it is not known; `unit` names what is counted, in the plural. */
@@ -24,6 +25,8 @@ export class ProgressBar {
       Presets.shades_classic,
     );
     this.#bar.start(total ?? 0, 0);
+    this.#screen = screen;
+    screen.clearProgress = () => void screen.errorStream.write("\r\u001b[K");
   }
 
   /** Counts what was done. */
@@ -35,5 +38,8 @@ export class ProgressBar {
   /** Removes the bar from the screen. */
   stop(): void {
     this.#bar?.stop();
+    if (this.#screen !== undefined) {
+      this.#screen.clearProgress = undefined;
+    }
   }
 }

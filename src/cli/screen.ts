@@ -54,8 +54,12 @@ export class Screen {
     return this.#streams.err;
   }
 
+  /** Progress that stands on the screen has to go before anything else is written there. */
+  clearProgress: (() => void) | undefined;
+
   /** Writes text as it is to standard output, and waits while the reader is slower. */
   async write(text: string): Promise<void> {
+    this.clearProgress?.();
     if (!this.#streams.out.write(text)) {
       await once(this.#streams.out, "drain");
     }
@@ -92,6 +96,7 @@ export class Screen {
 
   /** Writes a sentence for the user to standard error. */
   note(sentence: string): void {
+    this.clearProgress?.();
     this.#streams.err.write(`${sentence}\n`);
   }
 

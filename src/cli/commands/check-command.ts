@@ -3,10 +3,10 @@ import { MemoryError } from "../../errors.js";
 import type { MemoryEvent } from "../../events.js";
 import { builtInProfiles, type BuiltInProfile } from "../../structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../structure/validate.js";
-import { allSessions } from "../all-sessions.js";
+import { sessionsWithoutState } from "../lost-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { sentenceOf, UsageError } from "../failure.js";
+import { reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
@@ -86,9 +86,13 @@ async function* namesOf(server: Server, sessions: readonly string[], signal: Abo
     yield* sessions;
     return;
   }
-  for await (const { sessionId } of allSessions(server, { signal })) {
+  for await (const sessionId of server.plainIndex.scan()) {
+    if (signal.aborted) {
+      return;
+    }
     yield sessionId;
   }
+  yield* sessionsWithoutState(server, signal);
 }
 
 interface Checked {
@@ -120,7 +124,7 @@ async function findingsOf({ memory }: Server, { sessionId, options, events }: Ch
     if (!MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
-    return [{ sessionId, problem: "unreadable", severity: "error", detail: sentenceOf(error) }];
+    return [{ sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) }];
   }
 }
 

@@ -5,7 +5,7 @@ import { MessageHistory } from "../../openai/message-history.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { DataError, sentenceOf, UsageError } from "../failure.js";
+import { DataError, reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
@@ -65,7 +65,7 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
         sessions += 1;
       } catch (error) {
         if (error instanceof DataError || (MemoryError.isInstance(error) && !isRetryable(error))) {
-          note(sessionId, MemoryError.isInstance(error) ? sentenceOf(error) : error.message);
+          note(sessionId, MemoryError.isInstance(error) ? reasonOf(error) : error.message);
           continue;
         }
         throw error;

@@ -4,7 +4,7 @@ import { importSessions } from "../../memory/sessions/import-sessions.js";
 import { RedisChatMemory } from "../../memory/redis-chat-memory.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { sentenceOf } from "../failure.js";
+import { reasonOf } from "../failure.js";
 import { counted } from "../figures.js";
 import { chatFormats, conversationsIn, type ChatFormat } from "../import/chat-files.js";
 import { storeConversation } from "../import/store-conversation.js";
@@ -96,7 +96,7 @@ async function* outcomesOf(source: Import, { format, ttl }: ImportOptions): Asyn
   if (format === "own") {
     const setting = { ttlMs: ttl === undefined ? undefined : ttl * 1_000 };
     for await (const { error, ...done } of importSessions(server.store, ownLines(source), setting)) {
-      yield { ...done, ...(error && { reason: reasonOf(error) }) };
+      yield { ...done, ...(error && { reason: shortReason(error) }) };
     }
     return;
   }
@@ -140,12 +140,12 @@ async function stored(
     if (!MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
-    return { outcome: "failed", reason: reasonOf(error) };
+    return { outcome: "failed", reason: shortReason(error) };
   }
 }
 
-function reasonOf(error: MemoryError): string {
-  const sentence = sentenceOf(error).replace(/^Line \d+ of the export cannot be imported: /, "");
+function shortReason(error: MemoryError): string {
+  const sentence = reasonOf(error).replace(/^Line \d+ of the export cannot be imported: /, "");
   return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }
 

@@ -9,7 +9,7 @@ import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError } from "../failure.js";
-import { minute, whole } from "../figures.js";
+import { counted, minute, whole } from "../figures.js";
 import { contentOf, kindOf } from "../message-line.js";
 import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
@@ -81,8 +81,8 @@ async function printHeading(screen: Screen, { sessionId, owner, title, stats }: 
   const lines = [
     ["owner", owner],
     ["title", title],
-    ["stored", `${whole(messages)} messages in ${whole(rounds)} rounds`],
-    ["model sees", `${whole(view.messages)} messages${tokens}, after ${whole(reductions)} reductions`],
+    ["stored", `${counted(messages, "message")} in ${counted(rounds, "round")}`],
+    ["model sees", `${counted(view.messages, "message")}${tokens}, after ${counted(reductions, "reduction")}`],
     ["created", minute(createdAt)],
     ["updated", minute(updatedAt)],
     ["expires", minute(expiresAt)],

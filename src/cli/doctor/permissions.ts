@@ -1,32 +1,54 @@
 import type { Redis } from "ioredis";
 import { finding, type Finding } from "./finding.js";
+import { leastCommands } from "./least-commands.js";
 
-/** A command of this package in a form that fits its arity; what it would do is never done. */
-interface Probe {
-  readonly command: string;
-  readonly args: (key: string) => readonly (string | number)[];
-}
+type Probed = Exclude<keyof typeof leastCommands, "connection" | "cluster">;
+type Command = Exclude<(typeof leastCommands)[Probed][number], "multi" | "exec">;
 
-const alwaysNeeded: readonly Probe[] = [
-  { command: "eval", args: (key) => ["return 1", 1, key] },
-  { command: "evalsha", args: (key) => ["0".repeat(40), 1, key] },
-  { command: "hmget", args: (key) => [key, "a"] },
-  { command: "hget", args: (key) => [key, "a"] },
-  { command: "hset", args: (key) => [key, "a", "b"] },
-  { command: "hdel", args: (key) => [key, "a"] },
-  { command: "hlen", args: (key) => [key] },
-  { command: "hkeys", args: (key) => [key] },
-  { command: "hexists", args: (key) => [key, "a"] },
-  { command: "hstrlen", args: (key) => [key, "a"] },
-  { command: "lrange", args: (key) => [key, 0, -1] },
-  { command: "llen", args: (key) => [key] },
-  { command: "rpush", args: (key) => [key, "a"] },
-  { command: "ltrim", args: (key) => [key, 0, 0] },
-  { command: "unlink", args: (key) => [key] },
-  { command: "pexpireat", args: (key) => [key, 1] },
-  { command: "pttl", args: (key) => [key] },
-  { command: "time", args: () => [] },
-];
+/** Arguments that fit each command's arity; what it would do is never done. The compiler refuses a missing one. */
+const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | number)[]>> = {
+  eval: (key) => ["return 1", 1, key],
+  evalsha: (key) => ["0".repeat(40), 1, key],
+  time: () => [],
+  unlink: (key) => [key],
+  hget: (key) => [key, "a"],
+  hmget: (key) => [key, "a"],
+  hset: (key) => [key, "a", "b"],
+  hdel: (key) => [key, "a"],
+  hlen: (key) => [key],
+  hkeys: (key) => [key],
+  hexists: (key) => [key, "a"],
+  hstrlen: (key) => [key, "a"],
+  llen: (key) => [key],
+  lrange: (key) => [key, 0, -1],
+  rpush: (key) => [key, "a"],
+  ltrim: (key) => [key, 0, 0],
+  pttl: (key) => [key],
+  pexpireat: (key) => [key, 1],
+  persist: (key) => [key],
+  get: (key) => [key],
+  set: (key) => [key, "a"],
+  pexpire: (key) => [key, 1],
+  wait: () => [0, 1],
+  exists: (key) => [key],
+  zadd: (key) => [key, 1, "a"],
+  zrem: (key) => [key, "a"],
+  zcount: (key) => [key, 0, 1],
+  zscore: (key) => [key, "a"],
+  zmscore: (key) => [key, "a"],
+  zrangebyscore: (key) => [key, 0, 1],
+  zrevrangebyscore: (key) => [key, 1, 0],
+  zrevrange: (key) => [key, 0, 0],
+  scan: () => [0],
+  hgetall: (key) => [key],
+  hincrby: (key) => [key, "a", 1],
+  rename: (key) => [key, key],
+  hsetnx: (key) => [key, "a", "b"],
+  lindex: (key) => [key, 0],
+  lset: (key) => [key, 0, "a"],
+};
+
+const groups = Object.keys(leastCommands).filter((group) => group !== "connection" && group !== "cluster") as Probed[];
 
 /**
  * Which commands this user may not run. Asks the server by queueing each command in a MULTI that cannot be executed: it
@@ -34,24 +56,38 @@ const alwaysNeeded: readonly Probe[] = [
  */
 export async function permissionFindings(node: Redis, keyPrefix: string, user: string): Promise<Finding[]> {
   const key = `${keyPrefix}:{doctor}:probe`;
-  const refused: string[] = [];
-  await node.multi({ pipeline: false }).catch((error: Error) => refused.push(`multi (${firstWord(error)})`));
+  const refused = new Map<Probed, string[]>(groups.map((group) => [group, []]));
+  const note = (group: Probed, command: string) => (error: Error) =>
+    void refused.get(group)!.push(`${command} (${firstWord(error)})`);
+  await node.multi({ pipeline: false }).catch(note("always", "multi"));
   await node.call("langchain-redis-memory.none").catch(() => undefined);
-  for (const { command, args } of alwaysNeeded) {
-    await node.call(command, ...args(key)).catch((error: Error) => refused.push(`${command} (${firstWord(error)})`));
+  for (const group of groups) {
+    for (const command of leastCommands[group].filter((name): name is Command => name !== "multi" && name !== "exec")) {
+      await node.call(command, ...argumentsOf[command](key)).catch(note(group, command));
+    }
   }
   await node.call("exec").catch(() => undefined);
-  return refused.length === 0
+  const found = groups.filter((group) => refused.get(group)!.length > 0);
+  return found.length === 0
     ? [finding("ok", "permissions", `${user} may run every command that the package needs`)]
-    : [
-        finding(
-          "problem",
-          "permissions",
-          `${user} may not run: ${refused.join(", ")}`,
-          "Add them to the user's ACL; the README lists them all.",
-        ),
-      ];
+    : found.map((group) => refusal(group, `${user} may not run: ${refused.get(group)!.join(", ")}`));
 }
+
+function refusal(group: Probed, found: string): Finding {
+  const advice = "Add them to the user's ACL; the README lists them all.";
+  return group === "always"
+    ? finding("problem", "permissions", found, advice)
+    : finding("warning", "permissions", found, `Only ${uses[group]} need them. ${advice}`);
+}
+
+const uses: Readonly<Record<Exclude<Probed, "always">, string>> = {
+  sessionTTL: "sessions that expire",
+  leases: "summaries and oneTurnAtATime",
+  waitReplicas: "waitReplicas and redirected writes",
+  owners: "owners and lists of sessions",
+  forks: "forks of sessions and imports",
+  encryption: "keys of encryption that are exchanged, and repairs of damage",
+};
 
 function firstWord(error: Error): string {
   return /^\S+/.exec(error.message)?.[0] ?? "refused";

@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { jsonLines, runCommand } from "../support/built-command.js";
+import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+import { testKey } from "../support/test-keys.js";
+
+jest.setTimeout(120_000);
+
+const client = new Redis(sharedRedisUrl());
+const folder = mkdtempSync(join(tmpdir(), "lcmem-transfer-"));
+const key = testKey("k1");
+const keys = { LANGCHAIN_REDIS_MEMORY_KEYS: `k1:${Buffer.from(key.key).toString("base64")}` };
+let count = 0;
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await client.quit();
+});
+
+/** A key prefix of a test's own, a memory on it, and commands on it. */
+function place() {
+  count += 1;
+  const keyPrefix = `cli-transfer-${process.pid}-${count}`;
+  const command = (args: readonly string[], setting: Parameters<typeof runCommand>[1] = {}) =>
+    runCommand([...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix], setting);
+  return { keyPrefix, memory: new RedisChatMemory({ client, keyPrefix }), command };
+}
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const talk = [human("Oslo?"), aiCalls("c1"), tool("c1", "4 °C"), ai("4 °C.")];
+const summary = (output: string) => output.trim().split("\n").at(-1);
+
+describe("the commands export and import", () => {
+  it("bring sessions to another place whole, and encrypted ones with their keys only", async () => {
+    const source = place();
+    await source.memory.history("ann", { owner: "a", title: "T" }).append(talk, { turnId: "t1" });
+    const encryption = { current: key };
+    const sealed = new RedisChatMemory({ client, keyPrefix: source.keyPrefix, encryption });
+    await sealed.history("bob", { title: "secret title" }).addMessages(talk);
+    const part = await source.command(["export", "--all"]);
+    expect(part.exitCode).toBe(1);
+    expect(part.errors).toContain('bob: encrypted with the key "k1", which is not in LANGCHAIN_REDIS_MEMORY_KEYS');
+    const whole = await source.command(["export", "--all"], { env: keys });
+    expect([whole.exitCode, whole.errors]).toEqual([0, "2 sessions exported.\n"]);
+    const target = place();
+    const imported = await target.command(["import", "-"], { input: whole.output });
+    expect([imported.exitCode, imported.output]).toEqual([
+      0,
+      "2 sessions imported with 8 messages, 0 sessions there already.\n",
+    ]);
+    const again = await target.command(["import", "-"], { input: whole.output });
+    expect(summary(again.output)).toBe("0 sessions imported with 0 messages, 2 sessions there already.");
+    expect(await target.memory.sessions.get("ann")).toMatchObject({ owner: "a", title: "T", messages: 4 });
+    expect((await target.memory.history("ann").append(talk, { turnId: "t1" })).repeated).toBe(true);
+    expect((await target.memory.history("bob").getMessages()).map(({ text }) => text)).toEqual(
+      talk.map(({ text }) => text),
+    );
+  });
+
+  it("say of sealed sessions that a key is missing, in every command, and take no wrong key", async () => {
+    const { keyPrefix, command } = place();
+    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: key } });
+    await sealed.history("bob", { title: "secret title" }).addMessages(talk);
+    const listed = await command(["sessions", "--json"]);
+    expect([listed.exitCode, jsonLines(listed.output)]).toEqual([0, [expect.objectContaining({ locked: true })]]);
+    expect(listed.output).not.toContain("sealed:");
+    for (const args of [
+      ["show", "bob"],
+      ["check", "bob"],
+      ["export", "bob"],
+      ["simulate", "bob"],
+    ]) {
+      const { exitCode, output, errors } = await command(args);
+      expect([args[0], exitCode, output + errors]).toEqual([args[0], 1, expect.stringContaining('with the key "k1"')]);
+    }
+    expect((await command(["check", "bob"], { env: keys })).exitCode).toBe(0);
+    const wrong = await command(["sessions"], { env: { LANGCHAIN_REDIS_MEMORY_KEYS: "k1:secret" } });
+    expect(wrong.exitCode).toBe(2);
+    expect(wrong.errors).not.toContain("secret");
+  });
+
+  it("give and take OpenAI's format, a conversation a line", async () => {
+    const source = place();
+    await source.memory.history("ann").addMessages(talk);
+    const { output } = await source.command(["export", "ann", "--format", "openai"]);
+    const [line] = jsonLines(output) as [{ sessionId: string; messages: { role: string }[] }];
+    expect([line.sessionId, line.messages.map(({ role }) => role)]).toEqual([
+      "ann",
+      ["user", "assistant", "tool", "assistant"],
+    ]);
+    const target = place();
+    const path = file("chats.jsonl", `${output}{"messages":[{"role":"user","content":"hi"}]}\nsecret {\n`);
+    const stopped = await target.command(["import", path, "--format", "openai"]);
+    expect([stopped.exitCode, stopped.output.split("\n")[0]]).toEqual([
+      1,
+      `${path}:3: session "chats-3": the line is no JSON.`,
+    ]);
+    const going = await target.command(["import", path, "--format", "openai", "--keep-going"]);
+    expect(going.exitCode).toBe(1);
+    expect(going.output).toContain("0 sessions imported with 0 messages, 2 sessions there already.");
+    expect((await target.memory.history("chats-2").getMessages()).map(({ text }) => text)).toEqual(["hi"]);
+    await target.memory.history("chats-2").addMessages([ai("more")]);
+    const differs = await target.command(["import", path, "--format", "openai"]);
+    expect(differs.output).toContain('session "chats-2": the session exists with other messages');
+  });
+
+  it("takes a ChatHistory of Semantic Kernel, LangGraph's state, and MessageHistory's JSON", async () => {
+    const { memory, command } = place();
+    const call = {
+      $type: "FunctionCallContent",
+      Id: "c1",
+      PluginName: "Weather",
+      FunctionName: "get",
+      Arguments: { city: "Oslo" },
+    };
+    const net = [
+      { Role: { Label: "user" }, Items: [{ $type: "TextContent", Text: "Oslo?" }], AuthorName: "ann" },
+      { Role: { Label: "assistant" }, Items: [call] },
+      { Role: { Label: "tool" }, Items: [{ $type: "FunctionResultContent", CallId: "c1", Result: { celsius: 4 } }] },
+    ];
+    const python = {
+      messages: [{ role: "user", items: [{ content_type: "text", text: "hi" }] }],
+      system_message: "Be brief.",
+    };
+    const sk = file("sk.jsonl", `${JSON.stringify(net)}\n${JSON.stringify(python)}\n`);
+    expect((await command(["import", sk, "--format", "semantic-kernel"])).errors).toBe("");
+    const fromNet = await memory.history("sk-1").getMessages();
+    expect(fromNet.map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
+    expect(fromNet[1]).toMatchObject({ tool_calls: [{ id: "c1", name: "Weather-get", args: { city: "Oslo" } }] });
+    expect((await memory.history("sk-2").getMessages()).map(({ text }) => text)).toEqual(["Be brief.", "hi"]);
+    const state = { values: { messages: talk }, config: { configurable: { thread_id: "thread-7" } } };
+    const graph = file("state.json", JSON.stringify(state, null, 2));
+    expect((await command(["import", graph, "--format", "langgraph"])).exitCode).toBe(0);
+    expect((await memory.history("thread-7").getMessages())[1]).toMatchObject({ tool_calls: [{ id: "c1" }] });
+    const history = file("mine.json", JSON.stringify([{ role: "user", content: "hi", metadata: { a: 1 } }], null, 1));
+    expect((await command(["import", history, "--format", "message-history"])).exitCode).toBe(0);
+    expect(await memory.history("mine").getMessages()).toHaveLength(1);
+  });
+
+  it("stops at a broken line of its own form with what came before, and goes on with --keep-going", async () => {
+    const source = place();
+    for (const id of ["a", "b", "c"]) {
+      await source.memory.history(id).addMessages([human("secret"), ai("text")]);
+    }
+    const { output } = await source.command(["export", "a", "b", "c"]);
+    const path = file("own.jsonl", output.split("\n").with(6, "secret {").join("\n"));
+    const target = place();
+    const stopped = await target.command(["import", path]);
+    expect([stopped.exitCode, stopped.errors]).toEqual([1, expect.stringContaining("--keep-going")]);
+    expect(stopped.output).toContain(`${path}:7: session "b": it is no JSON.`);
+    expect(stopped.output).not.toContain("secret");
+    const going = await target.command(["import", path, "--keep-going", "--json"]);
+    expect([going.exitCode, jsonLines(going.output).map(({ outcome }) => outcome)]).toEqual([
+      1,
+      ["unchanged", "failed", "imported"],
+    ]);
+    expect(await target.memory.history("b").getMessages()).toEqual([]);
+  });
+});

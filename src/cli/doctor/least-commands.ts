@@ -1,0 +1,36 @@
+/**
+ * The commands that a Redis user needs for everything that the package does, and what each is needed for beyond the
+ * plainest use. README.md shows the same list, `doctor` asks for them, and a test runs everything under a user that has
+ * these alone.
+ *
+ * A new command in the store goes here and into the table of README.md; the test says which one is missing.
+ */
+export const leastCommands = {
+  always: [
+    ...["eval", "evalsha", "multi", "exec", "time", "unlink"],
+    ...["hget", "hmget", "hset", "hdel", "hlen", "hkeys", "hexists", "hstrlen"],
+    ...["llen", "lrange", "rpush", "ltrim"],
+  ],
+  /** Sessions that expire. */
+  sessionTTL: ["pttl", "pexpireat", "persist"],
+  /** Summaries and `oneTurnAtATime`. */
+  leases: ["get", "set", "pexpire"],
+  /** `waitReplicas`; `exists` in a cluster, when a write is redirected. */
+  waitReplicas: ["wait", "exists"],
+  /** Owners and lists of sessions; looking through everything also needs `scan`. */
+  owners: [
+    ...["zadd", "zrem", "zcount", "zscore", "zmscore", "zrangebyscore", "zrevrangebyscore", "zrevrange"],
+    ...["scan"],
+  ],
+  /** Forks of sessions. */
+  forks: ["hgetall", "hincrby", "rename"],
+  /** `rebuild` of some damage, and keys of encryption that are exchanged. */
+  encryption: ["hsetnx", "lindex", "lset"],
+  /** What ioredis asks by itself when it connects; without it, it prints a warning. */
+  connection: ["info"],
+  /** The same to a Cluster; `asking` while slots move. */
+  cluster: ["cluster|slots", "cluster|info", "readonly", "asking"],
+} as const;
+
+/** All of them. */
+export const allLeastCommands: readonly string[] = Object.values(leastCommands).flat();
