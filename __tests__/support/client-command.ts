@@ -18,6 +18,8 @@ export interface Clients {
   readonly tokens: Map<unknown, string>;
   /** True once a write was refused: it was announced before, which moves its session to the front of the list. */
   wasRefused: boolean;
+  /** False where the clock of the server is the machine's, so that times are not compared. */
+  readonly clocksStand: boolean;
   /** Lets time pass, for the stores and for their clients. */
   pass(milliseconds: number): void;
 }

@@ -9,24 +9,28 @@ import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
 export interface FakedClockRedis extends PrivateRedis {
   /** Sets the clock this many seconds ahead of this machine's, or behind it. */
   shiftClock(seconds: number): void;
+  /** Lets the clock stand still at this many seconds since 1970. */
+  stopClock(seconds: number): void;
 }
 
 /** Starts a server whose clock is this many seconds ahead of this machine's. */
 export async function startFakedClockRedis(seconds = 0, args: readonly string[] = []): Promise<FakedClockRedis> {
   const folder = mkdtempSync(join(tmpdir(), "lcmem-clock-"));
   const file = join(folder, "shift");
-  const shiftClock = (by: number) => {
+  const write = (text: string) => {
     // Renamed, so that the server never reads half of it.
-    writeFileSync(`${file}.new`, `${Math.round(by * 1_000)}`);
+    writeFileSync(`${file}.new`, text);
     renameSync(`${file}.new`, file);
   };
+  const shiftClock = (by: number) => write(`${by}`);
+  const stopClock = (at: number) => write(`=${at}`);
   shiftClock(seconds);
   const server = await startRedisOn(await freePort(), args, { LD_PRELOAD: requireShim(), FAKED_CLOCK: file });
   const stop = async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { ...server, stop, shiftClock };
+  return { ...server, stop, shiftClock, stopClock };
 }
 
 /** The number of the system call by Node.js's name of the machine. */
@@ -34,7 +38,7 @@ const clockGettime: Readonly<Record<string, number>> = { x64: 228, arm64: 113 };
 
 /** The shared library of faked-clock.c, made at the first use by a compiler that is found or installed. */
 function requireShim(): string {
-  const shim = resolve(".cache/faked-clock-ms.so");
+  const shim = resolve(".cache/faked-clock-2.so");
   if (!existsSync(shim)) {
     const number = clockGettime[process.arch];
     const sentence = "The tests with a faked clock need Linux on x64 or arm64 and a C compiler: install tcc or gcc.";

@@ -47,7 +47,7 @@ const moments: ReadonlySet<string> = new Set(["time", "createdAt", "updatedAt"])
 function named(value: unknown, clients: Clients): unknown {
   const rename = (key: string, token: unknown): unknown => {
     if (key === "expiresAt") {
-      return `in ${Math.round((Number(token) - Date.now()) / 10_000)}0 s`;
+      return !clients.clocksStand ? typeof token : `in ${Math.round((Number(token) - Date.now()) / 10_000)}0 s`;
     }
     if (moments.has(key)) {
       return typeof token;

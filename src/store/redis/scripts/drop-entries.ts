@@ -14,7 +14,7 @@ local now, count = micros(), 0
 for i = 2, #ARGV, 2 do
   local score = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or '')
   local announced = score and (redis.call('HGET', KEYS[2], ARGV[i]) or ''):sub(1, 1) == '?'
-  local fresh = announced and now - score < ARGV[1] * 1000
+  local fresh = announced and ARGV[1] ~= '0' and now - score < ARGV[1] * 1000
   if score and score == tonumber(ARGV[i + 1]) and not fresh then
     redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
     redis.call('HDEL', KEYS[2], ARGV[i])

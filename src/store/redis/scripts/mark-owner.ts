@@ -26,8 +26,9 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], ${firstScore}, '+inf', 'WITHSCORES',
  * KEYS: sessions, summaries. ARGV: the mark that stays, for how many milliseconds; "1" to end it in any case; sessions
  * that were just erased. Replies: ENDED | MORE.
  *
- * The mark that stays is new, so that what was read before the end is not written after it: see {@link
- * putEntriesScript}. Entries that are left at the end in any case were only announced, and hold no content.
+ * Summaries go that no entry names, as where a part of the list was evicted. The mark that stays is new, so that what
+ * was read before the end is not written after it: see {@link putEntriesScript}. Entries that are left at the end in
+ * any case were only announced, and hold no content.
  */
 export const unmarkOwnerScript = script(
   [indexTime, expireIndex],
@@ -40,6 +41,9 @@ if ARGV[3] ~= '1' and redis.call('ZCOUNT', KEYS[1], ${firstScore}, '+inf') > era
 for i = 4, #ARGV do
   redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
   redis.call('HDEL', KEYS[2], ARGV[i])
+end
+for _, session in ipairs(redis.call('HKEYS', KEYS[2])) do
+  if not redis.call('ZSCORE', KEYS[1], session) then redis.call('HDEL', KEYS[2], session) end
 end
 redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[2]), '!')
 redis.call('HSET', KEYS[2], '!', ARGV[1])

@@ -1,0 +1,68 @@
+import { Redis } from "ioredis";
+import type { ForkRequest } from "../../src/store/session-forks.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { record, records } from "../../src/testing/session-store/store-case.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+const guardMs = 60_000;
+const list = records("a", 1_200);
+
+describe("a copy whose source is erased before it is complete", () => {
+  let client: Redis;
+  let store: RedisSessionStore;
+  let keyPrefix: string;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  afterAll(() => client.disconnect());
+  beforeEach(async () => {
+    keyPrefix = uniquePrefix();
+    store = new RedisSessionStore({ client, keyPrefix });
+    await store.append("source", { records: list, owner: "ann" });
+  });
+  afterEach(() => store.close());
+
+  /** Copies records as they are, and calls the function at the copy of one of them. */
+  function copying(at: number, call: () => void): ForkRequest {
+    return {
+      copyRecord: (text, position) => {
+        if (position === at) {
+          call();
+        }
+        const { id, digest } = record(`a${position + 1}`);
+        return { record: text, identity: { id, digest } };
+      },
+    };
+  }
+  const staged = () => client.keys(`${keyPrefix}:*:staged:*`);
+
+  it("leaves nothing of itself, and does not become a session", async () => {
+    let erasing: Promise<unknown> | undefined;
+    const request = copying(100, () => {
+      erasing ??= store.index.eraseOwner("ann", { guardMs });
+    });
+    const outcome = await store.forks.fork("source", "copy", request).catch(({ code }: { code: string }) => code);
+    await erasing;
+    expect(outcome ?? "no source").toEqual(expect.any(String));
+    await store.index.flush();
+    expect(await staged()).toEqual([]);
+    expect((await store.readView("copy")).epoch).toBe("");
+    for (const key of await client.keys(`${keyPrefix}*`)) {
+      const fields = key.endsWith("}:sessions") ? await client.zrange(key, "0", "-1") : await client.hkeys(key);
+      expect(fields.sort()).toEqual(key.endsWith("}:state") ? ["erased", "next"] : ["!"]);
+    }
+  });
+
+  it("is erased with it where its process died", async () => {
+    const died = new Error("The process died.");
+    const request = copying(700, () => {
+      throw died;
+    });
+    await expect(store.forks.fork("source", "copy", request)).rejects.toBe(died);
+    expect(await staged()).toHaveLength(3);
+    expect(await store.index.eraseOwner("bob", { guardMs })).toBe(0);
+    expect(await staged()).toHaveLength(3);
+    expect(await store.index.eraseOwner("ann", { guardMs })).toBe(1);
+    expect(await staged()).toEqual([]);
+  });
+});

@@ -1,0 +1,125 @@
+import { Cluster } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
+import { human } from "../support/messages.js";
+import { onNode, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
+import { uniquePrefix } from "../support/shared-redis.js";
+
+const count = 60;
+const guardMs = 120_000;
+const id = (index: number) => `session ${index}`;
+
+describe("Sessions of owners in a cluster of three masters", () => {
+  let cluster: PrivateCluster;
+  let client: Cluster;
+  let memory: RedisChatMemory;
+  let keyPrefix: string;
+  beforeAll(async () => {
+    cluster = await startCluster(3);
+    client = new Cluster([...cluster.nodes]);
+  }, 60_000);
+  beforeEach(async () => {
+    keyPrefix = uniquePrefix();
+    memory = new RedisChatMemory({ client, keyPrefix });
+    const write = (index: number) => memory.history(id(index), { owner: "ann" }).addMessages([human(`q${index}`)]);
+    await Promise.all(Array.from({ length: count }, (_, index) => write(index)));
+    await memory.drain();
+  });
+  afterEach(() => memory.close());
+  afterAll(async () => {
+    client.disconnect();
+    await cluster.stop();
+  });
+
+  const listKey = () => `${keyPrefix}:{owner:ann}:sessions`;
+  const lose = (index: number) => client.zrem(listKey(), encodeURIComponent(id(index)));
+  async function allKeys(): Promise<string[]> {
+    const found = await Promise.all(client.nodes("master").map((node) => node.keys(`${keyPrefix}*`)));
+    return found.flat();
+  }
+  async function listed(): Promise<string[]> {
+    const { sessions } = await memory.sessions.list({ owner: "ann", limit: 1_000 });
+    return sessions.map(({ sessionId }) => sessionId).sort();
+  }
+
+  it("are all erased beside writers, also those that the list lost and parts of a copy", async () => {
+    for (let index = 0; index < 5; index += 1) {
+      await lose(index);
+    }
+    const staged = forkKeys(keyPrefix, "copy", "tag");
+    await client.hset(staged.state, "next", "500", "owner", "ann");
+    await client.rpush(staged.log, "content");
+    let isOver = false;
+    const writing = (async () => {
+      for (let turn = 0; !isOver; turn += 1) {
+        const identity = turn % 2 === 0 ? { owner: "ann" } : {};
+        const write = memory.history(id(turn % count), identity).addMessages([human("late")]);
+        await write.catch((error: { code?: string }) => expect(error.code).toBe("erased"));
+      }
+    })();
+    expect(await memory.sessions.deleteOwner("ann", { guardMs })).toBeGreaterThanOrEqual(count);
+    isOver = true;
+    await writing;
+    await memory.drain();
+    expect(await listed()).toEqual([]);
+    for (const key of await allKeys()) {
+      const fields = key === listKey() ? await client.zrange(key, "0", "-1") : await client.hkeys(key);
+      expect([key, fields.sort()]).toEqual([key, key.endsWith("}:state") ? ["erased", "next"] : ["!"]]);
+      expect(await client.pttl(key)).toBeGreaterThan(0);
+    }
+  });
+
+  it("are listed again by reindex where the list lost them, and left out where they are gone", async () => {
+    const all = Array.from({ length: count }, (_, index) => id(index)).sort();
+    await Promise.all([0, 1, 2].map(lose));
+    const { log, ids, state } = sessionKeys(keyPrefix, id(9));
+    await client.unlink(log, ids, state);
+    expect(await memory.sessions.reindex()).toBeGreaterThanOrEqual(count - 1);
+    expect(await listed()).toEqual(all.filter((session) => session !== id(9)));
+    expect(await memory.sessions.count({ owner: "ann" })).toBe(count - 1);
+  });
+
+  it("are copied whole while the slots of source and copy move", async () => {
+    const messages = Array.from({ length: 1_200 }, (_, index) => human(`m${index}`));
+    const source = memory.history("source", { owner: "ann" });
+    await source.addMessages(messages);
+    let isOver = false;
+    const moving = (async () => {
+      for (let turn = 0; !isOver || turn < 2; turn += 1) {
+        await moveSlot(cluster, sessionKeys(keyPrefix, turn % 2 === 0 ? "source" : "copy 0").state);
+      }
+    })();
+    const texts = messages.map(({ text }) => text);
+    for (let copy = 0; copy < 3; copy += 1) {
+      const history = await source.fork(`copy ${copy}`);
+      expect((await history.getTranscript()).map(({ text }) => text)).toEqual(texts);
+    }
+    isOver = true;
+    await moving;
+    await memory.drain();
+    expect((await listed()).filter((session) => session.startsWith("copy"))).toEqual(["copy 0", "copy 1", "copy 2"]);
+  }, 60_000);
+});
+
+/** Moves the slot of a key, with all that it holds, to another node. */
+async function moveSlot(cluster: PrivateCluster, key: string): Promise<void> {
+  const { owner, other, slot } = await cluster.locate(key);
+  const idOf = (server: typeof owner) => onNode(server, (node) => node.call("CLUSTER", "MYID"));
+  const [from, to] = [await idOf(owner), await idOf(other)];
+  await onNode(other, (node) => node.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(from)));
+  await onNode(owner, (node) => node.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(to)));
+  await onNode(owner, async (node) => {
+    for (;;) {
+      const keys = (await node.call("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
+      if (keys.length === 0) {
+        return;
+      }
+      for (const name of keys) {
+        await node.migrate("127.0.0.1", other.port, name, 0, 5_000);
+      }
+    }
+  });
+  for (const server of [other, owner]) {
+    await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
+  }
+}
