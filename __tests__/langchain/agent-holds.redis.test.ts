@@ -62,6 +62,17 @@ describe("an agent with oneTurnAtATime holds its session", () => {
     endTool();
   });
 
+  it.each([12, 13, 14])("not behind a recursion limit of %s, which no hook sees", async (recursionLimit) => {
+    const keyPrefix = uniquePrefix();
+    const [memory, other] = [newMemory(keyPrefix), newMemory(keyPrefix)];
+    const calling = new ToolModel((messages) => lookupCall(`again ${messages.length}`));
+    const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true })];
+    const agent = createAgent({ model: calling, tools: [lookup], middleware });
+    const run = agent.invoke(ask("q", "q1"), { configurable: { sessionId: "ann" }, recursionLimit });
+    await expect(run).rejects.toThrow(/Recursion limit/);
+    expect(await other.withTurn("ann", () => "now", { waitMs: 20_000 })).toBe("now");
+  });
+
   it("not while a human is asked, and again where it is resumed, on another instance too", async () => {
     const keyPrefix = uniquePrefix();
     const checkpointer = new MemorySaver();

@@ -44,8 +44,9 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
    * turn only one calls the model. A run holds the session until it ends, fails, is stopped or interrupted, its tools
    * included; one that is resumed takes it again before it calls the model. A run that waits longer than a minute is
    * refused (ConflictError `busy`); one that was paused past its turn cannot write behind a later one (`fenced`). A run
-   * that ends where no hook is called (a recursion limit, an error of another middleware after a call of tools) holds
-   * the session for a quarter of an hour; one whose process dies, for half a minute. @default false
+   * that ends where no hook is called (an error of another middleware after a call of tools) holds the session for five
+   * minutes; one whose process dies, for half a minute. Tools that take longer than five minutes let other runs begin;
+   * the run takes the session again before it calls the model. @default false
    */
   readonly oneTurnAtATime?: boolean;
   /**
@@ -136,6 +137,9 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
       const isHeld = oneTurnAtATime && writer !== undefined;
       const turn = isHeld ? new RunTurn(session, `${owner}: oneTurnAtATime`) : undefined;
+      if (isNew) {
+        turn?.begins(config);
+      }
       await turn?.enter(config);
       const parts = splitState(messages, place.hasCheckpointer);
       return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, promptCacheMarks, turn });

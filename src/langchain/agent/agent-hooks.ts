@@ -74,9 +74,10 @@ export class AgentHooks {
     this.#watch.disarm();
     const config = currentConfig();
     try {
-      await turn?.enter(config);
+      await turn?.callsModel(config);
       const response = await this.#call(request, handler);
-      turn?.toolsBegin(config);
+      // An answer is stored by the hook at the end.
+      await (isAnswer(response) ? turn?.answered() : turn?.toolsBegin(config));
       return response;
     } catch (error) {
       await turn?.release();

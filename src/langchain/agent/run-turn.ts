@@ -5,8 +5,8 @@ import { takeTurn } from "../../memory/one-at-a-time/take-turn.js";
 import { InterruptWatch, type StepConfig } from "./interrupt-watch.js";
 import { stopSignal } from "./partial-answer.js";
 
-/** A run of which no hook was called for so long holds its session no longer. */
-const longestMs = 15 * 60_000;
+/** A run that calls no model, and of which no hook was called for so long, holds its session no longer. */
+const longestMs = 5 * 60_000;
 
 /**
  * The session's turn as a run of an agent holds it: from its first hook to its end, tools included. Given back where
@@ -19,12 +19,26 @@ export class RunTurn {
   readonly #onStop = () => void this.release();
   #held: HeldTurn | undefined;
   #signal: AbortSignal | undefined;
+  /** The last step that the run may take; undefined for a run that was resumed. */
+  #lastStep: number | undefined;
   /** What has to be stored before the turn is given back. */
   #lastWrite: () => Promise<void> = () => Promise.resolve();
 
   constructor(session: ConversationSession, owner: string) {
     this.#session = session;
     this.#owner = owner;
+  }
+
+  /** The run begins here: its steps are counted from the one of its first hook on. */
+  begins(config: RunnableConfig): void {
+    const [first, limit] = [stepOf(config), config.recursionLimit];
+    this.#lastStep = first === undefined || limit === undefined ? undefined : first - 1 + limit;
+  }
+
+  /** A model is called: the run lives for as long as that takes. */
+  async callsModel(config: RunnableConfig): Promise<void> {
+    await this.enter(config);
+    this.#held?.signOfLife({ isWorking: true });
   }
 
   /** Takes the turn, unless the run holds it: one that was thought to be over may have lost it. */
@@ -43,8 +57,20 @@ export class RunTurn {
     this.#lastWrite = lastWrite;
   }
 
-  /** A model call has asked for tools: from here on only the checkpoint tells of an interrupt. */
-  toolsBegin(config: StepConfig): void {
+  /** The model has answered: the hook at the end should follow. */
+  answered(): void {
+    this.#held?.signOfLife();
+  }
+
+  /**
+   * A model call has asked for tools: from here on only the checkpoint tells of an interrupt. Where no step is left for
+   * a hook behind the tools, the run can neither store nor ask any more, and gives the turn back.
+   */
+  async toolsBegin(config: StepConfig): Promise<void> {
+    const step = stepOf(config);
+    if (step !== undefined && this.#lastStep !== undefined && step + 2 > this.#lastStep) {
+      return this.release();
+    }
     this.#held?.signOfLife();
     this.#interrupts.arm(config, () => void this.release());
   }
@@ -72,4 +98,10 @@ export class RunTurn {
       signal?.addEventListener("abort", this.#onStop, { once: true });
     }
   }
+}
+
+/** The number of the step in which a hook is called, as LangGraph counts it. */
+function stepOf({ metadata }: Pick<StepConfig, "metadata">): number | undefined {
+  const step: unknown = metadata?.["langgraph_step"];
+  return typeof step === "number" ? step : undefined;
 }

@@ -18,6 +18,7 @@ export class HeldTurn {
   readonly #parts: HeldTurnParts;
   readonly #timer: ReturnType<typeof setInterval>;
   #lastSign = performance.now();
+  #isWorking = false;
   #released: Promise<void> | undefined;
 
   constructor(parts: HeldTurnParts) {
@@ -27,9 +28,10 @@ export class HeldTurn {
     this.#timer.unref();
   }
 
-  /** The run that holds the turn does something. */
-  signOfLife(): void {
+  /** The run that holds the turn does something; while it `isWorking`, it need give no other sign. */
+  signOfLife({ isWorking = false }: { readonly isWorking?: boolean } = {}): void {
     this.#lastSign = performance.now();
+    this.#isWorking = isWorking;
   }
 
   /** Lets the next turn begin. Never rejects: a turn that cannot be given back ends by itself after `holdMs`. */
@@ -43,7 +45,7 @@ export class HeldTurn {
 
   #renew(): void {
     const { queue, sessionId, ticket, holdMs, ttlMs, longestMs } = this.#parts;
-    if (performance.now() - this.#lastSign > longestMs) {
+    if (!this.#isWorking && performance.now() - this.#lastSign > longestMs) {
       clearInterval(this.#timer);
     } else {
       const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
