@@ -1,5 +1,6 @@
 import { Redis } from "ioredis";
 import { checkCommittedReductions } from "../support/committed-reductions.js";
+import { propertyRuns } from "../support/property-runs.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 describe("a committed reduction, in Redis", () => {
@@ -7,6 +8,9 @@ describe("a committed reduction, in Redis", () => {
   afterAll(() => client.quit());
 
   it("is read back as the reducer returned it, for our reducers and others, and keeps the transcript", async () => {
-    await checkCommittedReductions(() => ({ client, keyPrefix: uniquePrefix(), commandTimeout: 30_000 }), 40);
+    await checkCommittedReductions(
+      () => ({ client, keyPrefix: uniquePrefix(), commandTimeout: 30_000 }),
+      propertyRuns(20),
+    );
   });
 });

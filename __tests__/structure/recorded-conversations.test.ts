@@ -24,7 +24,7 @@ describe("real conversations", () => {
     expect(refusals.filter((refusal) => refusal !== undefined)).toEqual([]);
   });
 
-  it.each([1, 2, 5, 8, 13])(
+  it.each([1, 5, 13])(
     "cut to their last %i messages at every index, and repaired, are accepted by the service",
     (target) => {
       let cuts = 0;
@@ -63,12 +63,12 @@ describe("real conversations", () => {
 const tokenCounter = approximateCounter();
 
 const reducers: readonly [string, ChatHistoryReducer][] = [
-  ...[1, 3, 6, 12].map((targetCount): [string, ChatHistoryReducer] => [
+  ...[1, 6, 12].map((targetCount): [string, ChatHistoryReducer] => [
     `truncation to ${targetCount}`,
     new ChatHistoryTruncationReducer({ targetCount }),
   ]),
   ["truncation to 4 beyond 10", new ChatHistoryTruncationReducer({ targetCount: 4, thresholdCount: 6 })],
-  ...[400, 1600, 2400].map((maxTokens): [string, ChatHistoryReducer] => [
+  ...[400, 2400].map((maxTokens): [string, ChatHistoryReducer] => [
     `tokens within ${maxTokens}`,
     new ChatHistoryTokenReducer({ maxTokens, tokenCounter }),
   ]),

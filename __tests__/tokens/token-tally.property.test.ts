@@ -13,7 +13,7 @@ describe.each(["o200k_base", "cl100k_base"] as const)("the count in %s", (encodi
       fc.property(anyText, (text) => {
         expect(finish(tally.steps([text]))).toBe(referenceCount(encoding, text));
       }),
-      { numRuns: propertyRuns(1000) },
+      { numRuns: propertyRuns(400) },
     );
   });
 
