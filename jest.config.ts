@@ -25,7 +25,7 @@ const config: Config = {
   // One worker per core: most tests compute, and Jest would leave one of two cores idle.
   maxWorkers: "100%",
   // Ends what hangs; how fast the machine is decides nothing.
-  testTimeout: 120_000,
+  testTimeout: 240_000,
   projects: [
     {
       ...shared,
