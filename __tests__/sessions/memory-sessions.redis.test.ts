@@ -165,8 +165,8 @@ describe.each(stores)("the sessions of a memory in %s", (_, open) => {
       lines.push(JSON.parse(line) as { type: string; sessionId: string });
     }
     const of = (id: string) => lines.filter(({ sessionId }) => sessionId === id).map(({ type }) => type);
-    expect(of("s1")).toEqual(["session", "record", "record", "side"]);
-    expect(of("s2")).toEqual(["session", "record"]);
+    expect(of("s1")).toEqual(["session", "side", "record", "record", "end"]);
+    expect(of("s2")).toEqual(["session", "record", "end"]);
     expect(of("s3")).toEqual([]);
     expect(lines.find(({ type }) => type === "session" && lines.length > 0)).toHaveProperty("owner", "ann");
   });
