@@ -76,7 +76,8 @@ const commit = command(
     const { epoch, rev, next, base } = await lookBack(clients, store, options);
     const { head, remember: count } = options;
     const start = Math.min(next, base + options.start);
-    const forget = head === "" ? messageIds : messageIds.filter((id) => id !== "m1");
+    const { records } = await store.readLog(options.session, { from: base, limit: Math.max(1, start - base) });
+    const forget = start > base ? records.map((record) => identify(record).id) : [];
     return store.commitReduction(options.session, {
       ...{ epoch, rev, next, start, head, headCount: head.length },
       ...(count !== undefined && { discard: { forget, remember: { count, seconds: secondsOfIds } } }),
