@@ -52,8 +52,7 @@ export function runOptions(args: readonly string[]): RunOptions {
     json: values.json,
     plant: values.plant === undefined ? undefined : oneOf("plant", values.plant, plantNames),
     only: named?.map((name) => oneOf("faults", name, kinds)),
-    // A planted defect is to be caught within a minute, and its cause is known.
-    shrink: !values["no-shrink"] && values.plant === undefined,
+    shrink: !values["no-shrink"],
     thinkMs: wholeNumber("think", values.think, 0),
   };
 }

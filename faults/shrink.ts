@@ -4,6 +4,9 @@ import type { RunOptions } from "./options.js";
 /** Longest run, in seconds, while looking for a smaller set of faults. */
 const longest = 60;
 
+/** Runs at most, so that it ends within half an hour; what was found by then is the answer. */
+const mostRuns = 20;
+
 /** Tells whether a run with these options fails. */
 export type FailsWith = (options: RunOptions) => Promise<boolean>;
 
@@ -13,7 +16,11 @@ export type FailsWith = (options: RunOptions) => Promise<boolean>;
  */
 export async function smallestFaults(options: RunOptions, fails: FailsWith): Promise<FaultKind[] | undefined> {
   const seconds = Math.min(options.seconds, longest);
-  const failsWith = (only: readonly FaultKind[]) => fails({ ...options, seconds, only });
+  let runs = 0;
+  const failsWith = async (only: readonly FaultKind[]) => {
+    runs += 1;
+    return runs <= mostRuns && fails({ ...options, seconds, only });
+  };
   let left = [...(options.only ?? faultKinds(options.topology))];
   if (await failsWith([])) {
     return [];
