@@ -18,7 +18,7 @@ const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE"];
 const bundleLimits = {
   ChatHistoryTruncationReducer: 40_000,
   ChatHistoryToolResultReducer: 40_000,
-  RedisChatMessageHistory: 220_000,
+  RedisChatMessageHistory: 235_000,
 };
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
