@@ -2,12 +2,16 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import { startPartitionProxy, type PartitionProxy } from "./partition-proxy.js";
 import { onNode } from "./redis-cluster.js";
 import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
 
 const slots = 16_384;
+
+/** How often a cluster is asked whether it is there, with so many milliseconds in between: for 30 s in all. */
+const [attempts, pauseMs] = [1_200, 25];
 
 /** A node of a cluster, as it is reached through its proxies. */
 export interface ClusterNode {
@@ -202,12 +206,19 @@ async function moveSlot(
   }
 }
 
+/** Waits until the node that is asked has heard of the replica: it lists one only once a ping told of its position. */
 async function holdersOf(client: Redis, key: string, nodes: readonly ClusterNode[]) {
   const slot = Number(await client.call("CLUSTER", "KEYSLOT", key));
-  const ranges = (await client.call("CLUSTER", "SLOTS")) as [number, number, ...[string, number, string][]][];
-  const [, , ...holders] = ranges.find(([first, last]) => first <= slot && slot <= last)!;
-  const [master, replica] = holders.map(([, , id]) => nodes.find((node) => node.id === id)!);
-  return { master: master!, replica: replica!, slot };
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const ranges = (await client.call("CLUSTER", "SLOTS")) as [number, number, ...[string, number, string][]][];
+    const [, , ...holders] = ranges.find(([first, last]) => first <= slot && slot <= last)!;
+    const [master, replica] = holders.map(([, , id]) => nodes.find((node) => node.id === id));
+    if (master !== undefined && replica !== undefined) {
+      return { master, replica, slot };
+    }
+    await sleep(pauseMs);
+  }
+  throw new Error(`The cluster of the tests named no replica for slot ${slot} within 30 s.`);
 }
 
 async function isWhole(client: Redis): Promise<boolean> {
@@ -229,11 +240,11 @@ function isRunning({ process }: PrivateRedis): boolean {
 
 async function until(server: PrivateRedis, holds: (client: Redis) => Promise<boolean>): Promise<void> {
   await onNode(server, async (client) => {
-    for (let attempt = 0; attempt < 1_200; attempt += 1) {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
       if (await holds(client)) {
         return;
       }
-      await new Promise((resolve) => setTimeout(resolve, 25));
+      await sleep(pauseMs);
     }
     throw new Error("The cluster of the tests did not get there within 30 s.");
   });
