@@ -1,4 +1,5 @@
 import type { CopiedRecord, ForkRequest } from "../session-forks.js";
+import { alreadyExists, erased } from "../refusals.js";
 import { digestLength, idHash } from "./id-hash.js";
 import { markFrom } from "./turn-marks.js";
 
@@ -74,4 +75,14 @@ interface PageCopy {
   readonly ttl: number;
   readonly copyRecord: ForkRequest["copyRecord"];
   marksOf(names: readonly string[]): Promise<readonly (string | null)[]>;
+}
+
+/** Refuses a new session where there is one already, or the guard of one that was erased, as scripts reply it. */
+export function refuseTaken(operation: string, sessionId: string, word: unknown): void {
+  if (word === "EXISTS") {
+    throw alreadyExists(sessionId);
+  }
+  if (word === "ERASED") {
+    throw erased(operation, sessionId);
+  }
 }

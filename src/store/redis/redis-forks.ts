@@ -1,16 +1,9 @@
 import { shortHash } from "../../short-hash.js";
 import { randomToken } from "../random-token.js";
-import {
-  alreadyExists,
-  damaged,
-  erased,
-  forkConflict,
-  otherOwner,
-  positionConflict,
-  refuseUnlessKnown,
-} from "../refusals.js";
+import { damaged, forkConflict, otherOwner, positionConflict, refuseUnlessKnown } from "../refusals.js";
 import { checkFork, stagingMs, type ForkedSession, type ForkRequest, type SessionForks } from "../session-forks.js";
-import { forkPageArguments, type SourcePage } from "./fork-call.js";
+import { fieldPairs } from "./field-pairs.js";
+import { forkPageArguments, refuseTaken, type SourcePage } from "./fork-call.js";
 import { fieldsOfCopy, headHashes, knownToCopy } from "./fork-state.js";
 import { forkKeys, sessionKeys, type SessionKeys } from "./keys.js";
 import { dropCopy } from "./owner-erasure.js";
@@ -125,7 +118,7 @@ export class RedisForks implements SessionForks {
     const { newSessionId, target, staging, base, to } = copy;
     const keys = [target.log, target.ids, target.state, staging.state];
     const [word, next] = (await this.#run(newSessionId, openForkScript, keys, [])) as [string, string?];
-    refuseTaken(newSessionId, word);
+    refuseTaken("fork", newSessionId, word);
     let position = next === "" ? base : Number(next);
     while (position < to) {
       const page = position === base ? first : await this.#readSource({ ...copy, from: position });
@@ -150,8 +143,7 @@ export class RedisForks implements SessionForks {
 
   async #finish(copy: Copy, next: number): Promise<ForkedSession | "changed"> {
     const { request, sessionId, newSessionId, source, target, staging, base } = copy;
-    const reply = (await this.#run(sessionId, readStateScript, [source.state], [])) as string[];
-    const state = new Map(reply.flatMap((name, index) => (index % 2 === 0 ? [[name, reply[index + 1]!]] : [])));
+    const state = fieldPairs((await this.#run(sessionId, readStateScript, [source.state], [])) as string[]);
     const isAsRead = state.get("epoch") === copy.epoch && (state.get("cut") ?? "") === copy.cut;
     if (!isAsRead || (request.fields?.["owner"] ?? state.get("owner")) !== copy.owner) {
       return "changed";
@@ -170,7 +162,7 @@ export class RedisForks implements SessionForks {
     ];
     const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
     const word = await this.#run(newSessionId, finishForkScript, keys, args);
-    refuseTaken(newSessionId, word);
+    refuseTaken("fork", newSessionId, word);
     return word === "FORKED" ? { epoch, next: hasLog ? next : 0 } : "changed";
   }
 
@@ -211,15 +203,5 @@ export class RedisForks implements SessionForks {
   #run(sessionId: string, script: Script, keys: string[], args: readonly (string | number)[]): Promise<unknown> {
     const writes = script === stageForkScript || script === finishForkScript;
     return this.#runner.run({ operation: "fork", sessionId }, { script, keys, args, writes });
-  }
-}
-
-/** Refuses a copy where there is a session, or the guard of one that was erased. */
-function refuseTaken(newSessionId: string, word: unknown): void {
-  if (word === "EXISTS") {
-    throw alreadyExists(newSessionId);
-  }
-  if (word === "ERASED") {
-    throw erased("fork", newSessionId);
   }
 }

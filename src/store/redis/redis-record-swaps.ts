@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { randomToken } from "../random-token.js";
 import type { RecordSwaps, SwapPass, SwapRequest } from "../record-swaps.js";
 import type { WriterKeys } from "../writer-keys.js";
+import { fieldPairs } from "./field-pairs.js";
 import { idHash } from "./id-hash.js";
 import { sessionKeys } from "./keys.js";
 import type { ScriptRunner } from "./script-runner.js";
@@ -29,8 +30,7 @@ export class RedisRecordSwaps implements RecordSwaps {
       return undefined;
     }
     const [, epoch, mark, list] = reply as [string, string, string, string[]];
-    const fields = list.flatMap((text, index) => (index % 2 === 0 ? [[text, list[index + 1]!] as const] : []));
-    return { epoch, mark, fields: Object.fromEntries(fields) };
+    return { epoch, mark, fields: Object.fromEntries(fieldPairs(list)) };
   }
 
   async swap(sessionId: string, { epoch, records, fields = [] }: SwapRequest): Promise<number> {

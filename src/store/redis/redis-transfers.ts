@@ -1,5 +1,5 @@
 import { randomToken } from "../random-token.js";
-import { alreadyExists, erased, otherOwner, transferLost } from "../refusals.js";
+import { otherOwner, transferLost } from "../refusals.js";
 import type { SessionAccess } from "../session-index.js";
 import {
   checkCreate,
@@ -10,7 +10,7 @@ import {
   type WholeState,
 } from "../session-transfers.js";
 import type { TurnMark } from "../turns.js";
-import { stagedPage } from "./fork-call.js";
+import { refuseTaken, stagedPage } from "./fork-call.js";
 import { forkKeys, sessionKeys } from "./keys.js";
 import type { RedisSessionIndex } from "./redis-session-index.js";
 import type { ScriptRunner } from "./script-runner.js";
@@ -75,7 +75,7 @@ export class RedisTransfers implements SessionTransfers {
     const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
     const staging = forkKeys(this.#keyPrefix, sessionId, randomToken());
     const [word] = (await this.#run(sessionId, openForkScript, [log, ids, state, staging.state], [])) as [string];
-    refuseTaken(sessionId, word);
+    refuseTaken("create", sessionId, word);
     const stagingKeys = [staging.log, staging.ids, staging.state];
     const { base, expiresAt, discardedTurns, owner = "" } = request.state;
     let next = base;
@@ -95,7 +95,7 @@ export class RedisTransfers implements SessionTransfers {
     const args = [call, "", "", ...stateFields(request, next)];
     const write = async () => {
       const finished = await this.#run(sessionId, finishForkScript, [log, ids, state, ...stagingKeys], args);
-      refuseTaken(sessionId, finished);
+      refuseTaken("create", sessionId, finished);
       if (finished !== "FORKED") {
         throw transferLost(sessionId);
       }
@@ -107,14 +107,5 @@ export class RedisTransfers implements SessionTransfers {
   #run(sessionId: string, script: Script, keys: string[], args: readonly string[]): Promise<unknown> {
     const call = { script, keys, args, writes: script !== openForkScript };
     return this.#runner.run({ operation: "create", sessionId }, call);
-  }
-}
-
-function refuseTaken(sessionId: string, word: unknown): void {
-  if (word === "EXISTS") {
-    throw alreadyExists(sessionId);
-  }
-  if (word === "ERASED") {
-    throw erased("create", sessionId);
   }
 }

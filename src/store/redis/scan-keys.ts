@@ -17,7 +17,7 @@ export interface FoundSession {
   readonly owner: string | undefined;
 }
 
-/** A copy that is not complete yet; `key` is that of its progress, in the slot of the session that it becomes. */
+/** A copy that is not complete yet, of a session or of an import, with the id of the session that it becomes. */
 export interface FoundCopy {
   readonly sessionId: string;
   readonly tag: string;

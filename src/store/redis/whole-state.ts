@@ -3,6 +3,7 @@ import type { StoredReduction } from "../session-pages.js";
 import type { CreateRequest, KeptState, NamedMark, WholeState } from "../session-transfers.js";
 import { sideWithPrefix } from "../side-fields.js";
 import { turnNameLength } from "../turns.js";
+import { fieldPairs } from "./field-pairs.js";
 import { markFrom } from "./turn-marks.js";
 import { usageFrom, usageText } from "./index-entries.js";
 
@@ -10,8 +11,7 @@ const sidePrefix = "side:";
 
 /** The state of a session from the reply of the script that reads it. */
 export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks]: readonly unknown[]): WholeState {
-  const pairs = list as readonly string[];
-  const fields = new Map(pairs.flatMap((name, index) => (index % 2 === 0 ? [[name, pairs[index + 1]!]] : [])));
+  const fields = fieldPairs(list as readonly string[]);
   const base = numberIn(fields.get("base")) ?? 0;
   const next = numberIn(fields.get("next"));
   return {
