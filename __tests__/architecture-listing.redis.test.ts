@@ -9,16 +9,11 @@ import { sharedRedisUrl, uniquePrefix } from "./support/shared-redis.js";
 
 const root = join(__dirname, "..");
 const architecture = readDocument(root, "ARCHITECTURE.md");
-const program = /```ts\n(const history = [\s\S]*?)```/.exec(architecture)![1]!;
+const program = /```ts\n(import [\s\S]*?)```/.exec(architecture)![1]!;
 const listing = /```console\n([\s\S]*?)```/.exec(architecture)![1]!;
 
 /** Fields that differ each time. */
 const random = new Set(["epoch", "rev", "updated", "created"]);
-
-const prelude = `
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
-import { ChatHistoryTruncationReducer, RedisChatMessageHistory } from "langchain-redis-memory";
-`;
 
 describe("the session that ARCHITECTURE.md shows", () => {
   const folder = mkdtempSync(join(root, ".cache-readme-"));
@@ -32,7 +27,7 @@ describe("the session that ARCHITECTURE.md shows", () => {
       'url: "redis://localhost:6379"',
       `url: "${sharedRedisUrl()}", keyPrefix: "${keyPrefix}"`,
     );
-    writeFileSync(path, prelude + connected);
+    writeFileSync(path, connected);
     const programs = await buildPrograms([path]);
     await promisify(execFile)(process.execPath, [programs.pathOf(path)], { cwd: root }).finally(programs.remove);
   });

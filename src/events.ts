@@ -4,8 +4,8 @@
  *
  * - `command`: one round trip to Redis was made; `error` is set if it failed.
  * - `connection_stalled`: three calls in a row timed out on one open connection; a connection that the store opened is
- *   replaced, one of the application's needs `socketTimeout` (see README). Across a `Cluster` its connections count as
- *   one.
+ *   replaced, one of the application's needs `socketTimeout`. Across a `Cluster` its connections
+ *   count as one.
  * - `record_skipped`: a stored record could not be read and was left out of the result.
  * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.

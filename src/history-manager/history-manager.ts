@@ -30,14 +30,23 @@ import { userVisible, withCurrentTurn } from "./user-visible.js";
  * session. The model always gets a valid conversation.
  *
  * @example
- * const manager = new HistoryManager({ history, maxInputTokens: 128_000, tools });
- * const request = { originalUserMessage, renderedUserMessage, renderedSystemMessage };
- * const { messages, outcome } = await manager.getHistoryForModelCall(request);
- * const answer = await model.invoke(messages);
- * manager.addAssistantMessage(answer);
- * await manager.addToolCallResults(await runTools(answer.tool_calls));
- * // … until the model answers without a tool call
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { HistoryManager, RedisChatMessageHistory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMessageHistory({ sessionId: "ann-1", url: "redis://localhost:6379" });
+ * const manager = new HistoryManager({ history, maxInputTokens: 128_000 });
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const question = "May I fly to Vienna?";
+ * const request = { originalUserMessage: question, renderedUserMessage: question, renderedSystemMessage: "Be brief." };
+ * for (let calls = 1; calls > 0; ) {
+ *   const answer = await model.invoke((await manager.getHistoryForModelCall(request)).messages);
+ *   manager.addAssistantMessage(answer);
+ *   const results = (answer.tool_calls ?? []).map(({ id = "", name }) => ({ id, name, content: "by train" }));
+ *   await manager.addToolCallResults(results);
+ *   calls = results.length;
+ * }
  * await manager.commit();
+ * await history.close();
  */
 export class HistoryManager {
   /** The sources of the session by number; complete once the turn has read the session. */

@@ -83,8 +83,17 @@ const optionsSchema = lazy(() =>
  *
  * @throws ConfigurationError for wrong options; the run rejects with one where it names no session.
  * @example
- * const agent = createAgent({ model, tools, middleware: [redisMemoryMiddleware({ memory })] });
- * await agent.invoke({ messages: [new HumanMessage("Hi")] }, { configurable: { sessionId: "ann-1" } });
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { createAgent } from "langchain";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const agent = createAgent({ model, tools: [], middleware: [redisMemoryMiddleware({ memory })] });
+ * const said = { messages: [{ role: "user", content: "Hi" }] };
+ * await agent.invoke(said, { configurable: { sessionId: "ann-1" } });
+ * await memory.close();
  */
 export function redisMemoryMiddleware<const Schema extends ZodObject | undefined = undefined>(
   options: RedisMemoryMiddlewareOptions<Schema>,

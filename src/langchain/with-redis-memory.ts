@@ -28,9 +28,16 @@ import { SaidSoFar } from "./said-so-far.js";
  * @throws ConfigurationError when no session is named, or for input or output that holds no messages; StoreError and
  *   ConflictError from the write.
  * @example
+ * import { ChatPromptTemplate } from "@langchain/core/prompts";
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
+ *
+ * const prompt = ChatPromptTemplate.fromMessages([["placeholder", "{history}"], ["human", "{input}"]]);
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
  * const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
- * const chain = withRedisMemory(prompt.pipe(model), { memory, ...keys });
+ * const chain = withRedisMemory(prompt.pipe(new ChatOpenAI({ model: "gpt-4o-mini" })), { memory, ...keys });
  * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
+ * await memory.close();
  */
 export function withRedisMemory<
   Input,

@@ -20,10 +20,13 @@ import { noteContext, sessionOf } from "./session-of.js";
  * The conversations of an application: one connection and one set of options, and a history for each session.
  *
  * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
+ *
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", sessionTTL: 86_400 });
- * const keys = { inputMessagesKey: "input", historyMessagesKey: "history" };
- * const chain = withRedisMemory(prompt.pipe(model), { memory, ...keys });
- * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
+ * const chat = withRedisMemory(new ChatOpenAI({ model: "gpt-4o-mini" }), { memory });
+ * await chat.invoke("Hi", { configurable: { sessionId: "user-1" } });
+ * await memory.close();
  */
 export class RedisChatMemory implements AsyncDisposable {
   readonly #context: MemoryContext;
@@ -67,10 +70,18 @@ export class RedisChatMemory implements AsyncDisposable {
    * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`, and `other_owner`; what the
    *   function throws.
    * @example
+   * import { HumanMessage } from "@langchain/core/messages";
+   * import { ChatOpenAI } from "@langchain/openai";
+   * import { RedisChatMemory } from "langchain-redis-memory";
+   *
+   * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+   * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
    * await memory.withTurn("ann-1", async (history) => {
-   *   const messages = [...(await history.getMessages()), new HumanMessage("Hi")];
-   *   await history.addMessages([messages.at(-1)!, await model.invoke(messages)]);
+   *   const question = new HumanMessage("Hi");
+   *   const answer = await model.invoke([...(await history.getMessages()), question]);
+   *   await history.addMessages([question, answer]);
    * });
+   * await memory.close();
    */
   async withTurn<Result>(
     sessionId: string,

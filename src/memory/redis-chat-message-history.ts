@@ -44,10 +44,14 @@ const sharedContexts = new WeakMap<object, MemoryContext>();
  * model sees small while the transcript stays whole.
  *
  * @example
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { RedisChatMessageHistory } from "langchain-redis-memory";
+ *
  * const url = "redis://localhost:6379";
  * const history = new RedisChatMessageHistory({ sessionId: "user-1", url, sessionTTL: 3600 });
  * await history.addMessages([new HumanMessage("Hi"), new AIMessage("Hello!")]);
  * const messages = await history.getMessages();
+ * await history.close();
  */
 export class RedisChatMessageHistory extends BaseListChatMessageHistory implements AsyncDisposable {
   override lc_namespace: string[] = ["langchain", "stores", "message", "redis_memory"];

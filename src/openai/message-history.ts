@@ -27,18 +27,18 @@ export interface MessageHistoryOptions {
 const owner = "MessageHistory";
 
 /**
- * A list of messages in OpenAI's chat format.
- *
- * Copies messages in and out: changing what you passed in or got back does not change the history. Checks each message
- * that is added (role, content parts, calls, timestamp), but not whether the messages form a valid conversation: a
- * history may hold part of one. Use `validateConversation(history.toMessages())` for that.
+ * A list of messages in OpenAI's chat format. Copies messages in and out: changing what you passed in or got back does
+ * not change the history. Checks each message that is added (role, content parts, calls, timestamp), but not whether
+ * they form a valid conversation: a history may hold part of one. `validateConversation(history.toMessages())` does.
  *
  * @example
+ * import { MessageHistory } from "langchain-redis-memory";
+ *
  * const history = new MessageHistory();
  * history.addMessage("user", "What is the weather in Oslo?");
  * history.addToolCall([{ id: "c1", type: "function", function: { name: "weather", arguments: '{"city":"Oslo"}' } }]);
  * history.addToolResponse("c1", "4 °C", { name: "weather" });
- * await openai.chat.completions.create({ model, messages: history.toOpenAIFormat() });
+ * const body = JSON.stringify({ model: "gpt-4o-mini", messages: history.toOpenAIFormat() });
  */
 export class MessageHistory implements Iterable<OpenAIMessage> {
   readonly #clock: Clock;

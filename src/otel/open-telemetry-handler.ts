@@ -37,7 +37,10 @@ const optionsSchema = lazy(() =>
  *
  * @throws ConfigurationError if an option is not usable.
  * @example
- * const memory = new RedisChatMemory({ url, onEvent: openTelemetryHandler() });
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { openTelemetryHandler } from "langchain-redis-memory/otel";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", onEvent: openTelemetryHandler() });
  */
 export function openTelemetryHandler(options: OpenTelemetryHandlerOptions = {}): MemoryEventHandler {
   const { tracer, meter, sessionIds } = parseOptions("openTelemetryHandler", optionsSchema(), options);

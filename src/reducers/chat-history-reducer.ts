@@ -19,13 +19,16 @@ export type ReducerInput = BaseMessageLike[] | BasePromptValueInterface | { mess
  * must not mutate the messages, and should return the same objects for messages that stay.
  *
  * @example
+ * import type { BaseMessage } from "@langchain/core/messages";
+ * import { ChatHistoryReducer, RedisChatMemory } from "langchain-redis-memory";
+ *
  * class DropGreetings extends ChatHistoryReducer {
- *   async reduce(messages) {
+ *   async reduce(messages: readonly BaseMessage[]) {
  *     const first = messages.findIndex((message) => message.getType() === "human");
  *     return first > 0 ? messages.slice(first) : null;
  *   }
  * }
- * const chain = prompt.pipe(new DropGreetings()).pipe(model);
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer: new DropGreetings() });
  */
 export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMessage[]> {
   override lc_namespace: string[] = ["langchain_redis_memory", "reducers"];

@@ -38,7 +38,13 @@ const guardOptions = lazy(() =>
  *
  * @throws ConfigurationError for an option that cannot be used. What it throws when run: StructureError.
  * @example
- * const chain = prompt.pipe(reducer).pipe(conversationGuard({ mode: "repair", purpose: "model-input" })).pipe(model);
+ * import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+ * import { ChatPromptTemplate } from "@langchain/core/prompts";
+ * import { conversationGuard } from "langchain-redis-memory";
+ *
+ * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
+ * const guard = conversationGuard({ mode: "repair", profile: "anthropic", purpose: "model-input" });
+ * export const chainWith = (model: BaseChatModel) => prompt.pipe(guard).pipe(model);
  */
 export function conversationGuard(options: ConversationGuardOptions): Runnable<ReducerInput, BaseMessage[]> {
   const { mode, onIssues, onRepairs, ...fields } = parseOptions("conversationGuard", guardOptions(), options);

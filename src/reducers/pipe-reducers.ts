@@ -13,6 +13,8 @@ import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./r
  *
  * @throws ConfigurationError if there are no reducers, or one of them is not a reducer.
  * @example
+ * import { ChatHistoryTokenReducer, ChatHistoryToolResultReducer, pipeReducers } from "langchain-redis-memory";
+ *
  * const reducer = pipeReducers(
  *   new ChatHistoryToolResultReducer({ keepLast: 3 }),
  *   new ChatHistoryTokenReducer({ maxTokens: 8_000 }),

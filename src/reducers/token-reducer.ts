@@ -46,8 +46,13 @@ interface Reduction {
  * a history stored its count.
  *
  * @example
+ * import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+ * import { ChatPromptTemplate } from "@langchain/core/prompts";
+ * import { ChatHistoryTokenReducer } from "langchain-redis-memory";
+ *
+ * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
  * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000 });
- * const chain = prompt.pipe(reducer).pipe(model);
+ * export const chainWith = (model: BaseChatModel) => prompt.pipe(reducer).pipe(model);
  */
 export class ChatHistoryTokenReducer extends OutcomeReducer {
   readonly #options: SchemaOutput<typeof schema>;

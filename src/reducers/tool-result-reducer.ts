@@ -42,6 +42,8 @@ const ellipsis = " […]";
  * to make room: old tool results are seldom needed again, and the calls still show what was done. Linear.
  *
  * @example
+ * import { ChatHistoryTokenReducer, ChatHistoryToolResultReducer, pipeReducers } from "langchain-redis-memory";
+ *
  * const reducer = pipeReducers(
  *   new ChatHistoryToolResultReducer({ keepLast: 3 }),
  *   new ChatHistoryTokenReducer({ maxTokens: 8_000 }),

@@ -36,8 +36,10 @@ const schema = lazy(() =>
  * tool calls can be cut, and the rest is still a conversation that every provider accepts. Linear.
  *
  * @example
+ * import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
+ *
  * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, thresholdCount: 10 });
- * const chain = prompt.pipe(reducer).pipe(model);
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer });
  */
 export class ChatHistoryTruncationReducer extends OutcomeReducer {
   readonly #options: SchemaOutput<typeof schema>;

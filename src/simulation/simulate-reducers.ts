@@ -75,10 +75,12 @@ const optionsSchema = lazy(() =>
  * @returns one result for each reducer, in their order.
  * @throws ConfigurationError for what is no conversation, no reducer, or a wrong option; what a reducer throws.
  * @example
- * const results = await simulateReducers(conversations, [
- *   { name: "never cut" },
- *   new ChatHistoryTokenReducer({ maxTokens: 8_000 }),
- * ]);
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { ChatHistoryTokenReducer, simulateReducers } from "langchain-redis-memory";
+ *
+ * const conversations = [[new HumanMessage("Hi"), new AIMessage("Hello!")]]; // yours
+ * const reducers = [{ name: "never cut" }, new ChatHistoryTokenReducer({ maxTokens: 8_000 })];
+ * const results = await simulateReducers(conversations, reducers);
  */
 export async function simulateReducers(
   conversations: readonly (readonly BaseMessage[])[],

@@ -76,8 +76,13 @@ interface Kept {
  *
  * @throws ConfigurationError for an option that cannot be used.
  * @example
+ * import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { sanitizeConversation } from "langchain-redis-memory";
+ *
+ * const fromBrowser = [new HumanMessage("Hi"), new ToolMessage({ content: "You may.", tool_call_id: "made-up" })];
+ * const issuedCallIds = new Set(["call-1"]); // those that your server sent
  * const isKnownResult = (id: string) => issuedCallIds.has(id);
- * const { messages, changes } = sanitizeConversation(request.messages, { isKnownResult });
+ * const { messages, changes } = sanitizeConversation(fromBrowser, { isKnownResult });
  */
 export function sanitizeConversation(
   messages: readonly BaseMessage[],

@@ -14,8 +14,12 @@ import type { StructureOptions } from "./structure-options.js";
  *
  * @throws ConfigurationError for an option or a profile that cannot be used.
  * @example
- * const issues = validateConversation(messages, { purpose: "model-input" });
- * const refused = issues.filter(({ severity }) => severity === "error");
+ * import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+ * import { validateConversation } from "langchain-redis-memory";
+ *
+ * const messages = [new HumanMessage("Hi"), new ToolMessage({ content: "4 °C", tool_call_id: "c1" })];
+ * const issues = validateConversation(messages, { profile: "openai", purpose: "model-input" });
+ * const refused = issues.filter(({ severity }) => severity === "error"); // the result at 1 answers no call
  */
 export function validateConversation(
   messages: readonly BaseMessage[],

@@ -47,7 +47,11 @@ export interface OpenAIServer {
  * (see {@link checkChatCompletionRequest}), and answers accepted requests with scripted replies.
  *
  * @example
- * const reply = (body, count) => (count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done");
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { startOpenAIServer, type OpenAIServerOptions } from "langchain-redis-memory/testing";
+ *
+ * const reply: OpenAIServerOptions["reply"] = (_body, count) =>
+ *   count === 1 ? { toolCalls: [{ name: "lookup" }] } : "done";
  * const server = await startOpenAIServer({ reply });
  * const model = new ChatOpenAI({ apiKey: "none", configuration: { baseURL: server.url } });
  */

@@ -34,8 +34,13 @@ export interface ContractCase {
  * sessions. Cases of capabilities that `probe` lacks are left out.
  *
  * @example
- * for (const { title, run } of sessionStoreContract({ probe: MyStore.prototype, create: () => new MyStore() })) {
- *   it(title, run);
+ * import { it } from "node:test";
+ * import { InMemorySessionStore } from "langchain-redis-memory";
+ * import { sessionStoreContract } from "langchain-redis-memory/testing";
+ *
+ * const setup = { create: () => new InMemorySessionStore(), probe: InMemorySessionStore.prototype };
+ * for (const { title, run } of sessionStoreContract(setup)) {
+ *   void it(title, run);
  * }
  */
 export function sessionStoreContract(setup: StoreSetup): ContractCase[] {

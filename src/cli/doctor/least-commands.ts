@@ -1,9 +1,9 @@
 /**
  * The commands that a Redis user needs for everything that the package does, and what each is needed for beyond the
- * plainest use. README.md shows the same list, `doctor` asks for them, and a test runs everything under a user that has
- * these alone.
+ * plainest use. docs/many-instances.md shows the same list, `doctor` asks for them, and a test runs everything under a
+ * user that has these alone.
  *
- * A new command in the store goes here and into the table of README.md; the test says which one is missing.
+ * A new command in the store goes here and into the table of docs/many-instances.md; a test says which is missing.
  */
 export const leastCommands = {
   always: [

@@ -74,7 +74,7 @@ export async function permissionFindings(node: Redis, keyPrefix: string, user: s
 }
 
 function refusal(group: Probed, found: string): Finding {
-  const advice = "Add them to the user's ACL; the README lists them all.";
+  const advice = "Add them to the user's ACL; docs/many-instances.md lists them all.";
   return group === "always"
     ? finding("problem", "permissions", found, advice)
     : finding("warning", "permissions", found, `Only ${uses[group]} need them. ${advice}`);

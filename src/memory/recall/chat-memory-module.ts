@@ -93,8 +93,12 @@ const defaults = {
  * included, and only the rounds that it returns: one round trip.
  *
  * @example
+ * import { ChatMemoryModule, RedisChatMessageHistory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMessageHistory({ sessionId: "user-1", url: "redis://localhost:6379" });
  * const recall = new ChatMemoryModule({ history, nRounds: 5, maxContext: 4_000 });
- * const text = await recall.retrieve();
+ * const text = await recall.retrieve(); // "user: …\nassistant: …\n\nuser: …"
+ * await history.close();
  */
 export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
   RetrieveOptions | undefined,

@@ -66,9 +66,15 @@ const optionsSchema = lazy(() =>
  * time. Records are sorted by id, which follows the clocks of their writers.
  *
  * @example
+ * import { tool } from "@langchain/core/tools";
+ * import { RedisToolInvocationHistory } from "langchain-redis-memory";
+ * import { z } from "zod";
+ *
+ * const weather = tool(() => "4 °C", { name: "weather", description: "The weather.", schema: z.object({}) });
  * const log = new RedisToolInvocationHistory({ sessionId: "user-1", url: "redis://localhost:6379", limit: 200 });
- * await agent.invoke(input, { callbacks: [log.callbackHandler()] });
- * await log.filter({ toolCallId: "call_1" });
+ * await weather.invoke({}, { callbacks: [log.callbackHandler()] });
+ * const failed = await log.filter({ status: "error" });
+ * await log.close();
  */
 export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>, AsyncDisposable {
   /** The session's id. */

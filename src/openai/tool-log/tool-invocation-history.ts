@@ -30,9 +30,14 @@ const owner = "ToolInvocationHistory";
  * Copies records in and out, and keeps them in the order in which they were added.
  *
  * @example
+ * import { tool } from "@langchain/core/tools";
+ * import { ToolInvocationHistory } from "langchain-redis-memory";
+ * import { z } from "zod";
+ *
+ * const weather = tool(() => "4 °C", { name: "weather", description: "The weather.", schema: z.object({}) });
  * const log = new ToolInvocationHistory();
- * await agent.invoke(input, { callbacks: [log.callbackHandler()] });
- * log.filter({ status: "error" });
+ * await weather.invoke({}, { callbacks: [log.callbackHandler()] });
+ * const failed = log.filter({ status: "error" });
  */
 export class ToolInvocationHistory implements Iterable<ToolInvocation> {
   readonly #clock: Clock;

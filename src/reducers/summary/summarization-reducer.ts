@@ -25,8 +25,12 @@ const leaseMarginMs = 15_000;
  * next tries are delayed. If nothing can be removed, no model is called. The same messages are not summarized twice.
  *
  * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { ChatHistorySummarizationReducer, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
  * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20 });
- * const memory = new RedisChatMemory({ url, reducer, autoReduce: "background" });
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer, autoReduce: "background" });
  */
 export class ChatHistorySummarizationReducer extends OutcomeReducer {
   readonly #settings: SummarizationSettings;

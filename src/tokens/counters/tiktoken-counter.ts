@@ -49,6 +49,8 @@ const optionsSchema = lazy(() =>
  *
  * @throws ConfigurationError for an unknown encoding or a tool that is not an object.
  * @example
+ * import { tiktokenCounter } from "langchain-redis-memory";
+ *
  * const counter = tiktokenCounter({ encoding: "o200k_base" });
  * const tokens = await counter.countText("How long is this?");
  */

@@ -1,0 +1,89 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { commentBlocks, documentBlocks, fencedBlocks, type CodeBlock } from "./support/code-blocks.js";
+
+const root = join(__dirname, "..");
+const blocks = [...documentBlocks(root), ...commentBlocks(root)].filter(({ language }) => /^tsx?$/.test(language));
+
+/** Pages of React are checked with Preact's types, which are the same for what the guides use. */
+const pages = {
+  lib: ["ES2023", "ES2024.String", "ESNext.Disposable", "DOM", "DOM.Iterable", "DOM.AsyncIterable"],
+  jsx: "react-jsx",
+  jsxImportSource: "preact",
+};
+const settings = (language: string) => ({
+  extends: "../../tsconfig.json",
+  compilerOptions: {
+    noUnusedLocals: false,
+    ...(language === "tsx" && pages),
+    paths: {
+      "langchain-redis-memory": ["../../src/index.ts"],
+      "langchain-redis-memory/agent": ["../../src/langchain/agent.ts"],
+      "langchain-redis-memory/store": ["../../src/store/index.ts"],
+      "langchain-redis-memory/otel": ["../../src/otel/index.ts"],
+      "langchain-redis-memory/testing": ["../../src/testing/index.ts"],
+      react: ["../../node_modules/preact/compat/src/index.d.ts"],
+    },
+  },
+  include: ["*.mts", "*.tsx"],
+});
+
+/** What the compiler finds wrong, each line with the place in the document or comment. */
+async function problemsOf(checked: readonly CodeBlock[]): Promise<string[]> {
+  const language = checked[0]!.language;
+  mkdirSync(join(root, ".cache"), { recursive: true });
+  const folder = mkdtempSync(join(root, ".cache", "blocks-"));
+  const extension = language === "tsx" ? "tsx" : "mts";
+  checked.forEach(({ code }, index) =>
+    writeFileSync(join(folder, `block-${index}.${extension}`), `${code}\nexport {};\n`),
+  );
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings(language)));
+  // The compiler of `npm run types`, which takes a third of the time of the one that can be imported.
+  const compiler = join(root, "node_modules/@local/typescript7/bin/tsc");
+  const compiled = promisify(execFile)(process.execPath, [compiler, "--noEmit", "--project", folder], { cwd: folder });
+  const { stdout } = await compiled.catch(({ stdout }: { stdout: string }) => ({ stdout }));
+  rmSync(folder, { recursive: true, force: true });
+  return stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((problem) =>
+      problem.replace(/^block-(\d+)\.\w+\((\d+),\d+\)/, (_, index: string, line: string) => {
+        const block = checked[Number(index)]!;
+        return `${block.path}:${block.line + Number(line) - 1}`;
+      }),
+    );
+}
+
+describe("the code blocks of documents and doc comments", () => {
+  it("compile, each by itself, with the published types", async () => {
+    expect(blocks.length).toBeGreaterThan(40);
+    expect(await problemsOf(blocks.filter(({ language }) => language === "ts"))).toEqual([]);
+  });
+
+  it("compile as pages of React", async () => {
+    expect(await problemsOf(blocks.filter(({ language }) => language === "tsx"))).toEqual([]);
+  });
+
+  it("import what they use, in the first lines", () => {
+    const without = blocks.filter(({ code }) => !/^(\/\/.*\n|"use client";\n)*\s*import /.test(code));
+    expect(without.map(({ path, line }) => `${path}:${line}`)).toEqual([]);
+  });
+});
+
+describe("the check of the code blocks itself", () => {
+  it("names the place of what is wrong", async () => {
+    const text = "# A page\n\n```ts\nimport { RedisChatMemory } from 'langchain-redis-memory';\nmemory.close();\n```\n";
+    const [problem] = await problemsOf(fencedBlocks("docs/page.md", text));
+    expect(problem).toMatch(/^docs\/page\.md:5: error TS2304: Cannot find name 'memory'/);
+  });
+
+  it("reads languages, marks and indented blocks", () => {
+    const text = "```ts runnable\na\n```\n\n- b\n\n  ```sh\n  c\n  ```\n";
+    expect(fencedBlocks("page.md", text)).toEqual([
+      { path: "page.md", line: 2, language: "ts", marks: ["runnable"], code: "a\n" },
+      { path: "page.md", line: 8, language: "sh", marks: [], code: "c\n" },
+    ]);
+  });
+});

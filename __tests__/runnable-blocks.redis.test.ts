@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Redis } from "ioredis";
+import { buildPrograms, type BuiltPrograms } from "./support/built-programs.js";
+import { documentBlocks, fencedBlocks } from "./support/code-blocks.js";
+import { readDocument } from "./support/markdown.js";
+import { sharedRedisUrl } from "./support/shared-redis.js";
+
+const root = join(__dirname, "..");
+mkdirSync(join(root, ".cache"), { recursive: true });
+const folder = mkdtempSync(join(root, ".cache", "runnable-"));
+// A database of its own: the programs use the default key prefix.
+const url = `${sharedRedisUrl()}/9`;
+
+/** A program of a document, and what the document says that it prints. */
+interface Program {
+  readonly title: string;
+  readonly code: string;
+  readonly prints: string | undefined;
+}
+
+const blocks = documentBlocks(root);
+const programs: readonly Program[] = blocks.flatMap(({ path, line, marks, code }, index) => {
+  const next = blocks[index + 1];
+  const prints = next?.path === path && next.language === "text" ? next.code.trim() : undefined;
+  return marks.includes("runnable") ? [{ title: `${path}:${line}`, code, prints }] : [];
+});
+
+/** Gives the cases of a contract to nobody but this program, and says how many there were. */
+const caseRunner = `
+const cases: (() => Promise<void>)[] = [];
+const it = (_title: string, run: () => Promise<void>) => void cases.push(run);
+`;
+const contract = fencedBlocks("docs/writing-a-store.md", readDocument(root, "docs/writing-a-store.md"))
+  .find(({ code }) => code.includes("sessionStoreContract("))!
+  .code.replace(/^import \{ it \} .*\n/m, "");
+
+describe("the programs in the documents", () => {
+  let built: BuiltPrograms;
+  const pathOf = (index: number) => join(folder, `program-${index}.mts`);
+
+  beforeAll(async () => {
+    programs.forEach(({ code }, index) => writeFileSync(pathOf(index), code.replaceAll("redis://localhost:6379", url)));
+    const run = "for (const run of cases) await run();\nconsole.log(cases.length);";
+    writeFileSync(join(folder, "store.mts"), `${caseRunner}${contract}\n${run}\n`);
+    built = await buildPrograms([...programs.map((_, index) => pathOf(index)), join(folder, "store.mts")]);
+  });
+  afterAll(() => {
+    built?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const outputOf = async (path: string) => {
+    const { OPENAI_API_KEY: _, ...env } = process.env;
+    const { stdout } = await promisify(execFile)(process.execPath, [built.pathOf(path)], { cwd: root, env });
+    return stdout.trim();
+  };
+
+  it("begin with one of twelve lines or fewer, on the first screen of the README", () => {
+    const first = blocks.find(({ path, language }) => path === "README.md" && language === "ts")!;
+    expect(first.marks).toEqual(["runnable"]);
+    expect(first.line).toBeLessThan(15);
+    expect(first.code.split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(12);
+  });
+
+  it("run without a key, print what stands below them, and end", async () => {
+    expect(programs.length).toBeGreaterThan(5);
+    const client = new Redis(url);
+    for (const [index, { title, prints }] of programs.entries()) {
+      await client.flushdb();
+      const output = await outputOf(pathOf(index));
+      expect({ title, output }).toEqual({ title, output: prints ?? expect.stringMatching(/./) });
+    }
+    await client.quit();
+  });
+
+  it("have a first one that remembers when it is run again", async () => {
+    const client = new Redis(url);
+    await client.flushdb();
+    await client.quit();
+    const outputs = [await outputOf(pathOf(0)), await outputOf(pathOf(0))];
+    expect(outputs).toEqual(["Hello Ann! (2 messages are stored)", "Hello Ann! (4 messages are stored)"]);
+  });
+
+  it("have a store that keeps the contract", async () => {
+    expect(Number(await outputOf(join(folder, "store.mts")))).toBeGreaterThan(30);
+  });
+});
