@@ -23,8 +23,9 @@ describe("the cut by tokens", () => {
     expect(await reducerOf({ maxTokens: 199, targetTokens: 100 }).reduce(rounds)).toEqual(rounds.slice(10));
   });
 
-  it("aims at three quarters of the maximum by default", async () => {
-    expect(await reducerOf({ maxTokens: 160 }).reduce(rounds)).toEqual(rounds.slice(8));
+  it("aims at four fifths of the maximum by default", async () => {
+    expect(await reducerOf({ maxTokens: 150 }).reduce(rounds)).toEqual(rounds.slice(8));
+    expect(await reducerOf({ maxTokens: 149 }).reduce(rounds)).toEqual(rounds.slice(10));
   });
 
   it("counts everything: system messages, summaries and the cost of a request", async () => {
@@ -209,7 +210,7 @@ describe("counting", () => {
     const tokenCounter = new CountingCounter();
     const stored = many.map((message) => new HumanMessage(message.text));
     stored.forEach((message) => rememberTokens(message, tokenCounter.id, 48));
-    expect(await new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter }).invoke(stored)).toHaveLength(15);
+    expect(await new ChatHistoryTokenReducer({ maxTokens: 1000, tokenCounter }).invoke(stored)).toHaveLength(16);
     expect(tokenCounter.asked).toEqual([]);
   });
 

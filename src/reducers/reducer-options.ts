@@ -18,7 +18,7 @@ export interface TokenBudgetOptions {
   /**
    * Tokens to reduce to when the maximum is exceeded, from 1 to `maxTokens`. Until the conversation has grown by the
    * difference, the beginning of the prompt stays the same, so that the provider's prompt cache works.
-   * @default 75 % of maxTokens
+   * @default 80 % of maxTokens
    */
   readonly targetTokens?: number;
   /** Counts tokens. @default tiktokenCounter() */
@@ -31,6 +31,9 @@ export interface TokenBudget {
   readonly targetTokens: number;
   readonly counter: TokenCounter;
 }
+
+/** The knee of the measured curve: above it the price of what the model sees more grows faster than that. */
+const defaultTargetShare = 0.8;
 
 /** Schema fields of {@link TokenBudgetOptions}. */
 export const budgetFields = lazy(() => ({
@@ -60,7 +63,7 @@ export function budgetOf(owner: string, { maxTokens, targetTokens, tokenCounter 
   }
   return {
     maxTokens,
-    targetTokens: targetTokens ?? Math.max(1, Math.floor(maxTokens * 0.75)),
+    targetTokens: targetTokens ?? Math.max(1, Math.floor(maxTokens * defaultTargetShare)),
     counter: tokenCounter ?? tiktokenCounter(),
   };
 }

@@ -30,7 +30,7 @@ export interface ChatHistorySummarizationReducerOptions {
   readonly thresholdCount?: number;
   /** Tokens above which a summary is written, including `perRequest`. At least 1. Instead of `targetCount`. */
   readonly maxTokens?: number;
-  /** Tokens to reduce to, including the summary, from 1 to `maxTokens`. @default 75 % of maxTokens */
+  /** Tokens to reduce to, including the summary, from 1 to `maxTokens`. @default 80 % of maxTokens */
   readonly targetTokens?: number;
   /** Counts tokens for `maxTokens` and `maxInputTokens`. @default tiktokenCounter() */
   readonly tokenCounter?: TokenCounter;
