@@ -182,12 +182,32 @@ describe("the command migrate", () => {
     ]);
   });
 
+  it("finds the documents of a session wherever they stand in a file larger than what is read at once", async () => {
+    const { prefix, memory } = place();
+    const path = join(folder, "mixed.jsonl");
+    const text = (session: number, time: number) => `${session}.${time} é ${"x".repeat(2_000)}`;
+    const documents = Array.from({ length: 450 }, (_, index) => {
+      const [session, timestamp] = [index % 3, 1_000 - Math.floor(index / 3)];
+      const data = { content: text(session, timestamp), type: "human" };
+      return JSON.stringify({ type: "human", session_id: `s${session}`, timestamp, data });
+    });
+    writeFileSync(path, `\ufeff${documents.join("\r\n\r\n")}\n`);
+    const args = ["migrate", "--json", "--file", path, "--url", sharedRedisUrl(), "--prefix", prefix, "--verify"];
+    expect(summaryOf((await run(args)).output)).toMatchObject({ sessions: 3, stored: 450, skipped: 0, different: 0 });
+    for (const session of [0, 1, 2]) {
+      const expected = Array.from({ length: 150 }, (_, index) => text(session, 851 + index));
+      expect(texts(await memory.history(`s${session}`).getTranscript())).toEqual(expected);
+    }
+    expect(summaryOf((await run(args)).output)).toMatchObject({ stored: 0, duplicates: 450 });
+  });
+
   it.each<[string, readonly string[], RegExp]>([
     ["neither pattern nor file", [], /either --pattern .* or --file/],
     ["both", ["--pattern", "a*", "--file", "b"], /either --pattern .* or --file/],
     ["--in-place with a file", ["--file", "b", "--in-place"], /cannot be combined with --file/],
     ["a rate of 0", ["--pattern", "a*", "--rate", "0"], /whole number of at least 1/],
     ["a missing file", ["--file", "/missing"], /cannot be read \(ENOENT\)/],
+    ["standard input", ["--file", "-"], /cannot be read twice/],
   ])("refuses %s with a sentence and 2", async (_, args, sentence) => {
     const result = await run(["migrate", "--url", sharedRedisUrl(), ...args]);
     expect(result.exitCode).toBe(2);

@@ -5,15 +5,15 @@ import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
+import { hostedCommands } from "../support/hosted-commands.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 import { testKey } from "../support/test-keys.js";
-
-jest.setTimeout(120_000);
 
 const client = new Redis(sharedRedisUrl());
 const folder = mkdtempSync(join(tmpdir(), "lcmem-transfer-"));
 const key = testKey("k1");
 const keys = { LANGCHAIN_REDIS_MEMORY_KEYS: `k1:${Buffer.from(key.key).toString("base64")}` };
+const run = hostedCommands();
 let count = 0;
 
 afterAll(async () => {
@@ -26,7 +26,11 @@ function place() {
   count += 1;
   const keyPrefix = `cli-transfer-${process.pid}-${count}`;
   const command = (args: readonly string[], setting: Parameters<typeof runCommand>[1] = {}) =>
-    runCommand([...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix], setting);
+    // A process of its own only for what reads standard input.
+    (setting.input === undefined ? run : runCommand)(
+      [...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix],
+      setting,
+    );
   return { keyPrefix, memory: new RedisChatMemory({ client, keyPrefix }), command };
 }
 

@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { commandEnvironment, type CommandRun, type CommandSetting } from "./built-command.js";
-import { buildPrograms, type BuiltPrograms } from "./built-programs.js";
 
-const source = "__tests__/support/command-host.ts";
+/** The program of the process that runs the commands; built once for all tests. */
+export const commandHost = "__tests__/support/command-host.ts";
 
 /**
  * Starts one process before the tests of this file that runs their commands, and ends it after them: a process for each
@@ -12,18 +12,15 @@ const source = "__tests__/support/command-host.ts";
  * on the built command.
  */
 export function hostedCommands(): (args: readonly string[], setting?: CommandSetting) => Promise<CommandRun> {
-  let programs: BuiltPrograms | undefined;
   let host: ChildProcess;
   let answers: Interface;
-  beforeAll(async () => {
-    programs = await buildPrograms([source]);
-    host = spawn(process.execPath, [programs.pathOf(source)], { stdio: ["pipe", "pipe", "inherit"] });
+  beforeAll(() => {
+    host = spawn(process.execPath, [process.env["TEST_COMMAND_HOST"]!], { stdio: ["pipe", "pipe", "inherit"] });
     answers = createInterface({ input: host.stdout! });
   });
   afterAll(async () => {
     host.stdin!.end();
     await once(host, "exit");
-    programs?.remove();
   });
   return async (args, { env = {} } = {}) => {
     const answer = once(answers, "line");

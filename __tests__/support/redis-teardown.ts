@@ -1,3 +1,4 @@
 export default async function teardown(): Promise<void> {
+  globalThis.commandHostProgram?.remove();
   await globalThis.sharedRedis?.stop();
 }

@@ -6,6 +6,10 @@ export interface FileLine {
   /** Counted from 1. */
   readonly number: number;
   readonly text: string;
+  /** Where it begins in the file, in bytes. */
+  readonly offset: number;
+  /** Its bytes in the file, without the line feed. */
+  readonly length: number;
 }
 
 /** A longer line would not fit into a JavaScript string. */
@@ -19,14 +23,16 @@ const lineFeed = 10;
  * @throws UsageError if the file cannot be read; DataError for a line that is too long.
  */
 export async function* linesOfFile(path: string): AsyncGenerator<FileLine> {
-  let number = 0;
+  let [number, offset] = [0, 0];
   try {
-    for await (const bytes of rawLines(path)) {
+    for await (const line of rawLines(path)) {
       number += 1;
-      const text = bytes.toString("utf8").replace(number === 1 ? /^\ufeff|\r$/g : /\r$/, "");
+      const bytes = number === 1 ? withoutMark(line) : line;
+      const text = bytes.toString("utf8").replace(/\r$/, "");
       if (text.trim() !== "") {
-        yield { number, text };
+        yield { number, text, offset: offset + line.length - bytes.length, length: bytes.length };
       }
+      offset += line.length + 1;
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -36,6 +42,11 @@ export async function* linesOfFile(path: string): AsyncGenerator<FileLine> {
         ? new DataError(`${path}:${number + 1}: the line is longer than ${maxLineBytes / 1e6} MB.`)
         : error;
   }
+}
+
+/** Without the mark that some editors put before UTF-8. */
+function withoutMark(line: Buffer): Buffer {
+  return line.subarray(0, 3).toString("hex") === "efbbbf" ? line.subarray(3) : line;
 }
 
 async function* rawLines(path: string): AsyncGenerator<Buffer> {

@@ -85,6 +85,8 @@ export async function openServer(
 const limits: RedisOptions = {
   connectTimeout: 5_000,
   maxRetriesPerRequest: 3,
+  // Where this user may not run INFO, ioredis would write of it to the console.
+  enableReadyCheck: false,
   retryStrategy: (times) => (times > 5 ? null : 200),
 };
 

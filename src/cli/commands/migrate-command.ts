@@ -112,16 +112,16 @@ class Migration {
     tally.sessions += 1;
     try {
       const target = this.#target(source);
-      const count = (messages: number) => {
+      const count = async (messages: number, skipped: readonly Skipped[]) => {
         tally.messages += messages;
         bar.advance(messages);
+        for (const one of skipped) {
+          await noteSkipped(one);
+        }
       };
       const copied = await copySession(source, target, { isDry, pace: this.#pace, signal, onPage: count });
       tally.stored += isDry ? 0 : copied.appended;
       tally.duplicates += copied.duplicates;
-      for (const skipped of copied.skipped) {
-        await noteSkipped(skipped);
-      }
       await this.#verify(source, target, copied);
     } catch (error) {
       if (!MemoryError.isInstance(error) || error.retryable) {
@@ -141,7 +141,7 @@ class Migration {
     if (found !== undefined) {
       tally.different += 1;
       await report(context.screen, { place: source.place, problem: "differs", ...found });
-    } else if (options.inPlace && !options.dryRun && copied.skipped.length === 0) {
+    } else if (options.inPlace && !options.dryRun && copied.skipped === 0) {
       await source.remove?.(copied.appended + copied.duplicates);
     }
   }
@@ -172,12 +172,7 @@ async function* sourcesOf(
   onSkipped: (skipped: Skipped) => Promise<void>,
 ): AsyncGenerator<SourceSession> {
   if (file !== undefined) {
-    const skipped: Skipped[] = [];
-    const sessions = await documentSessions(file, (one) => skipped.push(one));
-    for (const one of skipped) {
-      await onSkipped(one);
-    }
-    yield* sessions;
+    yield* documentSessions(file, { onSkipped, signal });
     return;
   }
   const selection = { pattern: pattern!, strip: strip ?? literalStart(pattern!), ownPrefix: server.keyPrefix, signal };

@@ -11,7 +11,8 @@ export interface Copied {
   appended: number;
   /** Messages that were stored before. */
   duplicates: number;
-  readonly skipped: Skipped[];
+  /** Elements that cannot be read. */
+  skipped: number;
 }
 
 /** How to copy. */
@@ -20,8 +21,8 @@ export interface CopySetting {
   readonly isDry: boolean;
   readonly pace: Pace;
   readonly signal: AbortSignal;
-  /** Called after each page. */
-  readonly onPage: (messages: number) => void;
+  /** Called after each page, with what could not be read there. */
+  readonly onPage: (messages: number, skipped: readonly Skipped[]) => Promise<void>;
 }
 
 /** Lets at most a number of messages pass in a second. */
@@ -51,8 +52,9 @@ export async function copySession(
   target: RedisChatMessageHistory,
   { isDry, pace, signal, onPage }: CopySetting,
 ): Promise<Copied> {
-  const copied: Copied = { appended: 0, duplicates: 0, skipped: [] };
-  for await (const page of source.pages((skipped) => copied.skipped.push(skipped))) {
+  const copied: Copied = { appended: 0, duplicates: 0, skipped: 0 };
+  const skipped: Skipped[] = [];
+  for await (const page of source.pages((one) => skipped.push(one))) {
     if (signal.aborted) {
       return copied;
     }
@@ -63,7 +65,8 @@ export async function copySession(
       copied.appended += appended;
       copied.duplicates += duplicates;
     }
-    onPage(page.length);
+    copied.skipped += skipped.length;
+    await onPage(page.length, skipped.splice(0));
     await pace.pass(page.length);
   }
   return copied;

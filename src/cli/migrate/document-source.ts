@@ -1,16 +1,18 @@
+import { open, stat, type FileHandle } from "node:fs/promises";
 import type { BaseMessage } from "@langchain/core/messages";
 import { reviveMessage } from "../../codec/decode-record.js";
 import { RecordError } from "../../errors.js";
 import { isRecord } from "../../messages/values.js";
 import { shortHash } from "../../short-hash.js";
+import { UsageError } from "../failure.js";
 import { linesOfFile } from "../lines-of-file.js";
+import { DocumentIndex, type Documents, type Place } from "./document-index.js";
 import type { Skipped, SourceSession } from "./source.js";
 
 /** A message as langchain-redis for Python keeps it in RedisJSON. */
 interface Document {
   readonly sessionId: string;
   readonly timestamp: number;
-  readonly line: number;
   readonly stored: Record<string, unknown>;
 }
 
@@ -18,42 +20,81 @@ const pageSize = 100;
 
 /**
  * Sessions from a file of exported RedisJSON documents, one a line, as langchain-redis for Python writes them:
- * `{ session_id, type, data, timestamp, message_id? }`. The documents of a session may stand in any order; their
- * timestamps decide.
+ * `{ session_id, type, data, timestamp, message_id? }`. The documents of a session may stand anywhere and in any order;
+ * their timestamps decide. The file is read twice: first for the places of all documents, which are kept, then session
+ * by session.
+ *
+ * @throws UsageError for a file that cannot be read, and for pipes; DataError for a line that is too long.
  */
-export async function documentSessions(path: string, onSkipped: (skipped: Skipped) => void): Promise<SourceSession[]> {
-  const sessions = new Map<string, Document[]>();
-  for await (const { number, text } of linesOfFile(path)) {
-    const document = documentIn(text, number);
-    if (typeof document === "string") {
-      onSkipped({ place: path, index: number, reason: document });
-      continue;
+export async function* documentSessions(
+  path: string,
+  { onSkipped, signal }: { readonly onSkipped: (skipped: Skipped) => Promise<void>; readonly signal: AbortSignal },
+): AsyncGenerator<SourceSession> {
+  const isStream = path === "-" || (await stat(path).catch(() => undefined))?.isFile() === false;
+  if (isStream) {
+    throw new UsageError("migrate: --file must name a file; standard input and pipes cannot be read twice.");
+  }
+  const index = new DocumentIndex();
+  for await (const { number: line, text, offset, length } of linesOfFile(path)) {
+    if (signal.aborted) {
+      return;
     }
-    const others = sessions.get(document.sessionId);
-    if (others === undefined) {
-      sessions.set(document.sessionId, [document]);
+    const document = documentIn(text);
+    if (typeof document === "string") {
+      await onSkipped({ place: path, index: line, reason: document });
     } else {
-      others.push(document);
+      index.add(document.sessionId, document.timestamp, { offset, length, line });
     }
   }
-  return [...sessions].map(([sessionId, documents]) => sessionOf(sessionId, documents, path));
+  const file = await open(path);
+  try {
+    for (const { sessionId, documents } of index.sessions()) {
+      yield sessionOf(sessionId, documents, { file, path });
+    }
+  } finally {
+    await file.close();
+  }
 }
 
-function sessionOf(sessionId: string, documents: Document[], path: string): SourceSession {
-  documents.sort((a, b) => a.timestamp - b.timestamp || a.line - b.line);
+interface OpenFile {
+  readonly file: FileHandle;
+  readonly path: string;
+}
+
+function sessionOf(sessionId: string, documents: Documents, source: OpenFile): SourceSession {
   return {
-    ...{ sessionId, place: `${path} (${sessionId})`, ttl: undefined, remove: undefined },
+    ...{ sessionId, place: `${source.path} (${sessionId})`, ttl: undefined, remove: undefined },
     pages: async function* (onSkipped) {
-      for (let first = 0; first < documents.length; first += pageSize) {
-        yield documents
-          .slice(first, first + pageSize)
-          .flatMap((document) => messageOf(document, path, onSkipped) ?? []);
+      for (let first = 0; first < documents.count; first += pageSize) {
+        const page: BaseMessage[] = [];
+        for (let index = first; index < Math.min(first + pageSize, documents.count); index += 1) {
+          const message = await messageAt(documents.place(index), sessionId, source);
+          if (typeof message === "string") {
+            onSkipped({ place: source.path, index: documents.place(index).line, reason: message });
+          } else {
+            page.push(message);
+          }
+        }
+        yield page;
       }
     },
   };
 }
 
-function documentIn(text: string, line: number): Document | string {
+/** The message there, or why it cannot be read. */
+async function messageAt(
+  { offset, length }: Place,
+  sessionId: string,
+  { file }: OpenFile,
+): Promise<BaseMessage | string> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+  const document = documentIn(buffer.toString("utf8", 0, bytesRead));
+  return typeof document === "string" || document.sessionId !== sessionId
+    ? "the file changed while it was read"
+    : messageOf(document);
+}
+
+function documentIn(text: string): Document | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -66,14 +107,10 @@ function documentIn(text: string, line: number): Document | string {
     return 'the line is no document with "session_id"';
   }
   const timestamp = Number(stored["timestamp"]);
-  return { sessionId: stored["session_id"], timestamp: Number.isFinite(timestamp) ? timestamp : 0, line, stored };
+  return { sessionId: stored["session_id"], timestamp: Number.isFinite(timestamp) ? timestamp : 0, stored };
 }
 
-function messageOf(
-  { sessionId, line, timestamp, stored }: Document,
-  path: string,
-  onSkipped: (skipped: Skipped) => void,
-): BaseMessage | undefined {
+function messageOf({ sessionId, timestamp, stored }: Document): BaseMessage | string {
   const { type, data, message_id: id } = stored;
   try {
     const message = reviveMessage(structuredClone({ type, data }));
@@ -86,7 +123,6 @@ function messageOf(
     if (!RecordError.isInstance(error)) {
       throw error;
     }
-    onSkipped({ place: path, index: line, reason: error.message });
-    return undefined;
+    return error.message;
   }
 }
