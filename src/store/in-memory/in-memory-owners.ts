@@ -14,7 +14,7 @@ export interface InMemoryOwnership {
   owner: string | undefined;
   label: SessionLabel;
   labelVersion: string;
-  /** Grows with each write to any session: the order of lists. */
+  /** Its place in lists, larger for later writes; see {@link InMemoryPlaces}. */
   place: number;
   readonly usage: Map<string, ModelUsage>;
 }

@@ -2,6 +2,7 @@ import { report, type MemoryEventHandler } from "../../events.js";
 import { closed, erased, otherOwner } from "../refusals.js";
 import { checkSessionId } from "../session-id-rules.js";
 import type { SessionAccess } from "../session-index.js";
+import { InMemoryPlaces } from "./in-memory-places.js";
 import type { InMemorySession } from "./in-memory-session.js";
 
 /** Options of {@link InMemorySessions}. */
@@ -18,7 +19,7 @@ export class InMemorySessions {
   readonly #sessions = new Map<string, InMemorySession>();
   /** Until when sessions that were erased cannot be written. */
   readonly #guards = new Map<string, number>();
-  #places = 0;
+  readonly #places = new InMemoryPlaces();
   #sweepAt = 1_000;
   #closed = false;
 
@@ -108,12 +109,17 @@ export class InMemorySessions {
     }
     session.updated = this.now();
     session.created ??= session.updated;
-    session.ownership.place = ++this.#places;
+    session.ownership.place = this.#places.front(session.updated);
     this.refresh(session, ttlMs);
     this.#sessions.set(sessionId, session);
     if (this.#sessions.size > this.#sweepAt) {
       this.#sweep();
     }
+  }
+
+  /** Puts a session into its place in lists by the time of its last write, instead of in front. */
+  placeByTime({ updated = 0, ownership }: InMemorySession): void {
+    ownership.place = this.#places.at(Math.min(updated, this.now()));
   }
 
   /** Lets a session expire this many milliseconds from now; undefined leaves its expiry as it is. */
@@ -143,6 +149,7 @@ export class InMemorySessions {
       }
     }
     this.#guards.forEach((until, sessionId) => until < this.now() && this.#guards.delete(sessionId));
+    this.#places.keepOnly([...this.#sessions.values()].map(({ ownership }) => ownership.place));
     this.#options.onSweep();
     this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
   }

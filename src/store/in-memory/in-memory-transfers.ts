@@ -58,6 +58,7 @@ export class InMemoryTransfers implements SessionTransfers {
       session.created = state.createdAt ?? session.created;
       session.updated = state.updatedAt ?? session.updated;
       session.expiresAt = state.expiresAt;
+      this.#sessions.placeByTime(session);
       return { epoch: session.epoch, next: nextPosition(session) };
     });
   }

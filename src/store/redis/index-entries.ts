@@ -3,6 +3,7 @@ import { otherOwner } from "../refusals.js";
 import { encodeSessionId } from "../session-id-rules.js";
 import { lazy } from "../../options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../session-index.js";
+import { firstScore } from "./scripts/index-fragments.js";
 
 /** A session as it was read for its index. */
 export interface DescribedSession {
@@ -80,8 +81,9 @@ export function entryArguments({ details, version }: DescribedSession): string[]
     T: label.title,
     M: label.listed ?? label.metadata,
   });
-  // Sessions of one millisecond get different places, so that few places are taken.
-  const place = updatedAt * 1_000 + (version % 1_000);
+  // Sessions of one millisecond get different places, so that few places are taken. An import may name any time: none
+  // is placed in the future, or among the members below the sessions.
+  const place = Math.max(Number(firstScore), Math.min(updatedAt * 1_000 + (version % 1_000), version));
   return [encodedMember(sessionId), String(version), String(expiresAt ?? ""), String(place), `${version} ${value}`];
 }
 

@@ -16,11 +16,14 @@ const shareOfTtl = 0.1;
 const attempts = 3;
 const capacity = 10_000;
 
+/** How an entry follows its session. */
+type TouchMode = Exclude<PutMode, "announce">;
+
 /** A session whose entry has to be written. */
 interface Touch {
   readonly owner: string;
   readonly sessionId: string;
-  mode: PutMode;
+  mode: TouchMode;
   /** The score that this process's announcement got. */
   announced: Promise<number | undefined>;
   /** True if the session was written since the last sending began. */
@@ -84,18 +87,18 @@ export class IndexTouches {
   }
 
   /**
-   * After a write, also after one that failed: lets the entry follow, to the front of the list with `isMoved`. Does
-   * nothing for a session without an owner.
+   * After a write, also after one that failed: lets the entry follow, to where `mode` says. Does nothing for a session
+   * without an owner.
    */
   touch(
     sessionId: string,
-    { owner = this.#owners.get(sessionId), isMoved }: { readonly owner: string | undefined; readonly isMoved: boolean },
+    { owner = this.#owners.get(sessionId), mode }: { readonly owner: string | undefined; readonly mode: TouchMode },
   ): void {
     if (owner === undefined) {
       return;
     }
     const touch = this.#touchOf(sessionId, owner);
-    touch.mode = isMoved ? "front" : touch.mode;
+    touch.mode = stronger(mode, touch.mode);
     touch.isDue = true;
     if (touch.running === undefined && touch.timer === undefined) {
       this.#start(touch);
@@ -136,7 +139,7 @@ export class IndexTouches {
     touch.running = this.#send(touch, mode).then(
       () => this.#after(touch, { failed: false }),
       () => {
-        Object.assign(touch, { isDue: true, mode: mode === "front" ? mode : touch.mode });
+        Object.assign(touch, { isDue: true, mode: stronger(mode, touch.mode) });
         this.#after(touch, { failed: true });
       },
     );
@@ -159,7 +162,7 @@ export class IndexTouches {
     touch.timer.unref();
   }
 
-  async #send({ owner, sessionId, announced }: Touch, mode: PutMode): Promise<void> {
+  async #send({ owner, sessionId, announced }: Touch, mode: TouchMode): Promise<void> {
     const own = await announced;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const described = await this.#describer.describeOf(owner, sessionId);
@@ -205,6 +208,12 @@ export class IndexTouches {
     this.#touches.set(key, touch);
     return touch;
   }
+}
+
+/** A write moves an entry to the front, whatever else happens meanwhile. */
+function stronger(a: TouchMode, b: TouchMode): TouchMode {
+  const order: readonly TouchMode[] = ["keep", "place", "front"];
+  return order.indexOf(a) > order.indexOf(b) ? a : b;
 }
 
 function keyOf(owner: string, sessionId: string): string {

@@ -10,7 +10,7 @@ import { putEntriesScript } from "./scripts/put-entries.js";
 import type { Script } from "./scripts/script.js";
 
 /** How entries are written: see {@link putEntriesScript}. */
-export type PutMode = "announce" | "front" | "keep";
+export type PutMode = "announce" | "front" | "place" | "keep";
 
 /** What came of a write: the scores of the entries, or the mark of an erasure. */
 export type PutOutcome = { readonly scores: readonly number[] } | { readonly mark: string };

@@ -29,6 +29,8 @@ export interface FollowedWrite<T> {
   write(): Promise<T>;
   /** False for a result that says that nothing was written. @default true */
   readonly wrote?: (result: T) => boolean;
+  /** Where its list shows the session: in front, or by the time of its last write. @default "front" */
+  readonly listed?: "front" | "place";
 }
 
 /**
@@ -167,13 +169,14 @@ export class RedisSessionIndex implements SessionIndex {
     return this.#followed(sessionId, followed);
   }
 
-  async #followed<T>(sessionId: string, { owner, write, wrote }: FollowedWrite<T>): Promise<T> {
+  async #followed<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
+    const { owner, write, wrote, listed = "front" } = followed;
     try {
       const result = await write();
-      this.#touches.touch(sessionId, { owner, isMoved: wrote?.(result) ?? true });
+      this.#touches.touch(sessionId, { owner, mode: (wrote?.(result) ?? true) ? listed : "keep" });
       return result;
     } catch (error) {
-      this.#touches.touch(sessionId, { owner, isMoved: false });
+      this.#touches.touch(sessionId, { owner, mode: "keep" });
       throw error;
     }
   }
@@ -186,7 +189,7 @@ export class RedisSessionIndex implements SessionIndex {
   /** Lets the list follow a session that lives longer than it was to. */
   extended(sessionId: string, owner: string): void {
     if (owner !== "") {
-      this.#touches.touch(sessionId, { owner, isMoved: false });
+      this.#touches.touch(sessionId, { owner, mode: "keep" });
     }
   }
 

@@ -101,7 +101,7 @@ export class RedisTransfers implements SessionTransfers {
       }
       return { epoch, next };
     };
-    return this.#index.followAnnounced(sessionId, { owner: request.state.owner, write });
+    return this.#index.followAnnounced(sessionId, { owner: request.state.owner, listed: "place", write });
   }
 
   #run(sessionId: string, script: Script, keys: string[], args: readonly string[]): Promise<unknown> {

@@ -94,6 +94,38 @@ export const transferCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a session that is created stands in its owner's list by the time of its last write, until the next one",
+    needs: ["transfers", "index"],
+    async check({ store, session }) {
+      const owner = `owner of ${session}`;
+      const list = async () => {
+        await store.index.flush();
+        const found: string[] = [];
+        for (let before: number | undefined, isFirst = true; isFirst || before !== undefined; isFirst = false) {
+          const page = await store.index.list(owner, { limit: 1, ...(before !== undefined && { before }) });
+          found.push(...page.sessions.map(({ sessionId }) => sessionId.slice(session.length)));
+          before = page.next;
+        }
+        return found;
+      };
+      await store.append(`${session}-now`, { records: records("n", 1), owner });
+      const { updatedAt } = (await store.index.describe(`${session}-now`))!;
+      const create = (name: string, at: number) =>
+        store.transfers.create(`${session}-${name}`, creating({ owner, updatedAt: at }, records(name, 1)));
+      await create("never", 0);
+      await create("old-1", updatedAt - 5_000);
+      await create("old-2", updatedAt - 5_000);
+      await create("older", updatedAt - 9_000);
+      await create("future", updatedAt + 1e12);
+      const [first, second, ...rest] = await list();
+      assert.deepEqual([first, second], ["-future", "-now"]);
+      assert.deepEqual(rest.slice(0, 2).sort(), ["-old-1", "-old-2"]);
+      assert.deepEqual(rest.slice(2), ["-older", "-never"]);
+      await store.append(`${session}-older`, { records: records("m", 1), owner });
+      assert.deepEqual((await list()).slice(0, 3), ["-older", "-future", "-now"]);
+    },
+  },
+  {
     title: "a session that is created expires when its state says so",
     needs: ["transfers"],
     async check({ store, session, wait }) {

@@ -41,9 +41,9 @@ local function expireIndex()
 end`;
 
 /**
- * Lua, for scripts with KEYS sessions, summaries: `front()`, a score above all others, and `place(wanted)`, the first
- * free one from a score on. Scores are unique, so that a page ends at one of them; they grow even if the clock jumps
- * back.
+ * Lua, for scripts with KEYS sessions, summaries: `front()`, a score above all others, and `place(wanted)`, a free
+ * one from a score on, found in few steps also among many of one millisecond. Scores are unique, so that a page ends at
+ * one of them; they grow even if the clock jumps back.
  */
 export const scores = `
 local function front()
@@ -51,6 +51,7 @@ local function front()
   return math.max(micros(), tonumber(top or 0) + 1)
 end
 local function place(wanted)
-  while redis.call('ZCOUNT', KEYS[1], whole(wanted), whole(wanted)) > 0 do wanted = wanted + 1 end
+  local step = 1
+  while redis.call('ZCOUNT', KEYS[1], whole(wanted), whole(wanted)) > 0 do wanted, step = wanted + step, 2 * step end
   return wanted
 end`;

@@ -6,9 +6,9 @@ import { script } from "./script.js";
  *
  * KEYS: sessions, summaries. ARGV: the request as JSON { mode, mark? }; for each entry the session, the version of what
  * is written (the time at which the session was read, in microseconds), its expiry in milliseconds or "", the score
- * that it gets if it has none, and its value.
+ * that is its place by time, and its value.
  *
- * `mode`: `front` moves the entry to the front, `keep` leaves it in its place. `announce` comes before a first write:
+ * `mode`: `front` moves the entry to the front, `place` to its place by time, `keep` leaves it where it is. `announce` comes before a first write:
  * it moves the entry to the front and puts `?` before its value, so that readers look at the session itself until the
  * entry is written again. An entry that is newer than what is to be written stays.
  *
@@ -30,9 +30,9 @@ for i = 2, #ARGV, 5 do
   local known = tonumber(stored:match('^%??(%d+) ') or 0)
   if announces then value = '?' .. stored:gsub('^%?', '') end
   if announces or version >= known then
-    if request.mode ~= 'keep' then
+    if announces or request.mode == 'front' then
       score = whole(front())
-    elseif not score then
+    elseif not score or request.mode == 'place' then
       score = whole(place(tonumber(ARGV[i + 3])))
     end
     redis.call('ZADD', KEYS[1], score, session)
