@@ -2,8 +2,8 @@
 const placesPerMs = 2_000;
 
 /**
- * Numbers by which lists are ordered, and of which each is given once: even ones in front of all others, and odd ones at
- * a time in the past.
+ * Numbers by which lists are ordered, and of which each is given once: even ones in front of all others, and odd ones
+ * at a time in the past.
  */
 export class InMemoryPlaces {
   #front = 0;

@@ -8,9 +8,9 @@ import { script } from "./script.js";
  * is written (the time at which the session was read, in microseconds), its expiry in milliseconds or "", the score
  * that is its place by time, and its value.
  *
- * `mode`: `front` moves the entry to the front, `place` to its place by time, `keep` leaves it where it is. `announce` comes before a first write:
- * it moves the entry to the front and puts `?` before its value, so that readers look at the session itself until the
- * entry is written again. An entry that is newer than what is to be written stays.
+ * `mode`: `front` moves the entry to the front, `place` to its place by time, `keep` leaves it where it is. `announce`
+ * comes before a first write: it moves the entry to the front and puts `?` before its value, so that readers look at
+ * the session itself until the entry is written again. An entry that is newer than what is to be written stays.
  *
  * Replies: OK and the score of each entry | MARKED mark (the owner is being erased, or was: see {@link
  * markOwnerScript}).
