@@ -5,7 +5,7 @@ export default tseslint.config(
   { ignores: ["dist/", "benchmarks/", "coverage/", ".cache/"] },
   ...tseslint.configs.recommended,
   {
-    files: ["**/*.ts"],
+    files: ["**/*.ts", "**/*.tsx"],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       "@typescript-eslint/no-floating-promises": "error",
@@ -18,7 +18,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["src/**/*.ts"],
+    files: ["src/**/*.ts", "src/**/*.tsx"],
     plugins: { jsdoc },
     rules: {
       "jsdoc/require-jsdoc": [
@@ -35,6 +35,25 @@ export default tseslint.config(
       ],
       "max-lines": ["error", { max: 250 }],
       "max-lines-per-function": ["error", { max: 40, skipComments: true, skipBlankLines: true }],
+    },
+  },
+  {
+    // What messages hold is shown as text: nothing makes HTML of a string.
+    files: ["src/cli/inspector/**/*.{ts,tsx}"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        ...["dangerouslySetInnerHTML", "innerHTML", "outerHTML", "insertAdjacentHTML", "srcdoc", "srcDoc"].map(
+          (name) => ({
+            selector: `:matches(JSXAttribute[name.name="${name}"], MemberExpression[property.name="${name}"])`,
+            message: "What messages hold is shown as text, never as HTML.",
+          }),
+        ),
+        {
+          selector: 'MemberExpression[object.name="document"][property.name=/^write/]',
+          message: "What messages hold is shown as text, never as HTML.",
+        },
+      ],
     },
   },
   { files: ["**/*.cjs"], rules: { "@typescript-eslint/no-require-imports": "off" } },

@@ -11,6 +11,7 @@ const notOurs = /^(node_modules|dist|coverage|\.git|\.cache.*)$|\.tgz$/;
 const exceptions: readonly { readonly files: RegExp; readonly because: string }[] = [
   { files: /(^|\/)package-lock\.json$/, because: "npm writes it" },
   { files: /\.jsonl$/, because: "a line of recorded data is one conversation" },
+  { files: /\.png$/, because: "a picture has no lines" },
   { files: /^benchmarks\/results\//, because: "the benchmarks write it" },
 ];
 

@@ -24,6 +24,26 @@ export async function buildCommand(root, folder) {
     banner: { js: `import { createRequire } from "node:module";const require = createRequire(import.meta.url);` },
     logLevel: "warning",
   });
+  await buildInspectorPage(join(root, "src", "cli", "inspector", "page"), join(folder, "inspector"));
   const conversations = "recorded-conversations.jsonl";
   cpSync(join(root, "examples", "data", conversations), join(folder, "data", conversations));
+}
+
+/** The page that `inspect` serves: three files, which load nothing else. */
+async function buildInspectorPage(source, folder) {
+  await build({
+    entryPoints: [join(source, "app.tsx"), join(source, "app.css")],
+    outdir: folder,
+    bundle: true,
+    format: "iife",
+    platform: "browser",
+    target: ["chrome109", "firefox115", "safari16.4"],
+    minify: true,
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    legalComments: "linked",
+    define: { "process.env.NODE_ENV": '"production"' },
+    logLevel: "warning",
+  });
+  cpSync(join(source, "index.html"), join(folder, "index.html"));
 }

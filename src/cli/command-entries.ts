@@ -35,6 +35,11 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import("./commands/watch-command.js")).watchCommand(),
   },
   {
+    name: "inspect",
+    summary: "Serve a local page: what the model sees of a session, what left its view, and why.",
+    load: async () => (await import("./commands/inspect-command.js")).inspectCommand(),
+  },
+  {
     name: "rebuild",
     summary: "Repair a session of which Redis lost a part, from its log.",
     load: async () => (await import("./commands/rebuild-command.js")).rebuildCommand(),

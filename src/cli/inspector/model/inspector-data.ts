@@ -1,0 +1,223 @@
+/** What the inspector's server sends to its page, as JSON. Server and page share no code but this folder. */
+
+/** A session in the list. */
+export interface SessionRow {
+  readonly sessionId: string;
+  readonly owner?: string;
+  readonly title?: string;
+  /** True where the title is encrypted with a key that is not at hand. */
+  readonly locked?: boolean;
+  readonly messages: number;
+  readonly rounds: number;
+  readonly updatedAt: number;
+}
+
+/** Sessions that match a search, newest first. */
+export interface SessionRows {
+  readonly sessions: readonly SessionRow[];
+  readonly matching: number;
+  /** Sessions that were looked through. */
+  readonly known: number;
+  /** False where Redis holds more sessions than are looked through. */
+  readonly complete: boolean;
+}
+
+/** A size of the view. */
+export interface ViewFigures {
+  readonly messages: number;
+  readonly tokens?: number;
+}
+
+/** A reduction as the session remembers it. */
+export interface ReductionRow {
+  readonly at: number;
+  readonly start: number;
+  readonly head: number;
+  readonly before: ViewFigures;
+  readonly after: ViewFigures;
+}
+
+/** What a summary in front of the view covers. Positions are left out where the messages are no longer stored. */
+export interface SummaryRow {
+  /** Its place in the head. */
+  readonly place: number;
+  readonly count?: number;
+  readonly first?: number;
+  readonly last?: number;
+}
+
+/** A message that the model sees in front of the log. */
+export interface HeadRow {
+  readonly message: ShownMessage;
+  /** Where the log holds the message of the same id. */
+  readonly position?: number;
+  /** True where its text is not that of the log: a reducer shortened it. */
+  readonly changed?: boolean;
+}
+
+/** An open session, without its messages. */
+export interface SessionState {
+  readonly sessionId: string;
+  readonly owner?: string;
+  readonly title?: string;
+  /** Changes whenever messages of the log were removed or replaced: what was read of it is then worth nothing. */
+  readonly edition: string;
+  /** Positions: the oldest stored message, the first that the view shows as it is, the one that comes next. */
+  readonly base: number;
+  readonly start: number;
+  readonly next: number;
+  readonly rounds: number;
+  readonly head: readonly HeadRow[];
+  readonly summaries: readonly SummaryRow[];
+  /** The last reductions, oldest first, and how many there were in all. */
+  readonly reductions: readonly ReductionRow[];
+  readonly reductionCount: number;
+  readonly createdAt?: number;
+  readonly updatedAt?: number;
+  readonly expiresAt?: number;
+  readonly damaged: boolean;
+}
+
+/** Who speaks, in one word. */
+export type RowRole = "system" | "summary" | "human" | "ai" | "tool" | "other" | "unreadable";
+
+/** What is known of every message of an open session. */
+export interface OutlineEntry {
+  readonly role: RowRole;
+  /** As of o200k_base. */
+  readonly tokens: number;
+  readonly at?: number;
+  /** Length of the stored record. */
+  readonly size: number;
+  /** Names of the tools that it calls. */
+  readonly calls?: readonly string[];
+  /** Position of the message that called for this result, if nothing but results stands between them. */
+  readonly caller?: number;
+}
+
+/** A part of the outline. */
+export interface OutlinePage {
+  readonly edition: string;
+  readonly from: number;
+  readonly entries: readonly OutlineEntry[];
+  /** The position behind the last message of the session. */
+  readonly next: number;
+}
+
+/** A piece of what a message says. Texts are cut; `length` is that of the whole. */
+export type ShownPart =
+  | { readonly kind: "text" | "reasoning"; readonly text: string; readonly length: number }
+  | { readonly kind: "image"; readonly url: string }
+  | { readonly kind: "address"; readonly what: string; readonly text: string }
+  | { readonly kind: "other"; readonly what: string; readonly text: string; readonly length: number };
+
+/** A call that a message makes. */
+export interface ShownCall {
+  readonly id?: string;
+  readonly name: string;
+  readonly args: string;
+  readonly length: number;
+  /** False where the arguments are no object. */
+  readonly readable: boolean;
+}
+
+/** A message as the page shows it. All texts are plain text, with control characters written out. */
+export interface ShownMessage {
+  readonly position?: number;
+  readonly role: RowRole;
+  /** The message's own word for its role. */
+  readonly type: string;
+  readonly id?: string;
+  readonly name?: string;
+  readonly at?: number;
+  readonly tokens: number;
+  readonly parts: readonly ShownPart[];
+  readonly calls: readonly ShownCall[];
+  /** Id of the call that it answers. */
+  readonly answers?: string;
+  readonly status?: string;
+  /** Usage, metadata and the like, as JSON. */
+  readonly details?: string;
+  /** Why the record cannot be read. */
+  readonly problem?: string;
+}
+
+/** A page of messages. */
+export interface MessagePage {
+  readonly edition: string;
+  readonly messages: readonly ShownMessage[];
+}
+
+/** A piece of a long text. */
+export interface TextPiece {
+  readonly text: string;
+  /** Where the next piece begins. */
+  readonly end: number;
+  readonly length: number;
+}
+
+/** A finding of the structure rules in the view, and what a repair would do about it. */
+export interface FindingRow {
+  readonly rule: string;
+  readonly sentence: string;
+  readonly severity: "error" | "warning";
+  readonly message: string;
+  /** Position in the log, or place in the head. */
+  readonly position?: number;
+  readonly place?: number;
+}
+
+/** A change that a repair would make. */
+export interface RepairRow {
+  readonly rule: string;
+  readonly action: string;
+  readonly message: string;
+  readonly position?: number;
+  readonly place?: number;
+}
+
+/** What is wrong with the view as the rules of a profile see it. */
+export interface Findings {
+  readonly profile: string;
+  readonly profiles: readonly string[];
+  readonly findings: readonly FindingRow[];
+  readonly repairs: readonly RepairRow[];
+  /** Tool results that are hidden from the model, because their call is not in the view. */
+  readonly hidden: readonly number[];
+}
+
+/** What a reducer would have sent, as `simulateReducers` says it. */
+export interface SimulationRow {
+  readonly reducer: string;
+  readonly requests: number;
+  readonly sent: number;
+  readonly cached: number;
+  readonly billed: number;
+  readonly reductions: number;
+  readonly prefixBreaks: number;
+  readonly questionsSeen: number;
+  readonly toolResultsSeen: number;
+}
+
+/** A conversation under another reducer. */
+export interface WhatIf {
+  readonly edition: string;
+  readonly next: number;
+  readonly today: SimulationRow;
+  readonly candidate: SimulationRow;
+  /** Ranges of positions that the model would see at the end, first and last included. */
+  readonly seen: readonly (readonly [first: number, last: number])[];
+  /** Each cut: the message before which it was made, and the view's sizes. */
+  readonly cuts: readonly { readonly before: number; readonly from: number; readonly to: number }[];
+}
+
+/** Messages as code. */
+export interface TestCase {
+  readonly code: string;
+  readonly messages: number;
+}
+
+/** What went wrong, in a sentence for the reader. */
+export interface Problem {
+  readonly error: string;
+}

@@ -1,0 +1,72 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { getJson } from "./api-client.js";
+import { useAddress, useLiveEvents } from "./page-hooks.js";
+import { SessionList } from "./session-list.js";
+import { SessionModel } from "./session-model.js";
+import { SessionView } from "./session-view.js";
+
+const reached = "reached";
+
+/** The whole page: sessions on one side, the open one on the other. */
+export function InspectorPage() {
+  const [sessionId, open] = useAddress();
+  const [listVersion, setListVersion] = useState(0);
+  const [server, setServer] = useState(reached);
+  const model = useMemo(() => (sessionId === undefined ? undefined : new SessionModel(sessionId)), [sessionId]);
+  useEffect(() => void model?.refresh(), [model]);
+  useLiveEvents(sessionId, {
+    onSession: () => void model?.refresh(),
+    onSessions: () => setListVersion((version) => version + 1),
+    onServer: setServer,
+  });
+  return (
+    <div class={model === undefined ? "page" : "page page-open"}>
+      <a class="skip" href={`#${mainId}`} onClick={focusMain}>
+        Skip to the conversation
+      </a>
+      <PageHeader server={server} />
+      <nav class="sessions" aria-label="Sessions">
+        <SessionList open={sessionId} onOpen={open} version={listVersion} />
+      </nav>
+      <main id={mainId} class="main" tabIndex={-1} aria-label="Conversation">
+        {model === undefined ? <NoSession /> : <SessionView key={model.sessionId} model={model} />}
+      </main>
+    </div>
+  );
+}
+
+const mainId = "conversation";
+
+/** The address behind `#` names the session and must stay. */
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById(mainId)?.focus();
+}
+
+function PageHeader({ server }: { server: string }) {
+  const [facts, setFacts] = useState<{ address: string; prefix: string }>();
+  useEffect(() => {
+    getJson<{ address: string; prefix: string }>("server").then(setFacts, () => undefined);
+  }, []);
+  return (
+    <header class="top">
+      <p class="brand">langchain-redis-memory</p>
+      <p class="server">{facts === undefined ? "" : `${facts.address}, keys ${facts.prefix}:…`}</p>
+      <p class={server === reached ? "live" : "live live-broken"} role="status">
+        {server === reached ? "Live, read only" : server}
+      </p>
+    </header>
+  );
+}
+
+function NoSession() {
+  return (
+    <div class="empty">
+      <h1>What does the model see?</h1>
+      <p>
+        Choose a session. You see its whole conversation, which messages the model still sees, and for each of the
+        others when and why it left the view.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+import type { ShownMessage, ShownPart } from "../model/inspector-data.js";
+import { LongText } from "./long-text.js";
+import type { SessionModel } from "./session-model.js";
+import type { Selection } from "./shown-moment.js";
+
+interface MessagePartsProps {
+  readonly model: SessionModel;
+  readonly message: ShownMessage;
+  readonly place: Selection;
+}
+
+/** What a message says, as text; images only where the message holds them. */
+export function MessageParts({ model, message, place }: MessagePartsProps) {
+  const { parts, problem, calls } = message;
+  return (
+    <div class="parts">
+      {problem !== undefined && <p class="problem">{problem}</p>}
+      {parts.length === 0 && calls.length === 0 && problem === undefined && <p class="quiet">No content.</p>}
+      {parts.map((part, index) => (
+        <Part key={index} {...{ model, part, index, place }} />
+      ))}
+    </div>
+  );
+}
+
+interface PartProps {
+  readonly model: SessionModel;
+  readonly part: ShownPart;
+  readonly index: number;
+  readonly place: Selection;
+}
+
+function Part({ model, part, index, place }: PartProps) {
+  const source = { ...place, of: "part", index } as const;
+  switch (part.kind) {
+    case "image":
+      return <img class="image" src={part.url} alt="Image in this message" />;
+    case "address":
+      return (
+        <p class="address">
+          <span class="tag">{part.what}, not loaded</span> <bdi>{part.text}</bdi>
+        </p>
+      );
+    case "text":
+      return <LongText model={model} text={part.text} length={part.length} source={source} />;
+    case "reasoning":
+      return (
+        <div class="reasoning">
+          <span class="tag">reasoning</span>
+          <LongText model={model} text={part.text} length={part.length} source={source} />
+        </div>
+      );
+    case "other":
+      return (
+        <div>
+          <span class="tag">{part.what}</span>
+          <LongText model={model} text={part.text} length={part.length} source={source} isCode />
+        </div>
+      );
+  }
+}

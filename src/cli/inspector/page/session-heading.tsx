@@ -1,0 +1,82 @@
+import { counted, secondOf, whole } from "../model/figures-in-words.js";
+import { addressOf } from "./api-client.js";
+import type { ShownMoment } from "./shown-moment.js";
+import { TestCaseDialog } from "./test-case-dialog.js";
+
+interface SessionHeadingProps {
+  readonly moment: ShownMoment;
+  readonly budget: number | undefined;
+  readonly onBudget: (budget: number | undefined) => void;
+}
+
+/** The session's name and figures, and what can be taken from it. */
+export function SessionHeading({ moment, budget, onBudget }: SessionHeadingProps) {
+  const { session } = moment;
+  const { sessionId, title, owner, updatedAt, expiresAt, damaged, next, base, rounds } = session;
+  return (
+    <div class="heading">
+      <div class="heading-names">
+        <h1 dir="auto">{title ?? sessionId}</h1>
+        <p class="quiet">
+          {title !== undefined && <bdi>{sessionId} · </bdi>}
+          {owner !== undefined && <bdi>{owner} · </bdi>}
+          {counted(next - base, "message")} in {counted(rounds, "round")}
+          {updatedAt !== undefined && ` · written ${secondOf(updatedAt)} (UTC)`}
+          {expiresAt !== undefined && ` · expires ${secondOf(expiresAt)}`}
+        </p>
+      </div>
+      <div class="heading-actions">
+        <a class="button" href={addressOf("export", { id: sessionId })} download>
+          Export
+        </a>
+        <TestCaseDialog sessionId={sessionId} />
+      </div>
+      {damaged && (
+        <p class="problem" role="alert">
+          A part of this session is missing in Redis. The command “rebuild” repairs it.
+        </p>
+      )}
+      {base > 0 && (
+        <p class="quiet">The oldest {counted(base, "message")} were discarded by the session’s retention.</p>
+      )}
+      <ViewMeter moment={moment} budget={budget} onBudget={onBudget} />
+    </div>
+  );
+}
+
+/** How much of the budget the view takes. */
+function ViewMeter({ moment: { view, end, session }, budget, onBudget }: SessionHeadingProps) {
+  const isNow = end >= session.next;
+  const share = budget === undefined ? undefined : view.tokens / budget;
+  return (
+    <div class="view-meter">
+      <p class="view-size">
+        <strong>{isNow ? "The model sees" : `At message ${end} it saw`}</strong>{" "}
+        {counted(view.messages, "message")}, {counted(view.tokens, "token")}
+        {view.isWhole ? "" : " and what stood in front"}
+      </p>
+      {budget !== undefined && share !== undefined && (
+        <meter
+          aria-label={`Tokens of the view: ${whole(100 * share)} % of the budget`}
+          min={0}
+          max={budget}
+          high={budget}
+          value={Math.min(view.tokens, budget)}
+        />
+      )}
+      <label class="budget">
+        <span>Budget in tokens</span>
+        <input
+          type="number"
+          min={1}
+          step={1}
+          value={budget ?? ""}
+          onChange={({ currentTarget: { value } }) =>
+            onBudget(/^[1-9]\d{0,9}$/.test(value) ? Number(value) : undefined)
+          }
+        />
+      </label>
+      {share !== undefined && <span class={share > 1 ? "share share-over" : "share"}>{whole(100 * share)} %</span>}
+    </div>
+  );
+}

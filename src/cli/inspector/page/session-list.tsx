@@ -1,0 +1,149 @@
+import { useEffect, useState } from "preact/hooks";
+import { counted, secondOf, whole } from "../model/figures-in-words.js";
+import type { SessionRow, SessionRows } from "../model/inspector-data.js";
+import { getJson } from "./api-client.js";
+import { hashOf } from "./page-hooks.js";
+
+const pageLength = 100;
+
+/** What the list needs to know of the page. */
+interface SessionListProps {
+  readonly open: string | undefined;
+  readonly onOpen: (sessionId: string) => void;
+  /** Changes when sessions changed. */
+  readonly version: number;
+}
+
+/** The sessions, by owner, with a search. */
+export function SessionList({ open, onOpen, version }: SessionListProps) {
+  const [search, setSearch] = useState("");
+  const [limit, setLimit] = useState(pageLength);
+  const { rows, problem } = useSessionRows({ search, limit, version });
+  return (
+    <>
+      <label class="field">
+        <span>Search owner, title or id</span>
+        <input
+          type="search"
+          value={search}
+          onInput={(event) => setSearch(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === "ArrowDown" && focusNext(event, -1)}
+        />
+      </label>
+      <p class="quiet" role="status">
+        {problem ?? (rows === undefined ? "Looking for sessions…" : foundWords(rows))}
+      </p>
+      <div class="session-scroll" onKeyDown={moveInList}>
+        {rows && groupsOf(rows.sessions).map((group) => <OwnerSessions key={group.key} group={group} open={open} />)}
+        {rows && rows.matching > rows.sessions.length && (
+          <button type="button" class="more" onClick={() => setLimit(limit + pageLength)}>
+            Show more sessions
+          </button>
+        )}
+        {rows && rows.matching === 0 && search.trim() !== "" && (
+          <button type="button" class="more" onClick={() => onOpen(search.trim())}>
+            Open the session with this id
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function useSessionRows({ search, limit, version }: { search: string; limit: number; version: number }) {
+  const [result, setResult] = useState<{ rows?: SessionRows; problem?: string }>({});
+  useEffect(() => {
+    let isLast = true;
+    getJson<SessionRows>("sessions", { search, limit }).then(
+      (rows) => isLast && setResult({ rows }),
+      (error: Error) => isLast && setResult(({ rows }) => ({ ...(rows && { rows }), problem: error.message })),
+    );
+    return () => {
+      isLast = false;
+    };
+  }, [search, limit, version]);
+  return result;
+}
+
+function foundWords({ sessions, matching, known, complete }: SessionRows): string {
+  const shown = matching > sessions.length ? `${whole(sessions.length)} of ${whole(matching)}` : whole(matching);
+  const all = complete ? "" : `; only ${whole(known)} were looked through, others open by their id`;
+  return known === 0 ? "No session was found. Check --prefix." : `${shown} sessions, newest first${all}`;
+}
+
+interface OwnerGroup {
+  readonly key: string;
+  readonly owner: string | undefined;
+  readonly sessions: readonly SessionRow[];
+}
+
+/** By owner, the owner of the newest session first. */
+function groupsOf(sessions: readonly SessionRow[]): OwnerGroup[] {
+  const groups = new Map<string | undefined, SessionRow[]>();
+  for (const session of sessions) {
+    const group = groups.get(session.owner);
+    if (group === undefined) {
+      groups.set(session.owner, [session]);
+    } else {
+      group.push(session);
+    }
+  }
+  return [...groups].map(([owner, found]) => ({ key: owner ?? "", owner, sessions: found }));
+}
+
+function OwnerSessions({ group: { owner, sessions }, open }: { group: OwnerGroup; open: string | undefined }) {
+  return (
+    <section>
+      <h2 class="owner" dir="auto">
+        {owner ?? "Without owner"}
+      </h2>
+      <ul class="session-items">
+        {sessions.map((session) => (
+          <SessionItem key={session.sessionId} session={session} isOpen={session.sessionId === open} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function SessionItem({ session, isOpen }: { session: SessionRow; isOpen: boolean }) {
+  const { sessionId, title, locked, messages, rounds, updatedAt } = session;
+  return (
+    <li>
+      <a class="session" href={hashOf(sessionId)} aria-current={isOpen ? "page" : undefined}>
+        <span class="session-name" dir="auto">
+          {title ?? sessionId}
+        </span>
+        {title !== undefined && (
+          <span class="session-id" dir="auto">
+            {sessionId}
+          </span>
+        )}
+        <span class="quiet">
+          {locked === true ? "encrypted · " : ""}
+          {counted(messages, "message")} · {counted(rounds, "round")} · {secondOf(updatedAt)}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** The arrow keys go from session to session. */
+function moveInList(event: KeyboardEvent): void {
+  const links = sessionLinks();
+  const index = links.indexOf(document.activeElement as HTMLElement);
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    focusNext(event, event.key === "ArrowDown" ? index : index - 2);
+  } else if (event.key === "Home" || event.key === "End") {
+    focusNext(event, event.key === "Home" ? -1 : links.length - 2);
+  }
+}
+
+function focusNext(event: Event, index: number): void {
+  event.preventDefault();
+  sessionLinks()[index + 1]?.focus();
+}
+
+function sessionLinks(): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>(".session")];
+}

@@ -1,0 +1,160 @@
+import type {
+  Findings,
+  MessagePage,
+  OutlineEntry,
+  OutlinePage,
+  SessionState,
+  ShownMessage,
+} from "../model/inspector-data.js";
+import { getJson } from "./api-client.js";
+
+/** Messages that are fetched together. */
+const blockLength = 25;
+/** Blocks that are kept; the ones that were used longest ago are fetched again when they come into sight. */
+const keptBlocks = 80;
+
+/** An open session, as far as it was fetched. Whoever shows it subscribes, and is told of every change. */
+export class SessionModel {
+  readonly sessionId: string;
+  state: SessionState | undefined;
+  /** Of the positions from `base` on. */
+  outline: OutlineEntry[] = [];
+  base = 0;
+  /** True when the outline is whole for the first time. */
+  isReady = false;
+  problem: string | undefined;
+  findings: Findings | undefined;
+  findingsProblem: string | undefined;
+  /** New with each change of state or outline. */
+  version = 0;
+  /** What the reader unfolded, by name. */
+  readonly unfolded = new Map<string, unknown>();
+
+  readonly #blocks = new Map<number, readonly ShownMessage[]>();
+  /** Blocks that are on their way, and those that failed since the last refresh. */
+  readonly #asked = new Set<number>();
+  readonly #listeners = new Set<() => void>();
+  #profile = "langchain";
+  #refreshing: Promise<void> | undefined;
+  #again = false;
+
+  constructor(sessionId: string) {
+    this.sessionId = sessionId;
+  }
+
+  /** Calls the listener after every change, until the returned function is called. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Fetches what is new. Calls while it works are one more run. */
+  async refresh(): Promise<void> {
+    this.#again = this.#refreshing !== undefined;
+    this.#refreshing ??= this.#refresh().finally(() => (this.#refreshing = undefined));
+    await this.#refreshing;
+    if (this.#again) {
+      await this.refresh();
+    }
+  }
+
+  /** The message at a position, if it was fetched. */
+  messageAt(position: number): ShownMessage | undefined {
+    const block = this.#blocks.get(Math.floor(position / blockLength));
+    return block?.find((message) => message.position === position);
+  }
+
+  /** Fetches the messages from one position up to another that are not here yet. */
+  need(from: number, to: number): void {
+    for (let block = Math.floor(from / blockLength); block * blockLength < to; block += 1) {
+      const isWhole = this.messageAt(Math.min(to, (block + 1) * blockLength) - 1) !== undefined;
+      if (!isWhole && !this.#asked.has(block)) {
+        this.#asked.add(block);
+        void this.#fetchBlock(block);
+      }
+    }
+  }
+
+  /** Chooses the profile whose rules are applied. */
+  async choose(profile: string): Promise<void> {
+    this.#profile = profile;
+    await this.#fetchFindings();
+  }
+
+  async #refresh(): Promise<void> {
+    this.#asked.clear();
+    try {
+      const state = await getJson<SessionState>("session", { id: this.sessionId });
+      if (state.edition !== this.state?.edition) {
+        this.outline = [];
+        this.base = state.base;
+        this.#blocks.clear();
+      }
+      await this.#extend(state);
+      this.problem = undefined;
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
+    this.#changed();
+    await this.#fetchFindings();
+  }
+
+  /** What is shown changes at the end, so that state and outline agree. */
+  async #extend(state: SessionState): Promise<void> {
+    const outline = [...this.outline];
+    while (this.base + outline.length < state.next) {
+      const from = this.base + outline.length;
+      const page = await getJson<OutlinePage>("outline", { id: this.sessionId, from });
+      if (page.edition !== state.edition || page.entries.length === 0) {
+        this.#again = page.edition !== state.edition;
+        break;
+      }
+      outline.push(...page.entries);
+      if (!this.isReady) {
+        this.outline = outline;
+        this.#changed();
+      }
+    }
+    const end = this.base + outline.length;
+    this.outline = outline;
+    this.state = end < state.next ? { ...state, next: end } : state;
+    this.isReady = true;
+  }
+
+  async #fetchBlock(block: number): Promise<void> {
+    try {
+      const from = block * blockLength;
+      const request = { id: this.sessionId, from, limit: blockLength };
+      const { edition, messages } = await getJson<MessagePage>("messages", request);
+      if (edition === this.state?.edition) {
+        this.#blocks.delete(block);
+        this.#blocks.set(block, messages);
+        this.#asked.delete(block);
+        const oldest = this.#blocks.keys().next().value;
+        if (this.#blocks.size > keptBlocks && oldest !== undefined) {
+          this.#blocks.delete(oldest);
+        }
+      }
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
+    this.#changed();
+  }
+
+  async #fetchFindings(): Promise<void> {
+    const profile = this.#profile;
+    try {
+      const findings = await getJson<Findings>("findings", { id: this.sessionId, profile });
+      this.findings = profile === this.#profile ? findings : this.findings;
+      this.findingsProblem = undefined;
+    } catch (error) {
+      this.findingsProblem = (error as Error).message;
+    }
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.version += 1;
+    this.#listeners.forEach((listener) => listener());
+  }
+}

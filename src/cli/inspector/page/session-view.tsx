@@ -1,0 +1,77 @@
+import { useState } from "preact/hooks";
+import { whole } from "../model/figures-in-words.js";
+import type { WhatIf } from "../model/inspector-data.js";
+import { Conversation } from "./conversation.js";
+import { LiveNews } from "./live-news.js";
+import { useChanges } from "./page-hooks.js";
+import { SessionHeading } from "./session-heading.js";
+import type { SessionModel } from "./session-model.js";
+import { useShownMoment, type Selection } from "./shown-moment.js";
+import { SidePanel } from "./side-panel.js";
+import { TimeSlider } from "./time-slider.js";
+
+/** An open session: its figures, the time, the conversation, and what is to be said of the chosen message. */
+export function SessionView({ model }: { model: SessionModel }) {
+  useChanges(model);
+  const [chosen, setChosen] = useState<number>();
+  const [selection, setSelection] = useState<Selection>({});
+  const [whatIf, setWhatIf] = useState<WhatIf>();
+  const [budget, setBudget] = useState<number>();
+  const moment = useShownMoment(model, chosen);
+  if (moment === undefined) {
+    return <Opening model={model} />;
+  }
+  const shownBudget = budget ?? suggestedBudget(moment.cuts.at(-1)?.before.tokens);
+  return (
+    <>
+      <SessionHeading moment={moment} budget={shownBudget} onBudget={setBudget} />
+      {model.problem !== undefined && (
+        <p class="problem" role="alert">
+          {model.problem}
+        </p>
+      )}
+      <TimeSlider moment={moment} onChoose={setChosen} />
+      <div class="split">
+        <Conversation
+          {...{ model, moment, selection, whatIf, budget: shownBudget }}
+          onSelect={(next) => setSelection(next)}
+        />
+        <SidePanel
+          {...{ model, moment, selection, whatIf, budget: shownBudget }}
+          onSelect={setSelection}
+          onWhatIf={setWhatIf}
+        />
+      </div>
+      <LiveNews moment={moment} />
+    </>
+  );
+}
+
+function Opening({ model }: { model: SessionModel }) {
+  const { problem, sessionId, outline } = model;
+  if (problem !== undefined) {
+    return (
+      <div class="empty">
+        <h1 dir="auto">{sessionId}</h1>
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="empty">
+      <h1 dir="auto">{sessionId}</h1>
+      <p role="status">Reading messages{outline.length > 0 ? `: ${whole(outline.length)} so far` : ""}…</p>
+    </div>
+  );
+}
+
+/** A view was cut when it exceeded its budget: the budget is the round number below that size. */
+function suggestedBudget(tokens: number | undefined): number | undefined {
+  if (tokens === undefined) {
+    return undefined;
+  }
+  const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, tokens))) - 1);
+  return Math.max(1, Math.floor(tokens / step) * step);
+}

@@ -1,0 +1,82 @@
+import { useMemo } from "preact/hooks";
+import type { OutlineEntry, SessionState, WhatIf } from "../model/inspector-data.js";
+import { rowsOf, type Row } from "../model/row-model.js";
+import { cutsOf, viewAt, type Cut } from "../model/timeline.js";
+import { SeenAt } from "../model/why-seen.js";
+import type { SessionModel } from "./session-model.js";
+
+/** What the reader points at: a message of the log, or one in front of the view. */
+export interface Selection {
+  readonly position?: number;
+  readonly place?: number;
+}
+
+/** A session at the moment that the reader looks at. */
+export interface ShownMoment {
+  readonly session: SessionState;
+  readonly outline: readonly OutlineEntry[];
+  readonly base: number;
+  readonly cuts: readonly Cut[];
+  /** Messages that were stored then. */
+  readonly end: number;
+  readonly rows: readonly Row[];
+  /** For each position the index of its row. */
+  readonly rowAt: ReadonlyMap<number, number>;
+  readonly seen: SeenAt;
+  /** The view's size then; `tokens` without what stands in front of it where that is not known. */
+  readonly view: { readonly messages: number; readonly tokens: number; readonly isWhole: boolean };
+  /** Tokens of the largest message. */
+  readonly largest: number;
+}
+
+/** The moment before message `end` was written; `undefined` stands for now. */
+export function useShownMoment(model: SessionModel, chosen: number | undefined): ShownMoment | undefined {
+  const { state, outline, base, isReady, findings } = model;
+  const hidden = findings?.hidden;
+  return useMemo(() => {
+    if (!isReady || state === undefined) {
+      return undefined;
+    }
+    const cuts = cutsOf(state, (position) => outline[position - base]?.at);
+    const end = Math.min(chosen ?? state.next, state.next);
+    const rows = rowsOf({ session: state, outline, base, cuts, end });
+    const seen = new SeenAt({ session: state, cuts, end, hidden: new Set(hidden) });
+    const common = { session: state, outline, base, cuts, end };
+    const largest = outline.reduce((most, { tokens }) => Math.max(most, tokens), 1);
+    return { ...common, rows, rowAt: rowIndexes(rows), seen, view: viewSize(common), largest };
+  }, [state, outline, base, isReady, hidden, chosen]);
+}
+
+function rowIndexes(rows: readonly Row[]): ReadonlyMap<number, number> {
+  const indexes = new Map<number, number>();
+  rows.forEach((row, index) => {
+    if (row.kind === "message" || row.kind === "step") {
+      indexes.set(row.position, index);
+    }
+    if (row.kind === "step") {
+      row.results.forEach((position) => indexes.set(position, index));
+    }
+  });
+  return indexes;
+}
+
+function viewSize({
+  session,
+  outline,
+  base,
+  cuts,
+  end,
+}: Omit<ShownMoment, "rows" | "rowAt" | "seen" | "view" | "largest">) {
+  const isNow = end >= session.next;
+  const then = viewAt(end, cuts, base);
+  const [start, front] = isNow ? [session.start, session.head.length] : [then.start, then.head];
+  const inLog = outline.slice(start - base, end - base).reduce((sum, { tokens }) => sum + tokens, 0);
+  const knowsHead = front === 0 || then.cut === cuts.at(-1);
+  const inFront = knowsHead && front > 0 ? session.head.reduce((sum, { message }) => sum + message.tokens, 0) : 0;
+  return { messages: front + end - start, tokens: inLog + inFront, isWhole: knowsHead };
+}
+
+/** Whether a what-if shows a message at the end. */
+export function isSeenIn({ seen }: WhatIf, position: number): boolean {
+  return seen.some(([first, last]) => position >= first && position <= last);
+}

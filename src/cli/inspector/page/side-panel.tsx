@@ -1,0 +1,66 @@
+import { useState } from "preact/hooks";
+import { whole } from "../model/figures-in-words.js";
+import type { WhatIf } from "../model/inspector-data.js";
+import { FindingsPanel } from "./findings-panel.js";
+import { MessagePanel } from "./message-panel.js";
+import type { SessionModel } from "./session-model.js";
+import type { Selection, ShownMoment } from "./shown-moment.js";
+import { WhatIfPanel } from "./what-if-panel.js";
+
+/** What the panel shows, and whom it tells. */
+export interface SidePanelProps {
+  readonly model: SessionModel;
+  readonly moment: ShownMoment;
+  readonly selection: Selection;
+  readonly whatIf: WhatIf | undefined;
+  readonly budget: number | undefined;
+  readonly onSelect: (selection: Selection) => void;
+  readonly onWhatIf: (whatIf: WhatIf | undefined) => void;
+}
+
+const tabs = ["Message", "Findings", "What if"] as const;
+
+/** Beside the conversation: the chosen message, findings, and what another reducer would do. */
+export function SidePanel(props: SidePanelProps) {
+  const [open, setOpen] = useState<(typeof tabs)[number]>("Message");
+  const errors = props.model.findings?.findings.filter(({ severity }) => severity === "error").length ?? 0;
+  return (
+    <aside class="panel" aria-label="Details">
+      <div class="tabs" role="tablist" aria-label="Details" onKeyDown={(event) => moveTab(event, open, setOpen)}>
+        {tabs.map((tab) => (
+          <button
+            key={tab}
+            type="button"
+            role="tab"
+            id={`tab-${idOf(tab)}`}
+            aria-selected={tab === open}
+            aria-controls="panel-content"
+            tabIndex={tab === open ? 0 : -1}
+            onClick={() => setOpen(tab)}
+          >
+            {tab}
+            {tab === "Findings" && errors > 0 && <span class="badge">{whole(errors)}</span>}
+          </button>
+        ))}
+      </div>
+      <div class="panel-content" id="panel-content" role="tabpanel" aria-labelledby={`tab-${idOf(open)}`} tabIndex={0}>
+        {open === "Message" && <MessagePanel {...props} />}
+        {open === "Findings" && <FindingsPanel {...props} />}
+        {open === "What if" && <WhatIfPanel {...props} />}
+      </div>
+    </aside>
+  );
+}
+
+function moveTab(event: KeyboardEvent, open: (typeof tabs)[number], setOpen: (tab: (typeof tabs)[number]) => void) {
+  const step = { ArrowRight: 1, ArrowLeft: tabs.length - 1 }[event.key];
+  if (step !== undefined) {
+    const next = tabs[(tabs.indexOf(open) + step) % tabs.length]!;
+    setOpen(next);
+    document.getElementById(`tab-${idOf(next)}`)?.focus();
+  }
+}
+
+function idOf(tab: string): string {
+  return tab.replace(" ", "-");
+}

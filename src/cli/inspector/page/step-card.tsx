@@ -1,0 +1,116 @@
+import { counted, secondOf, whole } from "../model/figures-in-words.js";
+import type { ShownCall, ShownMessage } from "../model/inspector-data.js";
+import type { ConversationProps } from "./conversation.js";
+import { FindingMarks } from "./finding-marks.js";
+import { LongText } from "./long-text.js";
+import { Card, RoleName, TokenBar, WhatIfMark } from "./message-card.js";
+import { MessageParts } from "./message-parts.js";
+import { useKept } from "./page-hooks.js";
+import type { SessionModel } from "./session-model.js";
+import { isSeenIn } from "./shown-moment.js";
+
+type StepProps = ConversationProps & { readonly position: number; readonly results: readonly number[] };
+
+/** A message that calls tools, with their results: folded at first; calls of one message stand beside each other. */
+export function StepCard(props: StepProps) {
+  const { model, moment, position, results, budget, whatIf } = props;
+  const [isOpen, setOpen] = useKept(model, `step ${position}`, false);
+  const entry = moment.outline[position - moment.base]!;
+  const { state, label } = moment.seen.why(position, entry.role);
+  const all = [position, ...results];
+  const tokens = all.reduce((sum, at) => sum + (moment.outline[at - moment.base]?.tokens ?? 0), 0);
+  const message = model.messageAt(position);
+  return (
+    <Card state={state} role={entry.role} otherwise={whatIf && isSeenIn(whatIf, position)}>
+      <header class="card-top">
+        <RoleName entry={entry} message={message} />
+        <span class="quiet">
+          {results.length === 0 ? position : `${position} to ${results.at(-1)}`}
+          {entry.at !== undefined && ` · ${secondOf(entry.at)}`}
+        </span>
+        <TokenBar {...{ tokens, moment, budget }} />
+        <span class={`state state-${state}`}>{label}</span>
+        {whatIf && <WhatIfMark seen={isSeenIn(whatIf, position)} />}
+      </header>
+      {all.map((at) => (
+        <FindingMarks key={at} findings={model.findings} at={{ position: at }} />
+      ))}
+      {message !== undefined && <MessageParts model={model} message={message} place={{ position }} />}
+      <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {stepWords(entry.calls ?? [], results.length)}
+      </button>
+      {isOpen && <StepCalls {...props} message={message} />}
+    </Card>
+  );
+}
+
+function stepWords(calls: readonly string[], results: number): string {
+  const names = calls.length > 3 ? `${calls.slice(0, 3).join(", ")} and ${calls.length - 3} more` : calls.join(", ");
+  const open = results < calls.length ? `, ${whole(results)} answered` : "";
+  return `${counted(calls.length, "tool call")}: ${names}${open}`;
+}
+
+function StepCalls({ model, results, message }: StepProps & { readonly message: ShownMessage | undefined }) {
+  if (message === undefined) {
+    return <p class="quiet">…</p>;
+  }
+  const answers = results.flatMap((position) => model.messageAt(position) ?? []);
+  const answered = new Set(message.calls.map(({ id }) => id));
+  const others = answers.filter(({ answers: id }) => !answered.has(id));
+  return (
+    <div class="calls">
+      {message.calls.map((call, index) => (
+        <CallCard
+          key={index}
+          {...{ model, message, call, index }}
+          results={answers.filter((at) => at.answers === call.id)}
+        />
+      ))}
+      {others.map((result) => (
+        <ResultText key={result.position} model={model} result={result} />
+      ))}
+    </div>
+  );
+}
+
+interface CallCardProps {
+  readonly model: SessionModel;
+  readonly message: ShownMessage;
+  readonly call: ShownCall;
+  readonly index: number;
+  readonly results: readonly ShownMessage[];
+}
+
+function CallCard({ model, message, call, index, results }: CallCardProps) {
+  const place = message.position ?? 0;
+  return (
+    <section class="call" aria-label={`Call of ${call.name}`}>
+      <h4>
+        <bdi>{call.name}</bdi>
+        {!call.readable && <span class="state state-left">arguments are no object</span>}
+      </h4>
+      <LongText
+        {...{ model, text: call.args, length: call.length, isCode: true }}
+        source={{ position: place, of: "call", index }}
+      />
+      {results.length === 0 ? (
+        <p class="quiet">No result beside it.</p>
+      ) : (
+        results.map((result) => <ResultText key={result.position} model={model} result={result} />)
+      )}
+    </section>
+  );
+}
+
+function ResultText({ model, result }: { model: SessionModel; result: ShownMessage }) {
+  const { position = 0, status, tokens } = result;
+  return (
+    <div class="result">
+      <p class="quiet">
+        Result, message {position}, {counted(tokens, "token")}
+        {status === "error" && <strong> failed</strong>}
+      </p>
+      <MessageParts model={model} message={result} place={{ position }} />
+    </div>
+  );
+}

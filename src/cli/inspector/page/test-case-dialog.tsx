@@ -1,0 +1,85 @@
+import { useRef, useState } from "preact/hooks";
+import { counted } from "../model/figures-in-words.js";
+import type { TestCase } from "../model/inspector-data.js";
+import { getJson } from "./api-client.js";
+
+type What = "view" | "transcript";
+
+/** A button, and behind it the messages as code. */
+export function TestCaseDialog({ sessionId }: { sessionId: string }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [what, setWhat] = useState<What>("view");
+  const [made, setMade] = useState<{ test?: TestCase; problem?: string }>({});
+  const make = (next: What) => {
+    setWhat(next);
+    setMade({});
+    getJson<TestCase>("test-case", { id: sessionId, what: next }).then(
+      (test) => setMade({ test }),
+      (error: Error) => setMade({ problem: error.message }),
+    );
+  };
+  const show = () => {
+    make(what);
+    dialog.current?.showModal();
+  };
+  return (
+    <>
+      <button type="button" class="button" onClick={show}>
+        Copy as a test case
+      </button>
+      <dialog ref={dialog} aria-labelledby="test-case-title">
+        <h2 id="test-case-title">Messages as code</h2>
+        <fieldset class="choices">
+          <legend>Which messages</legend>
+          <WhatChoice {...{ what, make }} value="view" words="What the model sees" />
+          <WhatChoice {...{ what, make }} value="transcript" words="All messages" />
+        </fieldset>
+        <TestCaseCode {...made} />
+        <button type="button" class="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </dialog>
+    </>
+  );
+}
+
+interface WhatChoiceProps {
+  readonly what: What;
+  readonly value: What;
+  readonly words: string;
+  readonly make: (what: What) => void;
+}
+
+function WhatChoice({ what, value, words, make }: WhatChoiceProps) {
+  return (
+    <label>
+      <input type="radio" name="what" checked={what === value} onChange={() => make(value)} /> {words}
+    </label>
+  );
+}
+
+function TestCaseCode({ test, problem }: { test?: TestCase; problem?: string }) {
+  const code = useRef<HTMLTextAreaElement>(null);
+  const [said, setSaid] = useState("");
+  const copy = async () => {
+    code.current?.select();
+    try {
+      await navigator.clipboard.writeText(test?.code ?? "");
+      setSaid("Copied.");
+    } catch {
+      setSaid("The browser does not allow it. The code is selected: copy it with Ctrl-C.");
+    }
+  };
+  return (
+    <>
+      <label class="field">
+        <span>{test === undefined ? "Code" : `${counted(test.messages, "message")} as TypeScript`}</span>
+        <textarea ref={code} rows={16} readOnly spellcheck={false} value={problem ?? test?.code ?? "…"} />
+      </label>
+      <p role="status">{said}</p>
+      <button type="button" class="button button-main" disabled={test === undefined} onClick={() => void copy()}>
+        Copy
+      </button>{" "}
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import { allSessions } from "../../all-sessions.js";
+import type { Server } from "../../server.js";
+import type { SessionRow, SessionRows } from "../model/inspector-data.js";
+import { readableText } from "./readable-text.js";
+
+/** Sessions that are looked through; what lies beyond is opened by its id. */
+const mostSessions = 20_000;
+/** To look through all keys again takes at most this share of the time. */
+const shareOfTime = 0.05;
+const shortestPause = 2_000;
+
+interface Catalogue {
+  readonly rows: readonly SessionRow[];
+  readonly complete: boolean;
+}
+
+/** All sessions, newest first, looked up anew only while somebody asks. */
+export class SessionCatalogue {
+  readonly #server: Server;
+  #known: Catalogue | undefined;
+  #reading: Promise<Catalogue> | undefined;
+  #freshUntil = 0;
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** Sessions whose id, owner or title holds the text. */
+  async find(search: string, limit: number): Promise<SessionRows> {
+    const { rows, complete } = await this.#current();
+    const text = search.trim().toLowerCase();
+    const found = text === "" ? rows : rows.filter((row) => wordsOf(row).includes(text));
+    return { sessions: found.slice(0, limit), matching: found.length, known: rows.length, complete };
+  }
+
+  /** Changes when the list changes. */
+  async version(): Promise<string> {
+    const { rows } = await this.#current();
+    const sum = rows.reduce((known, { updatedAt, messages }) => (known * 31 + updatedAt + messages) % 1e15, 7);
+    return `${rows.length} ${sum}`;
+  }
+
+  async #current(): Promise<Catalogue> {
+    if (this.#known !== undefined && performance.now() < this.#freshUntil) {
+      return this.#known;
+    }
+    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #read(): Promise<Catalogue> {
+    const begun = performance.now();
+    const rows: SessionRow[] = [];
+    const signal = new AbortController().signal;
+    let complete = true;
+    for await (const { sessionId, owner, label, locked, messages, rounds, updatedAt } of allSessions(this.#server, {
+      signal,
+    })) {
+      if (rows.length === mostSessions) {
+        complete = false;
+        break;
+      }
+      const names = {
+        ...(owner !== undefined && { owner: readableText(owner) }),
+        ...(label.title !== undefined && { title: readableText(label.title) }),
+      };
+      rows.push({ sessionId, ...names, ...(locked && { locked }), messages, rounds, updatedAt });
+    }
+    rows.sort((a, b) => b.updatedAt - a.updatedAt || (a.sessionId < b.sessionId ? -1 : 1));
+    const now = performance.now();
+    this.#freshUntil = now + Math.max(shortestPause, (now - begun) / shareOfTime);
+    return (this.#known = { rows, complete });
+  }
+}
+
+function wordsOf({ sessionId, owner = "", title = "" }: SessionRow): string {
+  return `${sessionId}\n${owner}\n${title}`.toLowerCase();
+}
