@@ -3,6 +3,7 @@ import { Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import type { RedisClient } from "../../src/store/redis/redis-client.js";
 import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
+import { leastUser, refusalsAndUse } from "../support/least-user.js";
 import { startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { startContractServer, takesTime, type ContractServer } from "./contract-server.js";
@@ -47,7 +48,7 @@ describe("RedisSessionStore keeps the contract", () => {
   });
 });
 
-describe("RedisSessionStore keeps the contract with a Cluster that reads from replicas", () => {
+describe("RedisSessionStore keeps the contract with a Cluster that reads from replicas, as a restricted user", () => {
   let cluster: PrivateCluster;
   beforeAll(async () => {
     cluster = await startCluster(3);
@@ -55,5 +56,10 @@ describe("RedisSessionStore keeps the contract with a Cluster that reads from re
   afterAll(() => cluster.stop());
 
   // The nodes of a cluster would take each other for dead if their clocks jumped.
-  itKeepsTheContract(() => new Cluster([...cluster.nodes], { scaleReads: "slave" }));
+  itKeepsTheContract(() => new Cluster([...cluster.nodes], { scaleReads: "slave", redisOptions: leastUser }));
+
+  it("needs no command that the user with the least commands lacks", async () => {
+    const found = await refusalsAndUse(cluster.servers, ["cluster|slots", "cluster|info"]);
+    expect(found).toEqual({ refused: [], used: ["cluster|info", "cluster|slots"] });
+  });
 });

@@ -2,6 +2,7 @@ import { Cluster } from "ioredis";
 import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { leastUser, refusalsAndUse } from "../support/least-user.js";
 import { onNode, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
@@ -11,7 +12,7 @@ describe("A session whose slot is being moved", () => {
   let written: RedisSessionStore;
   beforeAll(async () => {
     cluster = await startCluster(2);
-    client = new Cluster([...cluster.nodes]);
+    client = new Cluster([...cluster.nodes], { redisOptions: leastUser });
   });
   // All tests use one slot, and a node gives none away while it holds keys of it.
   afterEach(() => written.clear("s"));
@@ -121,5 +122,10 @@ describe("A session whose slot is being moved", () => {
       message: expect.stringMatching(/0 of the 1/),
     });
     expect((await new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! }).readView("s")).next).toBe(6);
+  });
+
+  it("needs ASKING, and no command that the user with the least commands lacks", async () => {
+    const found = await refusalsAndUse(cluster.servers, ["asking"]);
+    expect(found).toEqual({ refused: [], used: ["asking"] });
   });
 });

@@ -1,34 +1,48 @@
 import { Redis } from "ioredis";
+import { leastUserArgs } from "./least-user.js";
 import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
+import type { TlsFiles } from "./tls-files.js";
 
 const slots = 16_384;
-/** A node talks to the others on its port plus this. */
-const busOffset = 10_000;
 
 /** Masters of a cluster, without replicas, on loopback ports. */
 export interface PrivateCluster {
+  /** The ports are those on which they speak TLS, where they do. */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   /** The node that serves the slot of a key, the first of the others, and the key's slot. */
   locate(key: string): Promise<{ readonly owner: PrivateRedis; readonly other: PrivateRedis; readonly slot: number }>;
+  readonly servers: readonly PrivateRedis[];
   stop(): Promise<void>;
 }
 
-/** Starts masters that share the slots evenly, and waits until all of them see the whole cluster. */
-export async function startCluster(count: number): Promise<PrivateCluster> {
-  const servers: PrivateRedis[] = [];
-  const stop = async () => void (await Promise.all(servers.map((server) => server.stop())));
+interface StartedNode {
+  readonly server: PrivateRedis;
+  /** Where clients and the other nodes reach it. */
+  readonly port: number;
+  readonly busPort: number;
+}
+
+/**
+ * Starts masters that share the slots evenly and know the user with the least commands, and waits until all of them see
+ * the whole cluster.
+ */
+export async function startCluster(count: number, tls?: TlsFiles): Promise<PrivateCluster> {
+  const nodes: StartedNode[] = [];
+  const stop = async () => void (await Promise.all(nodes.map(({ server }) => server.stop())));
   try {
     for (let index = 0; index < count; index += 1) {
-      servers.push(await startNode());
+      nodes.push(await startNode(tls));
     }
-    await meet(servers);
+    await meet(nodes);
   } catch (error) {
     await stop();
     throw error;
   }
+  const servers = nodes.map(({ server }) => server);
   return {
-    nodes: servers.map(({ port }) => ({ host: "127.0.0.1", port })),
+    nodes: nodes.map(({ port }) => ({ host: "127.0.0.1", port })),
     locate: (key) => locate(servers, key),
+    servers,
     stop,
   };
 }
@@ -43,15 +57,16 @@ export async function onNode<T>({ port }: PrivateRedis, use: (client: Redis) => 
   }
 }
 
-async function startNode(): Promise<PrivateRedis> {
+async function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+    const [port, tlsPort, busPort] = [await freePort(), await freePort(), await freePort()];
+    const secured = tls === undefined ? [] : [...tls.args(tlsPort), "--tls-cluster", "yes"];
+    const cluster = ["--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-port", String(busPort)];
     try {
-      if (port + busOffset <= 65_535) {
-        return await startRedisOn(port, ["--cluster-enabled", "yes", "--cluster-node-timeout", "5000"]);
-      }
+      const server = await startRedisOn(port, [...cluster, ...leastUserArgs, ...secured]);
+      return { server, port: tls === undefined ? port : tlsPort, busPort };
     } catch (error) {
-      // The port of the bus may be taken; another pair is tried.
+      // Another process may have taken one of the ports meanwhile; others are tried.
       if (attempt >= 20) {
         throw error;
       }
@@ -59,18 +74,19 @@ async function startNode(): Promise<PrivateRedis> {
   }
 }
 
-async function meet(servers: readonly PrivateRedis[]): Promise<void> {
-  const share = Math.ceil(slots / servers.length);
-  for (const [index, server] of servers.entries()) {
+async function meet(nodes: readonly StartedNode[]): Promise<void> {
+  const share = Math.ceil(slots / nodes.length);
+  const [first] = nodes as [StartedNode];
+  for (const [index, { server }] of nodes.entries()) {
     const last = Math.min(slots, (index + 1) * share) - 1;
     await onNode(server, async (client) => {
       await client.call("CLUSTER", "ADDSLOTSRANGE", index * share, last);
       await client.call("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
-      await client.call("CLUSTER", "MEET", "127.0.0.1", servers[0]!.port);
+      await client.call("CLUSTER", "MEET", "127.0.0.1", first.port, first.busPort);
     });
   }
-  for (const server of servers) {
-    await onNode(server, (client) => untilWhole(client, servers.length));
+  for (const { server } of nodes) {
+    await onNode(server, (client) => untilWhole(client, nodes.length));
   }
 }
 

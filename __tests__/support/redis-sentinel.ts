@@ -1,10 +1,12 @@
 import { Redis } from "ioredis";
 import { freePort, startRedis, startSentinelOn, type PrivateRedis } from "./redis-server.js";
+import type { TlsFiles } from "./tls-files.js";
 
 /** A master, a replica and Sentinels that watch them, on loopback ports. */
 export interface PrivateSentinels {
   /** The name under which the Sentinels know the master. */
   readonly name: string;
+  /** Those on which they speak TLS, where they do. */
   readonly sentinels: readonly { readonly host: string; readonly port: number }[];
   /** `redis+sentinel://` with all Sentinels. */
   readonly url: string;
@@ -24,20 +26,25 @@ export interface SentinelOptions {
   readonly password?: string;
   /** @default 1 */
   readonly replicas?: number;
+  /** Servers and Sentinels that speak TLS to each other and to clients. @default none */
+  readonly tls?: TlsFiles;
 }
 
 const name = "mymaster";
 
 /** Starts them and waits until the replica is in sync and every Sentinel knows it and the other Sentinels. */
 export async function startSentinels(options: SentinelOptions = {}): Promise<PrivateSentinels> {
-  const { downAfter = 2_000, password, replicas: replicaCount = 1 } = options;
+  const { downAfter = 2_000, password, replicas: replicaCount = 1, tls } = options;
   const processes: PrivateRedis[] = [];
   const stop = async () => void (await Promise.all(processes.map((process) => process.stop())));
   try {
-    const master = await startRedis(["--repl-diskless-sync-delay", "0"]);
+    const secured = async () => (tls === undefined ? [] : tls.args(await freePort()));
+    const masterArgs = await secured();
+    const master = await startRedis(["--repl-diskless-sync-delay", "0", ...masterArgs]);
     processes.push(master);
+    const masterPort = tls === undefined ? master.port : Number(masterArgs[1]);
     for (let index = 0; index < replicaCount; index += 1) {
-      processes.push(await startRedis(["--replicaof", "127.0.0.1", String(master.port)]));
+      processes.push(await startRedis(["--replicaof", "127.0.0.1", String(masterPort), ...(await secured())]));
     }
     const servers = [...processes];
     const [replica, ...others] = servers.slice(1) as [PrivateRedis, ...PrivateRedis[]];
@@ -47,8 +54,12 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
     if (password !== undefined) {
       await Promise.all(servers.map((server) => protect(server, password)));
     }
+    const doors: number[] = [];
     for (let index = 0; index < 3; index += 1) {
-      processes.push(await startSentinelOn(await freePort(), configuration(master.port, { downAfter, password })));
+      const [port, tlsPort] = [await freePort(), await freePort()];
+      const lines = [...configuration(masterPort, { downAfter, password }), ...(tls?.lines(tlsPort) ?? [])];
+      processes.push(await startSentinelOn(port, lines));
+      doors.push(tls === undefined ? port : tlsPort);
     }
     const ports = processes.slice(servers.length).map(({ port }) => port);
     for (const port of ports) {
@@ -56,13 +67,13 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
     }
     return {
       name,
-      sentinels: ports.map((port) => ({ host: "127.0.0.1", port })),
-      url: `redis+sentinel://${ports.map((port) => `127.0.0.1:${port}`).join(",")}/${name}`,
+      sentinels: doors.map((port) => ({ host: "127.0.0.1", port })),
+      url: `redis+sentinel://${doors.map((port) => `127.0.0.1:${port}`).join(",")}/${name}`,
       master,
       replica,
       untilPromoted: async () => {
         for (const port of ports) {
-          await until(port, async (client) => Number((await masterAddress(client))[1]) !== master.port);
+          await until(port, async (client) => Number((await masterAddress(client))[1]) !== masterPort);
         }
       },
       stop,

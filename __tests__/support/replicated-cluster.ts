@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Redis } from "ioredis";
+import { leastUserArgs } from "./least-user.js";
 import { startPartitionProxy, type PartitionProxy } from "./partition-proxy.js";
 import { onNode } from "./redis-cluster.js";
 import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
@@ -93,7 +94,7 @@ async function startNode(host: string, nodeTimeout: number): Promise<StartedNode
       ...["--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", String(door.port)],
       ...["--cluster-announce-bus-port", String(bus.port), "--bind-source-addr", host],
       ...["--cluster-node-timeout", String(nodeTimeout), "--cluster-replica-validity-factor", "0"],
-      ...["--repl-diskless-sync-delay", "0", "--repl-timeout", "5"],
+      ...["--repl-diskless-sync-delay", "0", "--repl-timeout", "5", ...leastUserArgs],
     ];
     const start = () => startRedisOn(port, args);
     try {

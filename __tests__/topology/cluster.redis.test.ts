@@ -4,6 +4,7 @@ import { sessionKeys } from "../../src/store/redis/keys.js";
 import type { RedisClient } from "../../src/store/redis/redis-client.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";
 import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
+import { leastUser, refusalsAndUse } from "../support/least-user.js";
 import { startReplicatedCluster, type ReplicatedCluster } from "../support/replicated-cluster.js";
 
 /** The slot of a session follows from its id alone; faults hit the master of the first one. */
@@ -17,7 +18,7 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     const options = { retryDelayOnClusterDown: 50, retryDelayOnFailover: 50, slotsRefreshInterval: 500 };
     clients = [
       new Cluster([...cluster.seeds], options),
-      new Cluster([...cluster.seeds], { ...options, scaleReads: "slave" }),
+      new Cluster([...cluster.seeds], { ...options, scaleReads: "slave", redisOptions: leastUser }),
       new Cluster([...cluster.seeds], { ...options, redisOptions: { protocol: 2 } }),
       new Cluster5([...cluster.seeds], options),
     ];
@@ -86,5 +87,10 @@ describe("Writers on a cluster of three masters and three replicas", () => {
     expect(await found(waiting)).toMatchObject(nothingBroken);
     expect(await found(hasty)).toMatchObject(nothingElseBroken);
     expect(waiting.failures).not.toEqual({});
+  });
+
+  it("need READONLY for reads from replicas, and no command that the user with the least commands lacks", async () => {
+    const servers = cluster.nodes.map(({ server }) => server);
+    expect(await refusalsAndUse(servers, ["readonly"])).toEqual({ refused: [], used: ["readonly"] });
   });
 });

@@ -1,15 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Redis } from "ioredis";
-import { Redis as Redis5 } from "ioredis5";
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import type { RedisClient } from "../../src/store/redis/redis-client.js";
 import { record } from "../../src/testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
+import { startCluster } from "../support/redis-cluster.js";
+import { startSentinels } from "../support/redis-sentinel.js";
 import { freePort, startRedis, type PrivateRedis } from "../support/redis-server.js";
 import { selfSignedCertificate } from "../support/self-signed-certificate.js";
+import { tlsFiles } from "../support/tls-files.js";
+import { untilAnswered } from "../support/until-answered.js";
 
 describe("A server that speaks TLS and asks for the client's certificate", () => {
   const folder = mkdtempSync(join(tmpdir(), "lcmem-tls-"));
@@ -50,4 +54,39 @@ describe("A server that speaks TLS and asks for the client's certificate", () =>
     });
     await store.close();
   });
+});
+
+describe("TLS between all processes", () => {
+  const tls = tlsFiles();
+  afterAll(() => tls.remove());
+
+  it("keeps in a Cluster what writers are told, by ioredis 5 and 6", async () => {
+    const cluster = await startCluster(3, tls);
+    const options = { redisOptions: { tls: tls.client } };
+    const clients = [new Cluster([...cluster.nodes], options), new Cluster5([...cluster.nodes], options)];
+    const journal = await writeWhile(
+      { clients: clients as RedisClient[], atLeast: 20, sessionCount: 6 },
+      async () => undefined,
+    );
+    expect(await compare(journal, clients[0] as RedisClient)).toEqual({ ...nothingBroken, acknowledged: 40 });
+    clients.forEach((client) => client.disconnect());
+    await cluster.stop();
+  }, 60_000);
+
+  it("follows Sentinels to a new master, with the connections that the package opens", async () => {
+    const setup = await startSentinels({ tls, downAfter: 500 });
+    const { sentinels, name, master, untilPromoted } = setup;
+    const config = {
+      ...{ sentinels: [...sentinels], name },
+      ...{ tls: tls.client, sentinelTLS: tls.client, enableTLSForSentinelMode: true },
+    };
+    const store = new RedisSessionStore({ config, commandTimeout: 2_000, waitReplicas: 1 });
+    await untilAnswered(() => store.append("s", { records: [record("a")] }));
+    master.process.kill("SIGKILL");
+    await untilPromoted();
+    // The new master has no replica, so the store says of its writes that nobody else has them.
+    await expect(untilAnswered(() => store.readLog("s"))).resolves.toMatchObject({ next: 1, damaged: false });
+    await store.close();
+    await setup.stop();
+  }, 60_000);
 });

@@ -28,8 +28,8 @@ export const leastCommands = {
   encryption: ["hsetnx", "lindex", "lset"],
   /** What ioredis asks by itself when it connects; without it, it prints a warning. */
   connection: ["info"],
-  /** The same to a Cluster; `asking` while slots move. */
-  cluster: ["cluster|slots", "cluster|info", "readonly", "asking"],
+  /** The same to a Cluster; `asking` while slots move, `client|setname` for its own connections. */
+  cluster: ["cluster|slots", "cluster|info", "readonly", "readwrite", "asking", "client|setname"],
 } as const;
 
 /** All of them. */

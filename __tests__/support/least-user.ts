@@ -1,0 +1,29 @@
+import { Redis } from "ioredis";
+import { allLeastCommands } from "./least-commands.js";
+import type { PrivateRedis } from "./redis-server.js";
+
+/** How a client says that it is the user with the least commands. */
+export const leastUser = { username: "least", password: "pw" };
+
+/** Arguments of a server that knows this user, also after it began again. */
+export const leastUserArgs: readonly string[] = [
+  ...["--user", leastUser.username, "on", `>${leastUser.password}`, "~*"],
+  ...allLeastCommands.map((command) => `+${command}`),
+];
+
+/** What servers refused to users, and which of the commands they were asked for. */
+export async function refusalsAndUse(
+  servers: readonly PrivateRedis[],
+  commands: readonly string[],
+): Promise<{ refused: unknown[]; used: string[] }> {
+  const refused: unknown[] = [];
+  const used = new Set<string>();
+  for (const { port } of servers) {
+    const client = new Redis({ port, host: "127.0.0.1" });
+    refused.push(...((await client.call("ACL", "LOG")) as unknown[]));
+    const stats = await client.info("commandstats");
+    commands.filter((command) => stats.includes(`cmdstat_${command}:`)).forEach((command) => used.add(command));
+    client.disconnect();
+  }
+  return { refused, used: [...used].sort() };
+}
