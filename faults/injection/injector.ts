@@ -18,9 +18,12 @@ export interface Injection {
   readonly end: number;
 }
 
+/** Milliseconds that the servers are left alone by heavy faults, so that clients get something done on slow machines. */
+const restMs = 2_000;
+
 /**
  * Makes the planned faults at their times. The light ones do not wait for anything; a heavy one waits until the servers
- * have come together after the one before.
+ * have come together after the one before, and is left out where they have had no rest since.
  */
 export async function injectFaults(plan: readonly PlannedFault[], injection: Injection): Promise<void> {
   await Promise.all(
@@ -35,7 +38,11 @@ export async function injectFaults(plan: readonly PlannedFault[], injection: Inj
 
 async function injectOneByOne(plan: readonly PlannedFault[], injection: Injection): Promise<void> {
   const { begin, end, log } = injection;
+  let restedAt = 0;
   for (const planned of plan) {
+    if (planned.heavy && begin + planned.at * 1_000 < restedAt) {
+      continue;
+    }
     await pause(Math.max(0, begin / 1_000 + planned.at - clock() / 1_000));
     if (clock() > end) {
       return;
@@ -43,6 +50,7 @@ async function injectOneByOne(plan: readonly PlannedFault[], injection: Injectio
     const from = clock();
     const failed = await make(planned, injection);
     log.add({ kind: planned.kind, from, to: clock(), heavy: planned.heavy, ...(failed !== undefined && { failed }) });
+    restedAt = clock() + restMs * 1_000;
   }
 }
 

@@ -27,7 +27,11 @@ export async function startNode(
 ): Promise<ServerNode> {
   const home = join(folder, name);
   mkdirSync(home, { recursive: true });
-  const durable = ["--dir", home, "--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0"];
+  const durable = [
+    ...["--dir", home, "--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0"],
+    // A file that only grows would make each start take longer.
+    ...["--auto-aof-rewrite-min-size", "8mb"],
+  ];
   const port = await portForNode();
   const begin = (more: readonly string[]) => startRedisOn(port, [...durable, ...args, ...more]);
   let server: PrivateRedis | undefined = await begin([]);
