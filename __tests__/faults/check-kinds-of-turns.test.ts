@@ -1,4 +1,5 @@
 import { checkRun } from "../../faults/checking/check-run.js";
+import type { FailoverWindow } from "../../faults/checking/failover-windows.js";
 import type { FinalSession } from "../../faults/checking/session-case.js";
 import { coverageOf } from "../../faults/journal/coverage.js";
 import type { Call } from "../../faults/journal/read-journals.js";
@@ -9,12 +10,16 @@ const at = (asked: number, more: Partial<Call>): Call => {
 };
 const append = (asked: number, turn: string, more: Partial<Call> = {}) => at(asked, { turn, count: 2, ...more });
 
-function found(calls: Call[], log: string, more: Partial<FinalSession> = {}): Record<string, number> {
+function found(
+  calls: Call[],
+  log: string,
+  { windows = [], ...more }: Partial<FinalSession> & { windows?: FailoverWindow[] } = {},
+): Record<string, number> {
   const tokens = readRuns(log);
   const view = { start: 0, head: [], covered: [], tokens, issues: [] };
   const session: FinalSession = { id: "s", log: tokens, view, damaged: false, ...more };
   const sums: Record<string, number> = {};
-  for (const { figure, amount } of checkRun({ calls, sessions: [session], windows: [] }).findings) {
+  for (const { figure, amount } of checkRun({ calls, sessions: [session], windows }).findings) {
     sums[figure] = (sums[figure] ?? 0) + amount;
   }
   return sums;
@@ -33,6 +38,14 @@ describe("Turns that are written step by step", () => {
     expect(found([step({ ok: false })], "a:1-2")).toEqual({ torn: 1 });
     expect(found([step()], "a:0-0 a:2-3 a:1-1")).toEqual({ torn: 1 });
     expect(found([step()], "a:0-1 a:1-3")).toEqual({ doubled: 1 });
+  });
+
+  it("may lack a step that a failover lost, unless each step waited for a replica", () => {
+    const windows = [{ from: 20, to: 30 }];
+    expect(found([step()], "a:2-3", { windows })).toEqual({ failoverLoss: 2 });
+    expect(found([step({ ok: false })], "a:2-3", { windows })).toEqual({});
+    expect(found([step({ ok: false, waits: true })], "a:2-3", { windows })).toEqual({ torn: 1 });
+    expect(found([step({ ok: false })], "a:2-3", { windows: [{ from: 60, to: 70 }] })).toEqual({ torn: 1 });
   });
 });
 

@@ -30,10 +30,12 @@ describe("The checker of lists", () => {
     expect(found([claim], [], [{ from: 2, to: 3 }])).toEqual([]);
   });
 
-  it("counts walks that showed a session twice, or one of somebody else", () => {
+  it("counts walks that showed a session twice, but for a failover meanwhile, or one of somebody else", () => {
     const walk = (...listed: string[]) => at(10, { do: "list", owner: "ann", answer: { listed } });
     expect(found([claim, walk("s", "s.copy.1")], ["s"])).toEqual([]);
     expect(found([claim, walk("s", "s")], ["s"])).toEqual(["wrongLists"]);
+    expect(found([claim, walk("s", "s")], ["s"], [{ from: 20, to: 30 }])).toEqual(["wrongLists"]);
+    expect(found([claim, walk("s", "s")], ["s"], [{ from: 12, to: 13 }])).toEqual([]);
     expect(found([{ ...claim, owner: "bob" }, walk("s")], [])).toContain("wrongLists");
   });
 });

@@ -53,9 +53,11 @@ function doubled({ final }: SessionCase): Finding[] {
 
 /** Turns of which a part is there, or which other messages stand in. */
 function torn(session: SessionCase): Finding[] {
-  const { final, turns, positions, removals } = session;
+  const { final, turns, positions, removals, windows } = session;
   const oldest = oldestIn(session);
   return [...turns.values()].flatMap((turn) => {
+    // A failover between two steps may lose the first, as it may lose one of two turns.
+    const isFailover = !turn.waits && turn.calls.some(({ asked, told }) => isTouched(windows, asked, told));
     const stored = storedPositions(turn, positions);
     // What retention discarded of a turn is its beginning, before the log; steps may have others in between.
     const isDiscarding = (final.discarded ?? 0) > 0;
@@ -63,7 +65,7 @@ function torn(session: SessionCase): Finding[] {
     const isTogether = stored.every((position, index) => position === stored[0]! + index);
     const isWhole = turn.steps
       ? isInSteps(turn, positions, {
-          isAnyPart: removals.length > 0,
+          isAnyPart: removals.length > 0 || isFailover,
           isCut: isDiscarding && turn.asked <= oldest,
         })
       : isTogether && (stored.length === turn.count || isCut);

@@ -18,7 +18,7 @@ export interface Injection {
   readonly end: number;
 }
 
-/** Milliseconds that the servers are left alone by heavy faults, so that clients get something done on slow machines. */
+/** Milliseconds without heavy faults after each, so that clients get something done on slow machines too. */
 const restMs = 2_000;
 
 /**
