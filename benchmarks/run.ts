@@ -19,6 +19,7 @@ const suites: Readonly<Record<string, () => Promise<(setting: Setting) => Promis
   tokenizer: async () => (await import("./suites/tokenizer.js")).tokenizerSuite,
   structure: async () => (await import("./suites/structure.js")).structureSuite,
   "tokens-billed": async () => (await import("./suites/tokens-billed.js")).tokensBilledSuite,
+  "prompt-cache": async () => (await import("./suites/prompt-cache.js")).promptCacheSuite,
   "redis-memory": async () => (await import("./suites/redis-memory.js")).redisMemorySuite,
   encryption: async () => (await import("./suites/encryption.js")).encryptionSuite,
   "resident-memory": async () => (await import("./suites/resident-memory.js")).residentMemorySuite,
@@ -47,7 +48,7 @@ for (const name of chosen) {
 
 const whole = values.only === undefined && !values.quick;
 const folder = whole ? fileURLToPath(new URL("results", import.meta.url)) : mkdtempSync(join(tmpdir(), "benchmarks-"));
-writeResults(folder, sections);
+await writeResults(folder, sections);
 if (whole) {
   writeReadme(sections);
 }

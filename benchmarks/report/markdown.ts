@@ -1,16 +1,18 @@
+import { pictureText, picturesOf } from "./pictures.js";
 import type { Headline, Section, Table, Target } from "./section.js";
 
 /** The whole report. */
 export function reportText(sections: readonly Section[], machine: string): string {
   const targets = sections.flatMap((section) => section.targets ?? []);
-  const parts = [
-    "# Results",
-    machine,
-    "![Times by size](results.svg)",
-    "## Targets",
-    tableText(targetTable(targets)),
-    ...sections.map(sectionText),
-  ];
+  const parts = ["# Results", machine, "## Targets", tableText(targetTable(targets)), ...sections.map(sectionText)];
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** A page of its own on one section. */
+export function pageText(section: Section, machine: string): string {
+  const { title, about, tables, targets = [] } = section;
+  const pictures = picturesOf(section).map((picture) => pictureText(picture));
+  const parts = [`# ${title}`, machine, about, tableText(targetTable(targets)), ...pictures, ...tables.map(tableText)];
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -21,8 +23,10 @@ export function headlineText(headlines: readonly Headline[], machine: string): s
   return `${tableText({ title: "", head, rows })}\n\n${machine}`;
 }
 
-function sectionText({ title, about, tables }: Section): string {
-  return [`## ${title}`, about, ...tables.map(tableText)].join("\n\n");
+function sectionText(section: Section): string {
+  const { title, about, tables } = section;
+  const pictures = picturesOf(section).map((picture) => pictureText(picture));
+  return [`## ${title}`, about, ...pictures, ...tables.map(tableText)].join("\n\n");
 }
 
 function targetTable(targets: readonly Target[]): Table {
@@ -33,7 +37,8 @@ function targetTable(targets: readonly Target[]): Table {
   };
 }
 
-function tableText({ title, head, rows }: Table): string {
+/** A table as Markdown. */
+export function tableText({ title, head, rows }: Table): string {
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
   return [...(title === "" ? [] : [`**${title}**`, ""]), ...lines].join("\n");
 }

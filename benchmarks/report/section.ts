@@ -1,3 +1,4 @@
+import type { TopLevelSpec } from "vega-lite";
 import type { PrivateRedis } from "../../__tests__/support/redis-server.js";
 import type { Measured } from "../measure/statistics.js";
 
@@ -15,11 +16,22 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Lines over a logarithmic x and y. */
+/** Times as lines, x and y logarithmic. */
 export interface Chart {
+  /** The question that it answers. */
   readonly title: string;
   readonly xLabel: string;
   readonly lines: readonly { readonly name: string; readonly points: readonly (readonly [x: number, y: number])[] }[];
+}
+
+/** A picture of any other kind. */
+export interface Picture {
+  /** The name of its file, without an ending. */
+  readonly file: string;
+  /** What it shows, for those who cannot see it. */
+  readonly alt: string;
+  /** A Vega-Lite specification without colours of its own, 600 pixels wide. */
+  readonly spec: TopLevelSpec;
 }
 
 /** Something that was meant to hold. */
@@ -45,6 +57,7 @@ export interface Section {
   readonly about: string;
   readonly tables: readonly Table[];
   readonly charts?: readonly Chart[];
+  readonly pictures?: readonly Picture[];
   readonly targets?: readonly Target[];
   readonly headlines?: readonly Headline[];
 }

@@ -3,39 +3,57 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { requireRedisServer } from "../../__tests__/support/redis-binary.js";
-import { headlineText, reportText } from "./markdown.js";
-import { plot } from "./plot.js";
+import { headlineText, pageText, reportText } from "./markdown.js";
+import { picturesOf, writePictures } from "./pictures.js";
 import type { Section } from "./section.js";
 
-const readme = fileURLToPath(new URL("../../README.md", import.meta.url));
-const [begin, end] = ["<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"];
-
-/** Writes the report, the plot and the numbers; returns the folder. */
-export function writeResults(folder: string, sections: readonly Section[]): string {
+/** Writes the report and its pictures; returns the folder. */
+export async function writeResults(folder: string, sections: readonly Section[]): Promise<string> {
   mkdirSync(folder, { recursive: true });
   writeFileSync(`${folder}/results.md`, reportText(sections, machine()));
-  writeFileSync(`${folder}/results.svg`, plot(sections.flatMap(({ charts = [] }) => charts)));
+  await writePictures(folder, sections.flatMap(picturesOf));
   return folder;
+}
+
+/** Writes a page of its own on one section, with its pictures; returns its text. */
+export async function writePage(folder: string, name: string, section: Section): Promise<string> {
+  const text = pageText(section, `${machineText()}.`);
+  writeFileSync(`${folder}/${name}.md`, text);
+  await writePictures(folder, picturesOf(section));
+  return text;
 }
 
 /** Replaces the table between the README's two markers. */
 export function writeReadme(sections: readonly Section[]): void {
-  const text = readFileSync(readme, "utf8");
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) {
-    throw new Error(`README.md has no ${begin} … ${end}.`);
-  }
   const table = headlineText(
     sections.flatMap(({ headlines = [] }) => headlines),
     machine(),
   );
-  writeFileSync(readme, `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`);
+  writeBetween(fileURLToPath(new URL("../../README.md", import.meta.url)), "benchmarks", `\n${table}\n`);
+}
+
+/** Replaces the figures of docs/capacity.md; returns its path. */
+export function writeCapacity(text: string): string {
+  const path = fileURLToPath(new URL("../../docs/capacity.md", import.meta.url));
+  writeBetween(path, "capacity", `\n\nMeasured on ${machineText()}.\n\n${text}\n\n`);
+  return path;
+}
+
+function writeBetween(path: string, name: string, content: string): void {
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
+  const text = readFileSync(path, "utf8");
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) {
+    throw new Error(`${path} has no ${begin} … ${end}.`);
+  }
+  writeFileSync(path, `${text.slice(0, from + begin.length)}${content}${text.slice(to)}`);
 }
 
 function machine(): string {
+  return `Medians of one run on ${machineText()}; all contenders in turn, on the same data and server.`;
+}
+
+function machineText(): string {
   const version = /v=(\S+)/.exec(execFileSync(requireRedisServer(), ["--version"], { encoding: "utf8" }))?.[1] ?? "?";
-  return (
-    `Medians of one run on ${availableParallelism()} cores, Node.js ${process.versions.node}, Redis ` +
-    `${version}; all contenders in turn, on the same data and server.`
-  );
+  return `${availableParallelism()} cores, Node.js ${process.versions.node}, Redis ${version}`;
 }

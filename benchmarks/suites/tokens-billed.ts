@@ -1,233 +1,202 @@
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { trimMessages, type BaseMessage } from "@langchain/core/messages";
+import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import {
   ChatHistoryTokenReducer,
-  ChatHistoryTruncationReducer,
-  MessageHistory,
+  ChatHistoryToolResultReducer,
+  pipeReducers,
+  simulateReducers,
   tiktokenCounter,
-  type ChatHistoryReducer,
   type TokenCounter,
 } from "langchain-redis-memory";
+import { billed, billOf, withBudgets, type Bill, type Budgeted } from "../measure/bill.js";
+import { bends, kneeOf } from "../measure/knee.js";
+import { budgetPicture } from "../report/budget-picture.js";
 import { digits, whole } from "../report/format.js";
-import { countHeadline } from "../report/headlines.js";
-import type { Section, Setting } from "../report/section.js";
+import type { Headline, Section, Setting, Table } from "../report/section.js";
+import { conversation, sentence } from "../setting/messages.js";
+import { joined, recordedConversations } from "../setting/recorded-conversations.js";
+import { defaultTarget, neverCut, policiesFor, summaryTokens, tokenName, trimmedName } from "../setting/ways-to-cut.js";
 
-/** What a token costs that the provider has in its prompt cache, against one that it has not. */
-const cachedPrice = 0.1;
+/** Prices of a token that the provider has in its prompt cache, against one that it has not; the first one counts. */
+const cachedPrices = [0.1, 0.25, 0.5] as const;
+const joinedConversations = 10;
+const longBudget = 8_000;
 
-// The two to compare: both keep the user's last message in every request, which trimMessages does not.
-const targetMaximum = "token reducer, target = maximum";
-const targetDefault = "token reducer, target 75 % (default)";
-
-type Count = (message: BaseMessage) => number;
-
-/** A way to keep a prompt within bounds: from what was sent before and what is new to what is sent. */
-interface Policy {
+/** Conversations with their budgets, and how that is called. */
+interface Case {
   readonly name: string;
-  start(budget: number, count: Count): (message: BaseMessage) => Promise<readonly BaseMessage[]>;
+  readonly conversations: readonly Budgeted[];
 }
 
-interface Bill {
-  sent: number;
-  cached: number;
-  cuts: number;
-  /** Requests in which what the user said last is missing. */
-  unasked: number;
+/** What each policy would have cost in a case. */
+interface Measured extends Case {
+  readonly bills: ReadonlyMap<string, Bill>;
 }
 
-/** Tokens that providers bill for recorded conversations, under several ways to cut. */
+/** Tokens that providers bill for recorded conversations, under several ways to cut, and what the model still saw. */
 export async function tokensBilledSuite({ quick }: Setting): Promise<Section> {
-  const conversations = recordedConversations().slice(0, quick ? 2 : undefined);
+  const { conversations, source } = recordedConversations(quick ? 4 : Infinity);
   const counter = tiktokenCounter();
   await counter.ready();
-  const counts = new Counts(counter);
-  await counts.add(conversations.flat());
-  const bills: Bill[] = [];
-  for (const policy of policies) {
-    const bill = { sent: 0, cached: 0, cuts: 0, unasked: 0 };
-    for (const messages of conversations) {
-      await play(messages, { policy, bill, counts });
+  const targets = quick ? [20, 50, 80, 100] : Array.from({ length: 17 }, (_, index) => 20 + 5 * index);
+  const measured: Measured[] = [];
+  for (const each of await casesOf(conversations, counter)) {
+    const bills = new Map<string, Bill>();
+    for (const policy of policiesFor(targets, counter)) {
+      bills.set(policy.name, await billOf(each.conversations, { policy, counter }));
     }
-    bills.push(bill);
+    measured.push({ ...each, bills });
   }
-  return section(bills, conversations);
+  const loop = await toolLoopReductions(counter);
+  return section({ measured, targets, source, messages: conversations.flat().length, loop });
 }
 
-/** Each AI message is an answer to one request, whose prompt is what the policy left of all before it. */
-async function play(
-  messages: readonly BaseMessage[],
-  { policy, bill, counts }: { policy: Policy; bill: Bill; counts: Counts },
-): Promise<void> {
-  const count = counts.of;
-  const budget = Math.floor(messages.reduce((sum, message) => sum + count(message), 0) / 2);
-  const add = policy.start(budget, count);
-  let prompt: readonly BaseMessage[] = [];
-  let last: readonly BaseMessage[] = [];
-  let question: BaseMessage | undefined;
-  for (const message of messages) {
-    if (message.getType() === "ai") {
-      const same = prompt.findIndex((one, index) => textOf(one) !== textOf(last[index]));
-      const cached = prompt.slice(0, same < 0 ? prompt.length : same);
-      bill.sent += prompt.reduce((sum, one) => sum + count(one), 0);
-      bill.cached += cached.reduce((sum, one) => sum + count(one), 0);
-      bill.cuts += last.length > 0 && cached.length < last.length ? 1 : 0;
-      bill.unasked += question === undefined || prompt.some((one) => textOf(one) === textOf(question)) ? 0 : 1;
-      last = prompt;
-    }
-    question = message.getType() === "human" ? message : question;
-    prompt = await add(message);
-    await counts.add(prompt);
-  }
-}
-
-const policies: readonly Policy[] = [
-  { name: "all, never cut", start: () => collecting(async (all) => all) },
-  {
-    name: "trimMessages at each call",
-    start: (maxTokens, count) =>
-      collecting(async (all) => {
-        const trimmed = await trimMessages([...all], {
-          maxTokens,
-          strategy: "last",
-          includeSystem: true,
-          startOn: "human",
-          tokenCounter: (list: BaseMessage[]) => sum(list, count),
-        });
-        // A system message beyond the budget comes back as undefined.
-        return trimmed.filter((message) => message !== undefined);
-      }),
-  },
-  committed(targetMaximum, (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: maxTokens })),
-  committed(targetDefault, (maxTokens) => new ChatHistoryTokenReducer({ maxTokens })),
-  committed(
-    "token reducer, target 50 %",
-    (maxTokens) => new ChatHistoryTokenReducer({ maxTokens, targetTokens: Math.max(1, Math.floor(maxTokens / 2)) }),
-  ),
-  committed("last 12 messages, no threshold", () => new ChatHistoryTruncationReducer({ targetCount: 12 })),
-  committed(
-    "last 12 messages, threshold 8",
-    () => new ChatHistoryTruncationReducer({ targetCount: 12, thresholdCount: 8 }),
-  ),
-];
-
-/** What is sent is made anew from all messages at each call. */
-function collecting(cut: (all: readonly BaseMessage[]) => Promise<readonly BaseMessage[]>) {
-  const all: BaseMessage[] = [];
-  return async (message: BaseMessage) => {
-    all.push(message);
-    return cut(all);
-  };
-}
-
-/** The result of a reduction stays until the next is due, as in a history. */
-function committed(name: string, reducerFor: (budget: number) => ChatHistoryReducer): Policy {
-  return {
-    name,
-    start: (budget) => {
-      const reducer = reducerFor(budget);
-      let view: readonly BaseMessage[] = [];
-      return async (message) => {
-        const grown = [...view, message];
-        view = (await reducer.reduce(grown)) ?? grown;
-        return view;
-      };
-    },
-  };
-}
-
-function sum(messages: readonly BaseMessage[], count: Count): number {
-  return messages.reduce((total, message) => total + count(message), 3);
-}
-
-/** Counts of messages by what they say: trimMessages and clipping make new objects all the time. */
-class Counts {
-  private readonly known = new Map<string, number>();
-
-  constructor(private readonly counter: TokenCounter) {}
-
-  async add(messages: readonly BaseMessage[]): Promise<void> {
-    for (const message of messages) {
-      this.known.set(textOf(message)!, await this.counter.countMessage(message));
-    }
-  }
-
-  of = (message: BaseMessage): number => {
-    const tokens = this.known.get(textOf(message)!);
-    if (tokens === undefined) {
-      throw new Error("A message was sent that is not known.");
-    }
-    return tokens;
-  };
-}
-
-function textOf(message: BaseMessage | undefined): string | undefined {
-  return (
-    message && JSON.stringify([message.getType(), message.content, (message as { tool_calls?: unknown }).tool_calls])
+/** Reductions of a session of 20 turns, each with a tool call and a long result, by the README's pipeline. */
+async function toolLoopReductions(counter: TokenCounter): Promise<number> {
+  const messages = conversation(80).map((message) =>
+    message instanceof ToolMessage ? new ToolMessage({ ...message, content: sentence(1, 300) }) : message,
   );
+  const reducer = pipeReducers(
+    new ChatHistoryToolResultReducer({ keepLast: 3 }),
+    new ChatHistoryTokenReducer({ maxTokens: longBudget, tokenCounter: counter }),
+  );
+  const [result] = await simulateReducers([messages], [reducer], { tokenCounter: counter });
+  return result!.reductions;
 }
 
-function recordedConversations(): BaseMessage[][] {
-  const places = [
-    "../../../shared/data/airline-trajectories.jsonl",
-    "../../examples/data/recorded-conversations.jsonl",
-  ];
-  const path = places
-    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
-    .find((place) => existsSync(place))!;
-  const lines = readFileSync(path, "utf8")
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-  return lines.map((line) => new MessageHistory((JSON.parse(line) as { messages: never[] }).messages).toMessages());
+async function casesOf(conversations: readonly (readonly BaseMessage[])[], counter: TokenCounter): Promise<Case[]> {
+  const cases: Case[] = [];
+  for (const share of [0.25, 0.5, 0.75]) {
+    cases.push({
+      name: `${share * 100} % of each conversation`,
+      conversations: await withBudgets(conversations, { share, counter }),
+    });
+  }
+  const long = joined(conversations, joinedConversations).map((messages) => ({ messages, budget: longBudget }));
+  return [...cases, { name: `${whole(longBudget)} tokens, long sessions`, conversations: long }];
 }
 
-function section(bills: readonly Bill[], conversations: readonly BaseMessage[][]): Section {
-  const cost = ({ sent, cached }: Bill) => sent - cached + cachedPrice * cached;
-  const rows = policies.map(({ name }, index) => {
-    const bill = bills[index]!;
-    const share = bill.sent === 0 ? 0 : (100 * bill.cached) / bill.sent;
-    return [
-      name,
-      whole(bill.sent),
-      `${digits(share)} %`,
-      whole(bill.cuts),
-      whole(bill.unasked),
-      whole(cost(bill)),
-      `${digits(cost(bill) / cost(bills[0]!))} ×`,
-    ];
-  });
-  const costOf = (name: string) => cost(bills[policies.findIndex((policy) => policy.name === name)]!);
+interface Findings {
+  readonly measured: readonly Measured[];
+  readonly targets: readonly number[];
+  readonly source: string;
+  readonly messages: number;
+  readonly loop: number;
+}
+
+function section({ measured, targets, source, messages, loop }: Findings): Section {
+  const curves = measured.map(({ name, bills }) => ({
+    name,
+    points: targets.map((target) => pointOf(target, bills.get(tokenName(target))!, bills.get(neverCut)!)),
+  }));
+  const knees = cachedPrices.map((price) => kneeTargets(measured, { targets, price }));
   return {
     title: "Tokens billed",
-    about:
-      `${conversations.length} recorded conversations with tool calls ` +
-      `(${whole(conversations.flat().length)} messages), each with a budget of half its tokens; every AI ` +
-      "message is one request. A prompt's messages count as cached as long as they equal those of the " +
-      "request before; " +
-      `a cached token is billed at ${cachedPrice * 100} % of the price of another. Providers cache only ` +
-      "from some length on (1,024 tokens at OpenAI), which is left out here; so are answers.",
-    tables: [
+    about: aboutText({ source, messages, knees }),
+    tables: measured.map(tableOf),
+    pictures: [budgetPicture(curves, defaultTarget)],
+    targets: [
       {
-        title: "Prompt tokens",
-        head: [
-          "",
-          "sent",
-          "of these cached",
-          "prefixes broken",
-          "without the user's last message",
-          "billed",
-          "against never cut",
-        ],
-        rows,
+        what: "default target of the token reducer is the cheapest at the knee of its curve",
+        wanted: `${defaultTarget} %`,
+        got: `${knees[0]![0]} %`,
+        holds: knees[0]![0] === defaultTarget,
+      },
+      {
+        what: "reductions over 20 tool turns, tool results (keepLast 3) piped into a token reducer",
+        wanted: "≤ 6",
+        got: String(loop),
+        holds: loop <= 6,
       },
     ],
     headlines: [
-      countHeadline({
-        what: "prompt tokens billed for recorded conversations, target 75 % of the budget",
-        ours: costOf(targetDefault),
-        others: [costOf(targetMaximum)],
-        note: "the same with target = maximum",
-      }),
+      headline("prompt tokens billed for recorded conversations, budget half of each", measured[1]!),
+      headline(`the same for sessions of ten of them, budget ${whole(longBudget)}`, measured[3]!),
     ],
+  };
+}
+
+interface Facts {
+  readonly source: string;
+  readonly messages: number;
+  readonly knees: readonly (readonly [number, number])[];
+}
+
+function aboutText({ source, messages, knees }: Facts): string {
+  const prices = cachedPrices.map((price, index) => `${knees[index]!.join(" to ")} % at ${price * 100} %`);
+  return (
+    `Recorded conversations with tool calls: ${source}; ${whole(messages)} messages. Played by ` +
+    "`simulateReducers`: every AI message is one request, its prompt is what the reducer left of all messages " +
+    "before it, and of that what equals the beginning of the request before counts as cached. A budget is the " +
+    "system messages and a share of all other tokens; a long session is " +
+    `${joinedConversations} of the conversations, one after the other. The targets are shares of the budget. ` +
+    '"Billed" counts a cached token as 10 % (25 %, 50 %) of one that is not. A summary has ' +
+    `${summaryTokens} tokens, and its call pays for what it replaces. Providers cache only from some length on ` +
+    "(1,024 tokens at OpenAI), and for some minutes; both are left out, and so are answers. " +
+    "Seen: of what the user had said, and of the whole tool results that there were, the share that a request " +
+    "shows, over all requests; what a summary says of them is not counted. " +
+    "The knee is where the curve lies farthest below the straight line from the smallest to the largest target " +
+    "in a plot of price by what is seen (mean of both shares; both axes from 0 to 1; mean of the four budgets), " +
+    `and the targets within 5 % of that distance: ${prices.join(", ")} of the full price for a cached token.`
+  );
+}
+
+function tableOf({ name, bills }: Measured): Table {
+  const never = bills.get(neverCut)!;
+  const percent = (share: number) => `${digits(100 * share)} %`;
+  const against = (bill: Bill, price: number) => `${digits(billed(bill, price) / billed(never, price))} ×`;
+  return {
+    title: `Prompt tokens, budget ${name}`,
+    head: [
+      "",
+      ...["sent", "of these cached", "reductions", "user messages seen", "tool results seen", "billed"],
+      ...cachedPrices.map((price) => `against never cut, cached at ${price * 100} %`),
+    ],
+    rows: [...bills].map(([policy, bill]) => [
+      policy,
+      whole(bill.sent),
+      percent(bill.cached / Math.max(1, bill.sent)),
+      whole(bill.reductions),
+      percent(bill.questionsSeen),
+      percent(bill.toolResultsSeen),
+      whole(billed(bill, cachedPrices[0])),
+      ...cachedPrices.map((price) => against(bill, price)),
+    ]),
+  };
+}
+
+/** The smallest and the largest target at the knee, by the mean of the cases. */
+function kneeTargets(
+  measured: readonly Measured[],
+  { targets, price }: { readonly targets: readonly number[]; readonly price: number },
+): readonly [number, number] {
+  const sums = targets.map(() => 0);
+  for (const { bills } of measured) {
+    const points = targets.map((target) => pointOf(target, bills.get(tokenName(target))!, bills.get(neverCut)!, price));
+    bends(points.map(({ seen, billed: cost }) => ({ gain: seen, cost }))).forEach((bend, index) => {
+      sums[index]! += bend;
+    });
+  }
+  const [first, last] = kneeOf(sums);
+  return [targets[first]!, targets[last]!];
+}
+
+/** A target, its price against never cut, and what is seen. */
+function pointOf(target: number, bill: Bill, never: Bill, price: number = cachedPrices[0]) {
+  const seen = (bill.questionsSeen + bill.toolResultsSeen) / 2;
+  return { target, billed: billed(bill, price) / billed(never, price), seen };
+}
+
+function headline(what: string, { bills }: Measured): Headline {
+  const cost = (name: string) => billed(bills.get(name)!, cachedPrices[0]);
+  const shown = (name: string) => {
+    const { questionsSeen, toolResultsSeen } = bills.get(name)!;
+    return `${whole(cost(name))}, sees ${whole(50 * (questionsSeen + toolResultsSeen))} %`;
+  };
+  const [ours, theirs] = [tokenName(defaultTarget), trimmedName];
+  return {
+    what,
+    ours: shown(ours),
+    others: `${shown(theirs)} (trimMessages); ${whole(cost(neverCut))} (never cut)`,
+    difference: `${digits(cost(ours) / cost(theirs))} × as many`,
   };
 }

@@ -5,7 +5,7 @@ import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@lang
 import { Redis } from "ioredis";
 import { RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
 import { interleave, type Runner } from "../measure/interleave.js";
-import { chartOf } from "../report/charts.js";
+import { barsOf } from "../report/charts.js";
 import { comparisonTable } from "../report/format.js";
 import { timeHeadline } from "../report/headlines.js";
 import type { Case, Section, Setting } from "../report/section.js";
@@ -16,6 +16,11 @@ import { startSlowNetwork } from "../setting/proxy.js";
 const latencies = [0, 1, 5];
 const turnsPerSession = 10;
 const lengthBefore = 20;
+const byLatency = {
+  file: "a-turn-by-latency",
+  title: "How long a turn of a chain takes",
+  xLabel: "latency of the network",
+};
 
 /** Time of a whole turn of a chain: read, prompt, model (which answers at once), write. */
 export async function turnSuite({ server, quick }: Setting): Promise<Section> {
@@ -40,12 +45,7 @@ export async function turnSuite({ server, quick }: Setting): Promise<Section> {
       "What LangChain itself costs is in all of them. Latency is added to each reply by a proxy; 0 ms goes " +
       "through it too.",
     tables: [comparisonTable("A turn, by network latency", [direct, ...cases])],
-    charts: [
-      chartOf("A turn by network latency", "latency in ms, plus 1", {
-        cases,
-        xs: latencies.map((latency) => latency + 1),
-      }),
-    ],
+    pictures: [barsOf(byLatency, cases)],
     headlines: [timeHeadline({ what: "a turn of a chain at 1 ms of network latency", ours: ours!, others: peers })],
   };
 }

@@ -9,20 +9,20 @@ export async function simulationPicture(results: readonly ReducerSimulation[]): 
     { reducer, what: "user messages", share: questionsSeen },
     { reducer, what: "tool results", share: toolResultsSeen },
   ]);
-  const y = { field: "reducer", type: "nominal", sort: order, title: null } as const;
+  const y = { field: "reducer", type: "nominal", sort: order, title: null, axis: { labelLimit: 260 } } as const;
   const spec: TopLevelSpec = {
     background: "white",
     vconcat: [
       {
         title: "Billed prompt tokens",
-        width: 420,
+        width: 400,
         data: { values: results.map(({ reducer, billed }) => ({ reducer, billed })) },
         mark: { type: "bar", tooltip: false },
         encoding: { y, x: { field: "billed", type: "quantitative", title: null } },
       },
       {
         title: "Share that the model still saw",
-        width: 420,
+        width: 400,
         data: { values: shares },
         mark: { type: "bar", tooltip: false },
         encoding: {
