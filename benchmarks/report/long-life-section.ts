@@ -48,7 +48,8 @@ export function longLifeSection(life: LongLife): Section {
     title: "A long life",
     about:
       `One process, ${whole(turns)} turns over ${whole(life.sessions)} sessions in ${whole(seconds)} s, ` +
-      `${life.atOnce} at once; each turn reads the view and writes what it adds (${whole(counts.messages)} messages in all), one in ` +
+      `${life.atOnce} at once; ` +
+      `each turn reads the view and writes what it adds (${whole(counts.messages)} messages in all), one in ` +
       `ten through \`withRedisMemory\`, and ${whole(counts.pages)} read a page besides. Half of the sessions are ` +
       "reduced by a count of messages, half by tokens. A session has its turns and then expires " +
       `${life.sessionTTL} s after the last; ${whole(after.redis.expired)} keys expired. Medians of ` +

@@ -1,0 +1,190 @@
+// What sessions take in Redis, measured on one node; a model made of that; and how well the model foretells a cluster
+// of three masters. Writes the figures of docs/capacity.md. Run it with `npm run capacity`; --sessions is how many fill
+// the cluster, and --quick shows in seconds that everything works, and writes nothing that lasts.
+import { randomBytes } from "node:crypto";
+import { parseArgs } from "node:util";
+import { Redis } from "ioredis";
+import { ChatHistoryTruncationReducer, RedisChatMemory, type RedisChatMemoryOptions } from "langchain-redis-memory";
+import { startCluster } from "../__tests__/support/redis-cluster.js";
+import { startRedis } from "../__tests__/support/redis-server.js";
+import { fitMemory, lineThrough, type MeasuredSession, type TurnModel } from "./measure/capacity-model.js";
+import { predict, type ClusterCheck } from "./measure/capacity-check.js";
+import { ServerMeter, sumOf, type ServerCost } from "./measure/server-cost.js";
+import { capacityText, type Variant } from "./report/capacity-text.js";
+import { writeCapacity } from "./report/write.js";
+import { fill, mixedShapes, recordBytesOf, turnEach, type Shape } from "./setting/capacity-work.js";
+
+const { values } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, sessions: { type: "string", default: "10000" } },
+});
+const { quick } = values;
+const sessionTTL = 7 * 24 * 3600;
+/** What the variants are measured with. */
+const usual: Shape = { messages: 20, characters: 400 };
+const messagesPerShape = quick ? 400 : 8_000;
+const turnsMeasured = quick ? 40 : 1_500;
+
+/** One node of its own, with all that is measured on it. */
+class Node {
+  private constructor(
+    readonly client: Redis,
+    readonly meter: ServerMeter,
+    readonly stop: () => Promise<void>,
+  ) {}
+
+  /** Cluster nodes take some bytes more for each key than others, so one is asked too where it is alone. */
+  static async start(): Promise<Node> {
+    const cluster = await startCluster(1);
+    const { port, host } = cluster.nodes[0]!;
+    return new Node(new Redis({ port, host }), new ServerMeter([port]), cluster.stop);
+  }
+
+  memory(options: Partial<RedisChatMemoryOptions> = {}): RedisChatMemory {
+    return new RedisChatMemory({ client: this.client, sessionTTL, ...options } as RedisChatMemoryOptions);
+  }
+
+  /** Bytes that a session of this shape takes, and the ids of the sessions that are there now. */
+  async sessionOf(shape: Shape, memory = this.memory()): Promise<MeasuredSession & { readonly ids: string[] }> {
+    await this.meter.clear();
+    const [empty] = await this.meter.memory();
+    const shapes = Array.from({ length: Math.max(20, Math.ceil(messagesPerShape / shape.messages)) }, () => shape);
+    const ids = await fill(memory, shapes);
+    const [full] = await this.meter.memory();
+    const recordBytes = await recordBytesOf(this.client, ids[0]!);
+    return { messages: shape.messages, recordBytes, bytes: (full! - empty!) / shapes.length, ids };
+  }
+
+  /** What one turn costs, of sessions that are there; the first turns fill caches and do not count. */
+  async turnOf(ids: readonly string[], characters: number, memory = this.memory()): Promise<ServerCost> {
+    const chosen = ids.slice(0, turnsMeasured);
+    await turnEach(memory, chosen.slice(0, 8), characters);
+    const [cost] = await this.meter.costsOf(() => turnEach(memory, chosen, characters));
+    const { cpu, bytesIn, bytesOut, commands } = cost!;
+    const count = chosen.length;
+    return { cpu: cpu / count, bytesIn: bytesIn / count, bytesOut: bytesOut / count, commands: commands / count };
+  }
+
+  async close(): Promise<void> {
+    this.meter.close();
+    this.client.disconnect();
+    await this.stop();
+  }
+}
+
+async function calibrate(node: Node) {
+  const measured: MeasuredSession[] = [];
+  for (const messages of quick ? [4, 40] : [4, 10, 20, 50, 150]) {
+    for (const characters of [100, 400, 1_000]) {
+      measured.push(await node.sessionOf({ messages, characters }));
+    }
+  }
+  return { measured, memory: fitMemory(measured) };
+}
+
+/** Costs of a turn at two lengths of the view. */
+async function turnModel(node: Node): Promise<TurnModel> {
+  const lengths = [10, 50] as const;
+  const costs: ServerCost[] = [];
+  for (const messages of lengths) {
+    const { ids } = await node.sessionOf({ ...usual, messages });
+    costs.push(await node.turnOf(ids, usual.characters));
+  }
+  const line = (of: (cost: ServerCost) => number) =>
+    lineThrough([lengths[0], of(costs[0]!)], [lengths[1], of(costs[1]!)]);
+  return {
+    cpu: line(({ cpu }) => cpu),
+    bytesIn: line((cost) => cost.bytesIn),
+    bytesOut: line((cost) => cost.bytesOut),
+  };
+}
+
+async function variants(node: Node): Promise<Variant[]> {
+  const found: Variant[] = [];
+  const add = async (name: string, memory: RedisChatMemory, messages = usual.messages) => {
+    const { bytes, ids } = await node.sessionOf({ ...usual, messages }, memory);
+    found.push({ name, bytes, turn: await node.turnOf(ids, usual.characters, memory) });
+    await memory.close();
+  };
+  const encryption = { current: { id: "1", key: randomBytes(32) } };
+  const reducer = new ChatHistoryTruncationReducer({ targetCount: usual.messages, thresholdCount: 10 });
+  await add("as it is", node.memory());
+  await add("no `sessionTTL`", node.memory({ sessionTTL: undefined } as never));
+  await add("`encryption`", node.memory({ encryption }));
+  await add('100 messages, `retention: "keep"`, view of 20 to 30', node.memory({ reducer }), 100);
+  await add('100 messages, `retention: "discard"`', node.memory({ reducer, retention: "discard" }), 100);
+  for (const [setting, value, usually] of [
+    ["hash-max-listpack-value", "256", "64"],
+    ["list-max-listpack-size", "-1", "-2"],
+    ["list-max-listpack-size", "-4", "-2"],
+  ] as const) {
+    await node.meter.configure(setting, value);
+    await add(`\`${setting} ${value}\` (usually ${usually})`, node.memory());
+    await node.meter.configure(setting, usually);
+  }
+  return found;
+}
+
+/** The usual turn where a replica follows: what the master then does more. */
+async function replicated(): Promise<Variant> {
+  const master = await startRedis();
+  const replica = await startRedis(["--replicaof", "127.0.0.1", String(master.port)]);
+  const client = new Redis(master.url);
+  const meter = new ServerMeter([master.port]);
+  const memory = new RedisChatMemory({ client, sessionTTL });
+  while (!/^state=online|state=online/m.test(await client.info("replication"))) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const shapes = Array.from({ length: Math.min(turnsMeasured, 500) }, () => usual);
+  const [empty] = await meter.memory();
+  const ids = await fill(memory, shapes);
+  const [full] = await meter.memory();
+  await turnEach(memory, ids.slice(0, 8), usual.characters);
+  const [cost] = await meter.costsOf(() => turnEach(memory, ids, usual.characters));
+  const { cpu, bytesIn, bytesOut, commands } = cost!;
+  const turn = {
+    ...{ cpu: cpu / ids.length, bytesIn: bytesIn / ids.length },
+    ...{ bytesOut: bytesOut / ids.length, commands: commands / ids.length },
+  };
+  meter.close();
+  client.disconnect();
+  await Promise.all([replica.stop(), master.stop()]);
+  return { name: "one replica (not a cluster node)", bytes: (full! - empty!) / ids.length, turn };
+}
+
+/** Fills a cluster of three masters with sessions of all kinds, and compares it with what the models say. */
+async function checkCluster(models: Parameters<typeof predict>[0]): Promise<ClusterCheck> {
+  const cluster = await startCluster(3);
+  const client = new Redis.Cluster([...cluster.nodes]);
+  const meter = new ServerMeter(cluster.nodes.map(({ port }) => port));
+  const memory = new RedisChatMemory({ client, sessionTTL });
+  const shapes = mixedShapes(quick ? 60 : Number(values.sessions));
+  const empty = await meter.memory();
+  const ids = await fill(memory, shapes);
+  const full = await meter.memory();
+  const records = await Promise.all(
+    [100, 400, 1_000].map(async (characters) => {
+      const index = shapes.findIndex((shape) => shape.characters === characters);
+      return [characters, await recordBytesOf(client, ids[index]!)] as const;
+    }),
+  );
+  const chosen = ids.slice(0, turnsMeasured);
+  const costs = await meter.costsOf(() => turnEach(memory, chosen, usual.characters));
+  const bytes = full.map((after, index) => after - empty[index]!);
+  await memory.close();
+  meter.close();
+  client.disconnect();
+  await cluster.stop();
+  const predicted = predict(models, { shapes, recordBytes: new Map(records), turns: shapes.slice(0, chosen.length) });
+  return { sessions: shapes.length, turns: chosen.length, bytes, cost: sumOf(costs), predicted };
+}
+
+const node = await Node.start();
+const { measured, memory } = await calibrate(node);
+const turn = await turnModel(node);
+const found = [...(await variants(node)), await replicated()];
+await node.close();
+const check = await checkCluster({ memory, turn });
+const record = measured.find(({ messages, recordBytes }) => messages > 4 && recordBytes > 500)!.recordBytes;
+const text = capacityText({ measured, memory, turn, variants: found, check, record, usual });
+console.log(text);
+console.log(quick ? "Written nowhere." : `Written to ${writeCapacity(text)}.`);
