@@ -6,11 +6,19 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { runCommandLine } from "../../src/cli/command-line.js";
 
+interface HostedCommand {
+  readonly args: string[];
+  readonly env: Record<string, string>;
+  /** True for a command that meets Ctrl-C wherever it looks for it first. */
+  readonly isInterrupted: boolean;
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
-  const { args, env } = JSON.parse(line) as { args: string[]; env: Record<string, string> };
+  const { args, env, isInterrupted } = JSON.parse(line) as HostedCommand;
   const [out, err] = [collector(), collector()];
   const streams = { out: out.stream, err: err.stream, env };
-  const exitCode = await runCommandLine(args, streams, new AbortController().signal);
+  const { signal } = new AbortController();
+  const exitCode = await runCommandLine(args, streams, isInterrupted ? AbortSignal.abort() : signal);
   process.stdout.write(`${JSON.stringify({ exitCode, output: out.text(), errors: err.text() })}\n`);
 }
 

@@ -6,12 +6,18 @@ import { commandEnvironment, type CommandRun, type CommandSetting } from "./buil
 /** The program of the process that runs the commands; built once for all tests. */
 export const commandHost = "__tests__/support/command-host.ts";
 
+/** How to run a command in a process that runs others too. */
+export interface HostedSetting extends Pick<CommandSetting, "env"> {
+  /** True for a command that meets Ctrl-C wherever it looks for it first. @default false */
+  readonly isInterrupted?: boolean;
+}
+
 /**
  * Starts one process before the tests of this file that runs their commands, and ends it after them: a process for each
  * command would spend most of its time on loading. What concerns the process itself, its signals for example, is tested
  * on the built command.
  */
-export function hostedCommands(): (args: readonly string[], setting?: CommandSetting) => Promise<CommandRun> {
+export function hostedCommands(): (args: readonly string[], setting?: HostedSetting) => Promise<CommandRun> {
   let host: ChildProcess;
   let answers: Interface;
   beforeAll(() => {
@@ -22,9 +28,9 @@ export function hostedCommands(): (args: readonly string[], setting?: CommandSet
     host.stdin!.end();
     await once(host, "exit");
   });
-  return async (args, { env = {} } = {}) => {
+  return async (args, { env = {}, isInterrupted = false } = {}) => {
     const answer = once(answers, "line");
-    host.stdin!.write(`${JSON.stringify({ args, env: commandEnvironment(env) })}\n`);
+    host.stdin!.write(`${JSON.stringify({ args, env: commandEnvironment(env), isInterrupted })}\n`);
     const [line] = (await answer) as [string];
     return JSON.parse(line) as CommandRun;
   };

@@ -5,6 +5,8 @@ import { failureOf } from "./failure.js";
 import { Screen, type Streams } from "./screen.js";
 import { commandEntries } from "./command-entries.js";
 
+const helpHint = "Add --help for the options.";
+
 /** Runs a command line (`argv` without node and script) and returns the exit code. Never throws. */
 export async function runCommandLine(
   argv: readonly string[],
@@ -21,6 +23,7 @@ export async function runCommandLine(
       .description(summary)
       .option("--json", "print one JSON object a line")
       .exitOverride()
+      .showHelpAfterError(helpHint)
       .configureOutput(outputOf(streams))
       .action(async (...args: unknown[]) => {
         const options = args.at(-2) as { readonly json?: boolean };
@@ -56,7 +59,7 @@ function newProgram(streams: Streams): Command {
     .exitOverride()
     .configureOutput(outputOf(streams))
     .helpCommand(false)
-    .showHelpAfterError("Add --help for the options.")
+    .showHelpAfterError(helpHint)
     .addHelpText("after", exitCodeHelp);
 }
 

@@ -46,8 +46,8 @@ export function withServerOptions(command: Command): Command {
     .addHelpText(
       "after",
       "\nEnvironment: REDIS_URL, REDIS_USERNAME, REDIS_PASSWORD; for TLS REDIS_TLS_CA,\n" +
-        "REDIS_TLS_CERT and REDIS_TLS_KEY, each the path of a PEM file; for encrypted sessions\n" +
-        `${keysVariable}=id:base64,id:base64 with the current key first.`,
+        "REDIS_TLS_CERT and REDIS_TLS_KEY, each the path of a PEM file; for encrypted\n" +
+        `sessions ${keysVariable}=id:base64,id:base64,\nthe current key first.`,
     );
 }
 

@@ -8,6 +8,7 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
+import { interrupted } from "../interruption.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
@@ -39,8 +40,9 @@ export function checkCommand(): CommandDefinition {
     .option("--warnings", "show warnings too")
     .addHelpText(
       "after",
-      "\nStructure is checked in the view, as it is stored. What goes to a model is repaired on its way, so\n" +
-        "a finding there is no failure of a turn; damage is: `rebuild` repairs it.",
+      "\nStructure is checked in the view, as it is stored. What goes to a model is\n" +
+        "repaired on its way, so a finding there is no failure of a turn; damage is:\n" +
+        "`rebuild` repairs it.",
     );
   return {
     command,
@@ -78,6 +80,9 @@ async function check(
     await server.close();
   }
   await screen.line(`${counted(checked, "session")} checked, ${counted(found, "finding")}.`);
+  if (signal.aborted) {
+    return interrupted(screen, "Not all sessions were checked.");
+  }
   return found === 0 ? exitCodes.done : exitCodes.findings;
 }
 

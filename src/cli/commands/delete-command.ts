@@ -2,6 +2,7 @@ import { Command } from "commander";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { UsageError } from "../failure.js";
+import { interrupted } from "../interruption.js";
 import { printable } from "../printable.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
 
@@ -18,7 +19,7 @@ export function deleteCommand(): CommandDefinition {
     .option("--yes", "really delete; without it nothing is done")
     .addHelpText(
       "after",
-      "\nFor ten minutes, writes to a deleted session are refused: a turn that is under way\nends.",
+      "\nFor ten minutes, writes to a deleted session are refused: a turn that is under\nway ends.",
     );
   return {
     command,
@@ -39,8 +40,7 @@ async function deleteSessions(
   try {
     for (const sessionId of sessions) {
       if (signal.aborted) {
-        screen.note("Interrupted. The sessions that are not named above are still there.");
-        return exitCodes.interrupted;
+        return interrupted(screen, "The sessions that are not named above are still there.");
       }
       const deleted = await server.store.index.erase(sessionId, { guardMs });
       missing += deleted ? 0 : 1;

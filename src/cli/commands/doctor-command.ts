@@ -6,6 +6,7 @@ import { serverFindings } from "../doctor/server-findings.js";
 import { factsOf } from "../doctor/server-facts.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { counted } from "../figures.js";
+import { interrupted } from "../interruption.js";
 import { printable } from "../printable.js";
 import { mastersOf } from "../find-keys.js";
 import type { Screen } from "../screen.js";
@@ -26,7 +27,7 @@ async function doctor({ screen, env, signal }: CommandContext, options: ServerOp
     const user = env["REDIS_USERNAME"] || "this user";
     for (const node of mastersOf(server.client)) {
       if (signal.aborted) {
-        return exitCodes.interrupted;
+        return interrupted(screen, "Not all servers were looked at.");
       }
       const facts = await factsOf(node, { keyPrefix: options.prefix });
       const found = [...serverFindings(facts, Date.now()), ...(await permissionFindings(node, options.prefix, user))];

@@ -7,6 +7,7 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError, reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
+import { interrupted } from "../interruption.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
@@ -35,11 +36,14 @@ export function exportCommand(): CommandDefinition {
 
 const helpText = `
 Formats, always lines of JSON:
-  own              all that is stored, several lines a session; import it without loss
-  openai           a session a line, { "sessionId", "messages" }, with the fields of OpenAI's
-                   chat API only, as for fine-tuning
-  message-history  the same with ids, metadata and timestamps, for MessageHistory
-openai and message-history hold the transcript; own holds what the model sees, too.`;
+  own              all that is stored, several lines a session; import takes
+                   it without loss
+  openai           a session a line, { "sessionId", "messages" }, with the
+                   fields of OpenAI's chat API only, as for fine-tuning
+  message-history  the same with ids, metadata and timestamps, for
+                   MessageHistory
+openai and message-history hold the transcript; own holds what the model sees,
+too.`;
 
 async function exportSessions(context: CommandContext, options: ExportOptions, named: string[]): Promise<ExitCode> {
   const everything = options.all === true || options.owner !== undefined;
@@ -75,8 +79,8 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
     await server.close();
   }
   if (signal.aborted) {
-    screen.note(`Interrupted after ${counted(sessions, "session")}; the export is not complete. Run it again.`);
-    return exitCodes.interrupted;
+    const done = counted(sessions, "session");
+    return interrupted(screen, `The export holds ${done} and is not complete; run the same command again.`);
   }
   screen.note(`${counted(sessions, "session")} exported${failed > 0 ? `, ${counted(failed, "problem")}` : ""}.`);
   return failed === 0 ? exitCodes.done : exitCodes.findings;

@@ -36,15 +36,18 @@ export function importCommand(): CommandDefinition {
 const helpText = `
 Formats:
   own              what \`export\` wrote
-  openai           a conversation a line: { "messages": [...] } in OpenAI's chat format, as for
-                   fine-tuning, with "sessionId" where it has one
-  message-history  the same, or the list that JSON.stringify(messageHistory) gives
+  openai           a conversation a line: { "messages": [...] } in OpenAI's chat
+                   format, as for fine-tuning, with "sessionId" where it has one
+  message-history  the same, or the list that JSON.stringify(messageHistory)
+                   gives
   semantic-kernel  a ChatHistory as .NET or Python serializes it
-  langgraph        the state of a thread: messages in values, channel_values or by themselves
-The last three may be a whole file or one a line. Without an id a conversation gets the
-file's name, and -<line> where it is one of several: chats-12.
-A session is imported whole or not at all. One that is there with the same content is left
-as it is, so the same import again adds nothing; with other content it is refused.`;
+  langgraph        the state of a thread: messages in values, channel_values or
+                   by themselves
+The last three may be a whole file or one a line. Without an id a conversation
+gets the file's name, and -<line> where it is one of several: chats-12.
+A session is imported whole or not at all. One that is there with the same
+content is left as it is, so the same import again adds nothing; with other
+content it is refused.`;
 
 /** What became of a session. */
 interface Outcome {

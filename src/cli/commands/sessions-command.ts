@@ -3,6 +3,7 @@ import { allSessions, type FoundSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { minute, until, whole } from "../figures.js";
+import { interrupted } from "../interruption.js";
 import { oneOf, positiveOperand } from "../operands.js";
 import type { Column, Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
@@ -49,6 +50,9 @@ async function listSessions({ screen, env, signal }: CommandContext, options: Se
         matching += 1;
         first.add(session);
       }
+    }
+    if (signal.aborted) {
+      return interrupted(screen, "Nothing is listed, because not all sessions were looked at.");
     }
     await print(screen, first.items, matching);
     return exitCodes.done;

@@ -10,6 +10,7 @@ import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError } from "../failure.js";
 import { counted, minute, whole } from "../figures.js";
+import { interrupted } from "../interruption.js";
 import { contentOf, kindOf } from "../message-line.js";
 import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
@@ -30,8 +31,8 @@ export function showCommand(): CommandDefinition {
     .option("--last <number>", "only the last messages", positiveOperand)
     .addHelpText(
       "after",
-      "\nEach message: its position, ● if the model sees it or ○ if it has left the view, tokens, what it is.\n" +
-        "Tokens as of o200k_base.",
+      "\nEach message: its position, ● if the model sees it or ○ if it has left the view,\n" +
+        "tokens (as of o200k_base), and what it is.",
     );
   return {
     command,
@@ -56,7 +57,7 @@ async function show(context: CommandContext, options: ShowOptions, sessionId: st
     await printHead(history, stats, lines);
     for await (const item of itemsOf(history, stats, options.last)) {
       if (signal.aborted) {
-        return exitCodes.interrupted;
+        return interrupted(screen, "Not all messages are shown.");
       }
       await lines.print(item);
     }
@@ -77,12 +78,13 @@ interface Heading {
 async function printHeading(screen: Screen, { sessionId, owner, title, stats }: Heading): Promise<void> {
   const { messages, rounds, view, reductions, createdAt, updatedAt, expiresAt } = stats;
   const tokens = view.tokens === undefined ? "" : `, ${whole(view.tokens)} tokens`;
+  const after = reductions === 0 ? "" : `, after ${counted(reductions, "reduction")}`;
   await screen.line(screen.colours.bold(printable(sessionId)));
   const lines = [
     ["owner", owner],
     ["title", title],
     ["stored", `${counted(messages, "message")} in ${counted(rounds, "round")}`],
-    ["model sees", `${counted(view.messages, "message")}${tokens}, after ${counted(reductions, "reduction")}`],
+    ["model sees", `${counted(view.messages, "message")}${tokens}${after}`],
     ["created", minute(createdAt)],
     ["updated", minute(updatedAt)],
     ["expires", minute(expiresAt)],
@@ -134,11 +136,12 @@ interface ShownMessage {
   readonly inView: boolean;
 }
 
-/** Prints messages, each round behind its question. */
+/** Prints messages, each round behind its question, with an empty line before it. */
 class MessageLines {
   readonly #screen: Screen;
   readonly #withContent: boolean;
   readonly #counter = tiktokenCounter();
+  #isFirst = true;
 
   constructor(screen: Screen, withContent: boolean) {
     this.#screen = screen;
@@ -157,9 +160,10 @@ class MessageLines {
     });
     const { dim, cyan } = screen.colours;
     const role = roleOf(message);
-    if (role === "human") {
+    if (role === "human" || this.#isFirst) {
       await screen.line();
     }
+    this.#isFirst = false;
     const indent = role === "human" || position === undefined ? "" : "  ";
     const place = (position === undefined ? "head" : String(position)).padStart(5);
     const text = `${place} ${inView ? "●" : "○"} ${whole(tokens).padStart(7)}  ${indent}${kindOf(message)}`;

@@ -7,6 +7,7 @@ import { readConversationFile, shippedConversations } from "../conversation-file
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError, UsageError } from "../failure.js";
 import { whole } from "../figures.js";
+import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
 import { reducerOf, reducerSpecHelp } from "../reducer-spec.js";
 import type { Column, Screen } from "../screen.js";
@@ -60,7 +61,7 @@ async function simulate(context: CommandContext, options: SimulateOptions, sessi
   const results: ReducerSimulation[] = [];
   for (const reducer of reducers) {
     if (context.signal.aborted) {
-      return exitCodes.interrupted;
+      return interrupted(screen, "Not all reducers were tried.");
     }
     const [result] = await simulateReducers(conversations, [reducer], options.price ? { prices: options.price } : {});
     results.push(result!);

@@ -5,6 +5,7 @@ import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { bytes, whole } from "../figures.js";
+import { interrupted } from "../interruption.js";
 import { positiveOperand } from "../operands.js";
 import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
@@ -53,6 +54,9 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
       counts.expiring += session.expiresAt === undefined ? 0 : 1;
       biggest = [...biggest, session].sort((a, b) => b.messages - a.messages).slice(0, biggestCount);
       chosenFor(sample, { session, seen: lengths.length, size: options.sample });
+    }
+    if (signal.aborted) {
+      return interrupted(screen, "Nothing is counted, because not all sessions were looked at.");
     }
     lengths.sort((a, b) => a - b);
     const memory = await memoryOf(server, sample);

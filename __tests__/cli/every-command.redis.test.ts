@@ -1,0 +1,80 @@
+import { Redis } from "ioredis";
+import { commandEntries } from "../../src/cli/command-entries.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { hostedCommands } from "../support/hosted-commands.js";
+import { ai, human } from "../support/messages.js";
+import { freePort } from "../support/redis-server.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+const run = hostedCommands();
+const names = commandEntries.map(({ name }) => name);
+
+/** Operands with which each command would do its work. */
+const operands: Readonly<Record<string, readonly string[]>> = {
+  ...{ show: ["ann"], check: ["--all"], watch: ["ann"], rebuild: ["ann"], delete: ["ann", "--yes"] },
+  ...{ export: ["--all"], import: ["package.json"], migrate: ["--pattern", "none*"], simulate: ["ann"] },
+};
+
+describe.each(["", ...names])("the help of %j", (name) => {
+  it("fits 80 columns", async () => {
+    const { exitCode, output } = await run([...(name === "" ? [] : [name]), "--help"]);
+    expect(exitCode).toBe(0);
+    expect(output).toContain("Usage: langchain-redis-memory");
+    expect(output.split("\n").filter((line) => [...line].length > 80)).toEqual([]);
+  });
+});
+
+describe.each(names)("the command %s", (name) => {
+  it("says in a sentence what is wrong with an option, where to look, and ends with 2", async () => {
+    const { exitCode, output, errors } = await run([name, ...(operands[name] ?? []), "--nonsense"]);
+    expect([exitCode, output]).toEqual([2, ""]);
+    expect(errors).toMatch(/^error: unknown option '--nonsense'\nAdd --help for the options\.\n$/);
+  });
+
+  it("says that nobody answers, and ends with 3", async () => {
+    const url = `redis://127.0.0.1:${await freePort()}`;
+    const { exitCode, output, errors } = await run([name, ...(operands[name] ?? []), "--url", url]);
+    expect([exitCode, output]).toEqual([3, ""]);
+    expect(errors).toMatch(/^Redis at 127\.0\.0\.1:\d+ cannot be used: the connection was refused\. Check .*\.\n$/);
+  });
+});
+
+describe("a command that is interrupted", () => {
+  const client = new Redis(sharedRedisUrl());
+  const keyPrefix = `cli-every-${process.pid}`;
+  const history = new RedisChatMemory({ client, keyPrefix }).history("ann");
+  beforeAll(() => history.addMessages([human("Oslo?"), ai("4 °C.")]));
+  afterAll(() => client.quit());
+
+  it.each([
+    ["sessions", "Nothing is listed, because not all sessions were looked at."],
+    ["stats", "Nothing is counted, because not all sessions were looked at."],
+    ["show", "Not all messages are shown."],
+    ["check", "Not all sessions were checked."],
+    ["export", "The export holds 0 sessions and is not complete; run the same command again."],
+    ["delete", "The sessions that are not named above are still there."],
+    ["migrate", "Run the same command again to go on; what is stored is not stored again."],
+    ["simulate", "Not all reducers were tried."],
+    ["doctor", "Not all servers were looked at."],
+  ])("%s says what that means, shows no part as if it were all, and ends with 130", async (name, sentence) => {
+    const args = [name, ...(operands[name] ?? []), "--json", "--url", sharedRedisUrl(), "--prefix", keyPrefix];
+    const { exitCode, output, errors } = await run(args, { isInterrupted: true });
+    expect([exitCode, errors]).toEqual([130, `Interrupted. ${sentence}\n`]);
+    expect(output.split("\n").filter((line) => line !== "" && !/"interrupted":true|"view":/.test(line))).toEqual([]);
+    expect(await history.getMessages()).toHaveLength(2);
+  });
+});
+
+describe("the command show", () => {
+  const client = new Redis(sharedRedisUrl());
+  afterAll(() => client.quit());
+
+  it("leaves an empty line before the first message, and counts reductions only where there were any", async () => {
+    const keyPrefix = `cli-show-${process.pid}`;
+    const memory = new RedisChatMemory({ client, keyPrefix });
+    await memory.history("ann").addMessages([human("Oslo?"), ai("4 °C."), ai("Sunny.")]);
+    const { output } = await run(["show", "ann", "--last", "2", "--url", sharedRedisUrl(), "--prefix", keyPrefix]);
+    expect(output).toMatch(/\n {2}model sees {2}3 messages\n/);
+    expect(output).toMatch(/\n {2}updated .*\n\n +1 ● .*ai\n +2 ● .*ai\n$/);
+  });
+});
