@@ -1,7 +1,8 @@
-// The last rounds of a conversation as text for a prompt: bounded in rounds and in characters, with a notice where
+// The last rounds of a conversation as text in a prompt: bounded in rounds and in characters, with a notice where
 // something was cut.
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { ChatMemoryModule, RedisChatMessageHistory } from "langchain-redis-memory";
 import { connection } from "./support/setting.js";
 
@@ -17,7 +18,8 @@ await history.addMessages([
 await history.addMessages([new HumanMessage("Thanks!"), new AIMessage("You're welcome!")]);
 
 const recall = new ChatMemoryModule({ history, nRounds: 2 });
-console.log(await recall.retrieve());
+const prompt = ChatPromptTemplate.fromTemplate("What was said before:\n{rounds}\n\nSuggest a next question.");
+console.log((await prompt.invoke({ rounds: await recall.retrieve() })).toString());
 console.log("\n--- at most 110 characters");
 console.log(await recall.retrieve({ maxContext: 110 }));
 console.log("\n--- as JSON");

@@ -42,9 +42,9 @@ async function pressButtons(): Promise<void> {
       body: JSON.stringify({ turnId, text }),
       ...(signal && { signal }),
     });
+  const read = async () => (await (await fetch(`${url}/history`, { headers })).json()) as Record<string, unknown>[];
   const show = async (title: string) => {
-    const messages = (await (await fetch(`${url}/history`, { headers })).json()) as Record<string, unknown>[];
-    const said = messages.map(({ role, content, interrupted }) => {
+    const said = (await read()).map(({ role, content, interrupted }) => {
       return `  ${String(role)}: ${String(content).slice(0, 30)}${interrupted === true ? "… (stopped)" : ""}`;
     });
     console.log([title, ...said].join("\n"));
@@ -63,7 +63,9 @@ async function pressButtons(): Promise<void> {
   await stream.read();
   reader.abort();
   await stream.closed.catch(() => undefined);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  while ((await read()).length < 4) {
+    await new Promise((resolve) => setTimeout(resolve, 20)); // until what was said so far is stored
+  }
   await show("after Stop:");
 
   await (await send(second, "Tell me about it.")).text();

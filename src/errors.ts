@@ -19,7 +19,9 @@ export interface MemoryErrorDetails {
  * the ESM and the CommonJS build of this package at once.
  */
 export class MemoryError extends Error {
+  /** What happened, for branching; stable between releases. */
   readonly code: string;
+  /** True if the same call may succeed later without a change. */
   readonly retryable: boolean;
   /** Names of this error's class and of those above it, for {@link MemoryError.isInstance}. */
   readonly [brand]: readonly string[] = ["MemoryError"];
@@ -47,6 +49,7 @@ export class MemoryError extends Error {
 export class ConfigurationError extends MemoryError {
   protected static override readonly brandName = "ConfigurationError";
   override readonly [brand]: readonly string[] = ["MemoryError", "ConfigurationError"];
+  /** The option or argument, with its place in nested ones. */
   readonly option: string;
 
   constructor(option: string, message: string, cause?: unknown) {
@@ -82,7 +85,9 @@ export class StoreError extends MemoryError {
   protected static override readonly brandName = "StoreError";
   override readonly [brand]: readonly string[] = ["MemoryError", "StoreError"];
   declare readonly code: StoreErrorCode;
+  /** The call of the store, such as `append`. */
   readonly operation: string;
+  /** Undefined where the call concerns no single session. */
   readonly sessionId: string | undefined;
 
   constructor(
@@ -120,7 +125,9 @@ export class ConflictError extends MemoryError {
     | "unknown_message"
     | "unknown_session"
     | "other_owner";
+  /** The session. */
   readonly sessionId: string;
+  /** The message that the conflict is about, where it is about one. */
   readonly messageId: string | undefined;
   /** With `position`: the position that the session's next message gets. */
   readonly next: number | undefined;
@@ -145,6 +152,7 @@ export class RecordError extends MemoryError {
   protected static override readonly brandName = "RecordError";
   override readonly [brand]: readonly string[] = ["MemoryError", "RecordError"];
   declare readonly code: "corrupt" | "unsupported_version" | "unsupported_message" | "refused";
+  /** The place in the log, or in the messages of the call. */
   readonly position: number | undefined;
 
   constructor(message: string, details: { code: RecordError["code"]; position?: number; cause?: unknown }) {
@@ -158,6 +166,7 @@ export class RecordError extends MemoryError {
 export class StructureError extends MemoryError {
   protected static override readonly brandName = "StructureError";
   override readonly [brand]: readonly string[] = ["MemoryError", "StructureError"];
+  /** What is wrong: the rule, the index of the message, and the reason. */
   readonly issues: readonly { readonly rule: string; readonly index: number; readonly message: string }[];
 
   constructor(message: string, issues: StructureError["issues"]) {
@@ -171,7 +180,9 @@ export class StructureError extends MemoryError {
 export class BudgetError extends MemoryError {
   protected static override readonly brandName = "BudgetError";
   override readonly [brand]: readonly string[] = ["MemoryError", "BudgetError"];
+  /** What would be needed. */
   readonly needed: number;
+  /** What is allowed. */
   readonly allowed: number;
 
   constructor(message: string, details: { needed: number; allowed: number }) {

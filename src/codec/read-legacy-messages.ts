@@ -9,6 +9,7 @@ import { decodeRecord } from "./decode-record.js";
 
 /** What is needed of a client: `Redis` and `Cluster` of ioredis have it. */
 export interface ListReader {
+  /** The elements of a list, as `LRANGE` gives them. */
   lrange(key: string, start: number, stop: number): Promise<string[]>;
 }
 

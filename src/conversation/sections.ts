@@ -8,7 +8,7 @@ import { stepsOf } from "./steps.js";
  */
 export type SystemMessages = "all" | "first" | "latest";
 
-/** How to sort messages into {@link Sections}. */
+/** How to sort messages into sections. */
 export interface SectionOptions {
   /** @default "all" */
   readonly systemMessages?: SystemMessages;

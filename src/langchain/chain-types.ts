@@ -3,7 +3,9 @@ import type { ChainInput } from "./chain-messages.js";
 
 /** An agent of LangChain's `createAgent`, which is not a Runnable. */
 export interface AgentLike<Output> {
+  /** Runs the agent to its end. */
   invoke(state: never, config?: never): Promise<Output>;
+  /** Runs the agent and streams what happens. */
   stream(state: never, config?: never): Promise<unknown>;
 }
 

@@ -7,7 +7,9 @@ import type { OpenAIMessage } from "./openai-message.js";
 
 /** The part of LangChain's chat message histories that loading and saving need. */
 export interface ChatHistoryLike {
+  /** All messages, oldest first. */
   getMessages(): Promise<BaseMessage[]>;
+  /** Adds messages at the end. */
   addMessages(messages: BaseMessage[]): Promise<void>;
 }
 

@@ -6,6 +6,7 @@ import { ChatHistoryReducer } from "./chat-history-reducer.js";
 
 /** Anything with an `invoke` from messages to messages: `trimMessages(options)`, a RunnableLambda, a chain. */
 export interface MessagesRunnable {
+  /** The messages that stay; null where there is nothing to do. */
   invoke(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessageLike[] | null>;
 }
 

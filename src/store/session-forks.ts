@@ -15,7 +15,7 @@ export interface SessionForks {
    * new records do not. A call that failed can be made again, and goes on where it stopped. `undefined` if the source
    * does not exist.
    *
-   * Nothing of a copy that never becomes complete stays for longer than {@link stagingMs}, or beyond the erasure of the
+   * Nothing of a copy that never becomes complete stays for longer than five minutes, or beyond the erasure of the
    * source's owner; and no copy outlives an erasure that its source did not.
    *
    * @throws ConflictError `other_owner` (the source is another owner's), `exists` (there is a session of the new id),

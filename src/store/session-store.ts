@@ -25,7 +25,7 @@ import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
  * - A session exists from its first append or side write until `clear`, expiry, or a rewind to nothing. Each time it is
  *   created it gets a new `epoch`.
  * - `rev` is a random token that is new after each reduction, rewind and rebuild; `next` only falls by a rewind.
- * - A method that fails with a {@link StoreError} `timeout` or `unavailable` may or may not have happened; repeating it
+ * - A method that fails with a `StoreError` `timeout` or `unavailable` may or may not have happened; repeating it
  *   is safe.
  * - A call that is refused changes nothing.
  * - A call that names an owner, on a session of another one, fails with a ConflictError `other_owner`; see
@@ -126,7 +126,7 @@ export interface SessionStore extends SessionStoreCore {
   /** Whole sessions out and in. Missing: `export` and `import` of `memory.sessions` throw a ConfigurationError. */
   readonly transfers?: SessionTransfers;
   /**
-   * Closes what this store opened. Later calls fail with a {@link StoreError} `closed`.
+   * Closes what this store opened. Later calls fail with a `StoreError` `closed`.
    *
    * Missing: nothing is closed. The package itself only closes stores that it made.
    */

@@ -25,12 +25,14 @@ import { viewLimitCases } from "./session-store/view-limit-cases.js";
 
 /** One promise of a contract: its title, and a run that rejects if the promise is broken. */
 export interface ContractCase {
+  /** The promise, as the title of a test. */
   readonly title: string;
+  /** Tries it on a new store. */
   run(): Promise<void>;
 }
 
 /**
- * The contract of {@link SessionStore} as tests, for any test framework: each case makes its own store and its own
+ * The contract of a `SessionStore` as tests, for any test framework: each case makes its own store and its own
  * sessions. Cases of capabilities that `probe` lacks are left out.
  *
  * @example

@@ -16,6 +16,7 @@ export type RoundFormat = "text" | "json" | "messages";
 
 /** Anything that can give its last rounds: a `RedisChatMessageHistory`. */
 export interface RoundSource {
+  /** The last rounds, oldest first. */
   getRounds(count: number): Promise<Round[]>;
 }
 
@@ -33,7 +34,7 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
    * @default "text"
    */
   readonly format?: F;
-  /** Put in front when `maxContext` cut something. @default {@link defaultTruncationNotice} */
+  /** Put in front when `maxContext` cut something. @default `Notice: Chat history truncated …` */
   readonly truncationNotice?: string;
   /**
    * The text if there are no messages (`json` returns `[]` unless this is set, `messages` an empty array).
@@ -50,7 +51,10 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
  */
 export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionId"> {
   readonly history?: RoundSource;
-  readonly memory?: { history(sessionId: string): RoundSource };
+  readonly memory?: {
+    /** The history of a session. */
+    history(sessionId: string): RoundSource;
+  };
 }
 
 /** The result of a retrieval in each format. */

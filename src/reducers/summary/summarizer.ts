@@ -10,6 +10,7 @@ import { summaryRequest, transcriptEntries, type SummaryRequest, type Transcript
 
 /** A chat model, an LLM, or any Runnable from messages to text or a message. */
 export interface SummaryModel {
+  /** The summary, as text or as a message. */
   invoke(messages: BaseMessage[], options?: Partial<RunnableConfig>): Promise<string | BaseMessage>;
 }
 

@@ -1,5 +1,6 @@
 /** Commands that are sent together, in one round trip. */
 export interface CommandBatch {
+  /** Sends the commands; a result for each, in order. */
   exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
@@ -9,9 +10,13 @@ export interface CommandBatch {
  * The store adds no methods to the client, never closes it and leaves its options unchanged.
  */
 export interface RedisClient {
+  /** The options of the client; only looked at. */
   readonly options?: unknown;
+  /** Sends one command. */
   call(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
+  /** Sends commands together. */
   pipeline(commands: [name: string, ...args: unknown[]][]): CommandBatch;
+  /** Sends commands as one transaction. */
   multi(commands: [name: string, ...args: unknown[]][]): CommandBatch;
 }
 

@@ -7,6 +7,7 @@ import type { TokenCounter } from "../token-counter.js";
 
 /** A model that counts text: every LangChain chat model and language model does. */
 export interface CountingModel {
+  /** The number of tokens of a text. */
   getNumTokens(text: string): Promise<number>;
   /** The name of the model's class. */
   getName?(): string;
