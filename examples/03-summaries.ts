@@ -5,7 +5,7 @@ import { ChatHistorySummarizationReducer, RedisChatMemory } from "langchain-redi
 import { chatModel, connection } from "./support/setting.js";
 
 const summarizer = chatModel([
-  "Ann plans a trip: Oslo on Monday, Bergen on Tuesday.",
+  "Oslo on Monday, Bergen on Tuesday.",
   "Ann plans Oslo, Bergen, Tromsø and Bodø; she travels with a dog.",
 ]);
 const memory = new RedisChatMemory({

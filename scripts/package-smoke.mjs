@@ -154,9 +154,22 @@ function checkExamples(tarball) {
     cpSync(examples, join(place, "examples"), { recursive: true });
     return true;
   });
+  if (installed) {
+    check("type-check the README's code", () => typeCheckReadme(place));
+  }
   for (const file of installed ? files : []) {
     check(`run examples/${file}`, () => runTool("tsx", [join("examples", file)], place));
   }
+}
+
+/** Each block by itself, against the packed types. */
+function typeCheckReadme(place) {
+  const blocks = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/```ts[^\n]*\n([\s\S]*?)```/g)];
+  const names = blocks.map((_, index) => `readme-${index}.mts`);
+  blocks.forEach(([, code], index) => writeFileSync(join(place, names[index]), code));
+  const types = ["--typeRoots", join(root, "node_modules", "@types"), "--types", "node"];
+  const options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", ...types];
+  runTool("tsc", [...options, ...names], place);
 }
 
 function importedByExamples() {
