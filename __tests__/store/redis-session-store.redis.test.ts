@@ -54,22 +54,31 @@ describe("RedisSessionStore's keys", () => {
     const { log, ids, state } = sessionKeys(keyPrefix, "s");
     expect(await client.lrange(log, 0, -1)).toEqual(texts([record("m1"), record("m2")]));
     const { "[how to read:]": explanation, ...pairs } = await client.hgetall(ids);
-    expect(explanation).toContain("SHA-256 of a message id");
+    expect(explanation).toBe("id: digest, position");
     expect(pairs).toEqual({
       [sha256("m1").slice(0, 14)]: `${record("m1").digest}0`,
       [sha256("m2").slice(0, 14)]: `${record("m2").digest}1`,
     });
-    expect((await client.hkeys(state)).sort()).toEqual([
-      "base",
-      "created",
-      "epoch",
-      "next",
-      "rev",
-      "rounds",
-      "start",
-      "updated",
-    ]);
-    expect(await client.call("OBJECT", "ENCODING", ids)).toBe("hashtable");
+    expect((await client.hkeys(state)).sort()).toEqual(["created", "epoch", "next", "rev", "rounds", "updated"]);
+  });
+
+  it("keep the ids in the form that is small while there are few, and in the one that is fast from then on", async () => {
+    const encodings: unknown[] = [];
+    const { ids } = sessionKeys(keyPrefix, "s");
+    for (const [letter, count] of [
+      ["a", 30],
+      ["b", 1],
+      ["c", 1],
+      ["d", 200],
+    ] as const) {
+      await store.append("s", { records: records(letter, count) });
+      encodings.push(await client.call("OBJECT", "ENCODING", ids));
+    }
+    await store.append("long", { records: records("a", 200) });
+    encodings.push(await client.call("OBJECT", "ENCODING", sessionKeys(keyPrefix, "long").ids));
+    expect(encodings.map((name) => name === "hashtable")).toEqual([false, false, true, true, true]);
+    expect(await client.hget(ids, "[how to read:]")).toContain("SHA-256 of a message id");
+    expect(await client.hlen(ids)).toBe(233);
   });
 
   it("expire at the same millisecond, whoever set the time to live", async () => {

@@ -72,7 +72,6 @@ local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] 
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
 claim(request, s, set)
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
-if fresh > 0 and not s.begun then set('base', s.base); set('start', s.start) end
 if request.fence then set('fence', request.fence) end
 if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
@@ -82,7 +81,7 @@ inChunks('HSET', state, fields)
 if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
-if s.length == 0 and fresh > 0 then explainIds() end
+if fresh > 0 then explainIds(s.begun and s.known or 0, fresh, s.length == 0) end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
 if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end

@@ -42,7 +42,7 @@ if total and s.next ~= request.next then
 end
 local time = now()
 rememberReduction(time, s, request, total)
-redis.call('HSET', state, 'base', s.base, 'start', request.start, 'next', s.next, 'rev', request.newRev)
+redis.call('HSET', state, 'start', request.start, 'next', s.next, 'rev', request.newRev)
 redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
 noteKey(request, s.key, function(name, value) redis.call('HSET', state, name, value) end)
 if total then

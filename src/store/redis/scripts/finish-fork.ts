@@ -37,7 +37,7 @@ if hasRecords then
   redis.call('UNLINK', KEYS[6])
 end
 if request.hasLog then
-  if not hasRecords then explainIds() end
+  explainIds(redis.call('HLEN', ids), (#request.known + #ARGV[2] + #ARGV[3]) / 28, not hasRecords)
   for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
   adoptDiscarded(ARGV[3])
   for at = 1, #ARGV[2], ${turnNameLength} do

@@ -26,6 +26,7 @@ local function mend(length, roundsInLog)
     redis.call('HDEL', state, 'base', 'start', 'headCount', 'rounds', 'tokens', 'counter', 'head')
     return 0
   end
+  if not text.base and number.next == length then number.base = 0 end
   local base, next = number.base or 0, number.next
   local whole = number.base and next and length == next - base
   if not whole and length == 0 then base = next or base end
@@ -102,7 +103,7 @@ if #request.keys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$'
 if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
 redis.call('UNLINK', ids)
 local base = mend(length, request.rounds)
-if length > 0 then explainIds() end
+if length > 0 then explainIds(0, length + #ARGV / 3, true) end
 restoreTurns()
 restoreDiscarded()
 local entries = {}

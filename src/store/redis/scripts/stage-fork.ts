@@ -19,7 +19,7 @@ local request, rounds = cjson.decode(ARGV[1]), 0
 local count, firstRecord = request.count, #ARGV - request.count
 local stored = redis.call('HGET', state, 'next')
 if tonumber(stored or request.base) ~= request.from then return stored or '' end
-if not stored then explainIds() end
+explainIds(redis.call('HLEN', ids), count, not stored)
 for i = 1, count do
   local at = 3 * i - 1
   if redis.call('HSETNX', ids, ARGV[at], ARGV[at + 2]) == 0 then redis.call('HSET', ids, ARGV[at + 1], ARGV[at + 2]) end

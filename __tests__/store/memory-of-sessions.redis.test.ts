@@ -1,0 +1,73 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { AIMessage, HumanMessage, mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/core/messages";
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { recordedConversations } from "../support/real-conversations.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+const sessionTTL = 3600;
+const made = Array.from({ length: 1_000 }, (_, index) =>
+  index % 2 === 0
+    ? new HumanMessage({ id: randomUUID(), content: `question ${index} `.repeat(19) })
+    : new AIMessage({
+        ...{ id: randomUUID(), content: `answer ${index} `.repeat(9) },
+        usage_metadata: { input_tokens: 500, output_tokens: 60, total_tokens: 560 },
+        response_metadata: { model_name: "gpt-4o-mini", finish_reason: "stop" },
+      }),
+);
+const spoken = recordedConversations()
+  .flat()
+  .filter((message) => message.type !== "system");
+const recorded = Array.from({ length: 1_000 }, (_, index) => withId(spoken[index % spoken.length]!));
+
+function withId({ type, content }: BaseMessage): BaseMessage {
+  const fields = { id: randomUUID(), content };
+  return type === "human" ? new HumanMessage(fields) : new AIMessage(fields);
+}
+
+describe.each([
+  ["recorded", recorded],
+  ["made", made],
+])("a session of messages (%s), two at a time", (_, all) => {
+  let client: Redis;
+  let memories: Record<"plain" | "encrypted", RedisChatMemory>;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+    const encryption = { current: { id: "2026-11", key: randomBytes(32) } };
+    memories = {
+      plain: new RedisChatMemory({ client, sessionTTL }),
+      encrypted: new RedisChatMemory({ client, sessionTTL, encryption }),
+    };
+  });
+  afterAll(() => client.disconnect());
+
+  it.each([
+    [1.25, 10, "plain", ""],
+    [1.25, 100, "plain", ""],
+    [1.25, 1_000, "plain", ""],
+    [1.4, 10, "encrypted", ""],
+    [1.4, 100, "encrypted", ""],
+    [1.4, 1_000, "encrypted", ""],
+  ] as const)("takes at most %f times the memory of a list of %i, %s%s", async (limit, length, kind, named) => {
+    const messages = all.slice(0, length);
+    const session = await fill(memories[kind], messages, named !== "");
+    const parts = ["log", "ids", "state"].map((part) => `lcmem:{${session}}:${part}`);
+    const list = randomUUID();
+    await client.lpush(list, ...mapChatMessagesToStoredMessages(messages).map((stored) => JSON.stringify(stored)));
+    const size = async (keys: string[]) => {
+      const sizes = await Promise.all(keys.map((key) => client.call("MEMORY", "USAGE", key, "SAMPLES", "0")));
+      return sizes.reduce<number>((sum, each) => sum + Number(each), 0);
+    };
+    expect((await size(parts)) / (await size([list]))).toBeLessThanOrEqual(limit);
+    await client.unlink(list, ...parts);
+  });
+});
+
+async function fill(memory: RedisChatMemory, messages: readonly BaseMessage[], named: boolean): Promise<string> {
+  const session = randomUUID();
+  const history = memory.history(session);
+  for (let first = 0; first < messages.length; first += 2) {
+    await history.append(messages.slice(first, first + 2), named ? { turnId: randomUUID() } : {});
+  }
+  return session;
+}
