@@ -21,8 +21,7 @@ export const plants = {
     {
       file: `${scripts}/turn-fragments.ts`,
       search: "local function storedTurn(s, turn)",
-      replacement:
-        "local function storedTurn(s, turn)\n  do return nil, s.begun and redis.call('HGET', KEYS[2], turn.name) end",
+      replacement: "local function storedTurn(s, turn)\n  do return nil, s.begun and readMark(turn.name) or nil end",
     },
   ],
   /** A reduction is committed whatever happened since its view was read. */

@@ -74,7 +74,7 @@ interface PageCopy {
   /** Milliseconds for which the copy is kept. */
   readonly ttl: number;
   readonly copyRecord: ForkRequest["copyRecord"];
-  marksOf(names: readonly string[]): Promise<readonly (string | null)[]>;
+  marksOf(names: readonly string[]): Promise<readonly string[]>;
 }
 
 /** Refuses a new session where there is one already, or the guard of one that was erased, as scripts reply it. */

@@ -1,6 +1,13 @@
 import { shortHash } from "../../short-hash.js";
 import { randomToken } from "../random-token.js";
-import { damaged, forkConflict, otherOwner, positionConflict, refuseUnlessKnown } from "../refusals.js";
+import {
+  damaged,
+  forkConflict,
+  otherOwner,
+  positionConflict,
+  refuseDiscarded,
+  refuseUnlessKnown,
+} from "../refusals.js";
 import { checkFork, stagingMs, type ForkedSession, type ForkRequest, type SessionForks } from "../session-forks.js";
 import { fieldPairs } from "./field-pairs.js";
 import { forkPageArguments, refuseTaken, type SourcePage } from "./fork-call.js";
@@ -12,6 +19,7 @@ import type { ScriptRunner } from "./script-runner.js";
 import { finishForkScript } from "./scripts/finish-fork.js";
 import { openForkScript } from "./scripts/open-fork.js";
 import { readForkPageScript } from "./scripts/read-fork-page.js";
+import { readMarksScript } from "./scripts/read-marks.js";
 import { readStateScript } from "./scripts/read-state.js";
 import type { Script } from "./scripts/script.js";
 import { stageForkScript } from "./scripts/stage-fork.js";
@@ -135,7 +143,10 @@ export class RedisForks implements SessionForks {
   }
 
   async #stage({ sessionId, newSessionId, source, staging, base, request }: Copy, page: SourcePage): Promise<string> {
-    const marksOf = (names: readonly string[]) => this.#marks(sessionId, source.ids, names);
+    const marksOf = async (names: readonly string[]) => {
+      const reply = await this.#run(sessionId, readMarksScript, [source.log, source.ids, source.state], names);
+      return (reply as [string, string[]])[1];
+    };
     const args = await forkPageArguments(page, { base, ttl: stagingMs, copyRecord: request.copyRecord, marksOf });
     const keys = [staging.log, staging.ids, staging.state];
     return String(await this.#run(newSessionId, stageForkScript, keys, args));
@@ -155,7 +166,7 @@ export class RedisForks implements SessionForks {
     const marks = Number(state.get("start") ?? 0) > next ? [] : await this.#headMarks(copy, state);
     const { discarded, known } = knownToCopy(state, { request, hasLog, marks });
     const args = [
-      JSON.stringify({ epoch, base, next, hasLog, known, ttl: request.ttlMs }),
+      JSON.stringify({ epoch, base, next, hasLog, known, turns: [], ttl: request.ttlMs }),
       names,
       discarded,
       ...fields,
@@ -172,15 +183,10 @@ export class RedisForks implements SessionForks {
     if (hashes.length === 0) {
       return [];
     }
-    const marks = await this.#marks(sessionId, source.ids, hashes);
+    const [marks] = (await this.#runner.transaction({ operation: "fork", sessionId }, [
+      { verb: "hmget", args: [source.ids, ...hashes] },
+    ])) as [(string | null)[]];
     return hashes.flatMap((hash, index) => (marks[index] === null ? [] : [hash, marks[index]!]));
-  }
-
-  async #marks(sessionId: string, ids: string, fields: readonly string[]): Promise<readonly (string | null)[]> {
-    const [marks] = await this.#runner.transaction({ operation: "fork", sessionId }, [
-      { verb: "hmget", args: [ids, ...fields] },
-    ]);
-    return marks as (string | null)[];
   }
 
   async #readSource(read: {

@@ -25,6 +25,7 @@ import { checkCommit, checkInteger, checkPage, checkRewind } from "../request-ch
 import { ScriptRunner, type ScriptCall } from "./script-runner.js";
 import { appendScript } from "./scripts/append.js";
 import { commitReductionScript } from "./scripts/commit-reduction.js";
+import { markFields } from "./scripts/mark-fragments.js";
 import { readTurnScript } from "./scripts/read-turn.js";
 import { readRoundsScript } from "./scripts/read-rounds.js";
 import { readViewScript } from "./scripts/read-view.js";
@@ -98,7 +99,7 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async readView(sessionId: string, options: ReadViewOptions = {}): Promise<SessionView> {
     const { neverReduced = false, ids = [], turn } = options;
-    const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : [turn])];
+    const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : markFields(turn))];
     const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
     const name = { operation: "readView", sessionId };
     const read = known && { ...this.#session(sessionId), name, index: known.start - known.base };

@@ -16,10 +16,11 @@ import type { RedisSessionIndex } from "./redis-session-index.js";
 import type { ScriptRunner } from "./script-runner.js";
 import { finishForkScript } from "./scripts/finish-fork.js";
 import { openForkScript } from "./scripts/open-fork.js";
+import { readMarksScript } from "./scripts/read-marks.js";
 import { readWholeStateScript } from "./scripts/read-whole-state.js";
 import type { Script } from "./scripts/script.js";
 import { stageForkScript } from "./scripts/stage-fork.js";
-import { markFrom, sizesOf } from "./turn-marks.js";
+import { markFrom } from "./turn-marks.js";
 import { stateFields, wholeStateFrom } from "./whole-state.js";
 
 /** How long an import that nobody goes on with is kept. */
@@ -58,16 +59,14 @@ export class RedisTransfers implements SessionTransfers {
     if (names.length === 0) {
       return [];
     }
-    const { ids, state } = sessionKeys(this.#keyPrefix, sessionId);
-    const commands = [
-      { verb: "hmget", args: [ids, ...names] },
-      { verb: "hget", args: [state, "owner"] },
-    ];
-    const [marks, owner] = await this.#runner.transaction({ operation: "readTurns", sessionId }, commands);
-    if (access.owner !== undefined && ((owner as string | null) ?? access.owner) !== access.owner) {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    const call = { script: readMarksScript, keys: [log, ids, state], args: names, writes: false };
+    const reply = await this.#runner.run({ operation: "readTurns", sessionId }, call);
+    const [owner, marks] = reply as [string, string[]];
+    if (access.owner !== undefined && owner !== "" && owner !== access.owner) {
       throw otherOwner(sessionId);
     }
-    return (marks as (string | null)[]).map(markFrom);
+    return marks.map(markFrom);
   }
 
   async create(sessionId: string, request: CreateRequest): Promise<CreatedSession> {
@@ -90,8 +89,8 @@ export class RedisTransfers implements SessionTransfers {
     }
     checkCreated(request.state, next);
     const epoch = randomToken();
-    const known = discardedTurns.flatMap((mark) => [mark.name, `${sizesOf(mark)}${mark.first}`]);
-    const call = JSON.stringify({ epoch, base, next, hasLog: next > 0, known, expiresAt });
+    const turns = discardedTurns.map(({ name, done, count, first }) => [name, done, count, first]);
+    const call = JSON.stringify({ epoch, base, next, hasLog: next > 0, known: [], turns, expiresAt });
     const args = [call, "", "", ...stateFields(request, next)];
     const write = async () => {
       const finished = await this.#run(sessionId, finishForkScript, [log, ids, state, ...stagingKeys], args);

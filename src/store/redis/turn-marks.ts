@@ -1,6 +1,7 @@
 import type { ReadViewOptions, SessionView } from "../session-reads.js";
 import type { StoredTurn, TurnMark, TurnRemainder } from "../turns.js";
 import { digestLength, idHash } from "./id-hash.js";
+import { markAmong } from "./scripts/mark-fragments.js";
 
 /** Hashes of ids, one behind the other, as scripts take them. */
 export function hashesOf(ids: readonly string[]): string {
@@ -43,7 +44,7 @@ export function lookedUp(
     const position = Number(found[index]?.slice(digestLength) ?? NaN);
     return position >= base && position < next ? position : undefined;
   });
-  const mark = turn === undefined ? undefined : markFrom(found[ids.length]);
+  const mark = turn === undefined ? undefined : markFrom(markAmong(turn, found.slice(ids.length)));
   return { positions, ...(mark && { turn: mark }) };
 }
 

@@ -2,8 +2,10 @@ import { digestLength } from "../id-hash.js";
 import * as lua from "./fragments.js";
 import { compareKeys, noteKey, refuseKey } from "./key-fragments.js";
 import { claim, countUsage, forbid } from "./owner-fragments.js";
+import { readMark, writeMark } from "./mark-fragments.js";
 import { refuse } from "./refuse-fragment.js";
 import { script } from "./script.js";
+import { truncate } from "./truncate-fragment.js";
 import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
 
 /**
@@ -18,7 +20,8 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
  * Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | ERASED | OWNER | DAMAGED |
  * EPOCH | FENCED | POSITION next | CONFLICT index | TURN done count first next epoch records [view] (the claim does not
  * fit the turn's mark; done is 2 where this append was made before) | STALE | RANGE (of the cut) | KEY names (the
- * session needs them) | DIFFERS next epoch indexes records.
+ * session needs them) | DIFFERS next epoch indexes records
+ * digests (an empty record where it was discarded).
  *
  * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
  * are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
@@ -27,7 +30,7 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
 export const appendScript = script(
   [
     ...[lua.loadSession, lua.view, lua.inChunks, lua.beginsRound, lua.now, lua.changeSide, lua.sortOut, lua.explainIds],
-    ...[lua.forget, lua.truncate, lua.exceeds, lua.expireAll, storedTurn, markTurn, refuseKey],
+    ...[lua.forget, readMark, writeMark, truncate, storedTurn, markTurn, lua.exceeds, lua.expireAll, refuseKey],
     ...[checkTurnAndCut, refuse, noteKey, compareKeys, forbid, claim, countUsage],
   ],
   `
@@ -47,7 +50,7 @@ if refusal then return refusal end
 if refused then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
 if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
-if cut and turn then mark = redis.call('HGET', ids, turn.name) end
+if cut and turn then mark = readMark(turn.name) end
 local total, counter = s.tokens, s.counter
 if fresh > 0 then
   total = s.begun and s.counter == request.counter and s.tokens or (not s.begun and 0 or nil)

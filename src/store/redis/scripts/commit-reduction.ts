@@ -2,6 +2,7 @@ import { discardIds } from "./discard-fragments.js";
 import { forget, inChunks, loadSession, now } from "./fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
+import { readMark, writeMark } from "./mark-fragments.js";
 import { noteKey, refuseKey } from "./key-fragments.js";
 import { rememberReduction } from "./reduction-fragment.js";
 import { rememberTurns } from "./turn-fragments.js";
@@ -20,7 +21,7 @@ import { rememberTurns } from "./turn-fragments.js";
  */
 export const commitReductionScript = script(
   [
-    ...[loadSession, inChunks, now, forget, discardIds, rememberTurns, rememberReduction],
+    ...[loadSession, inChunks, now, forget, discardIds, readMark, writeMark, rememberTurns, rememberReduction],
     ...[refuseKey, noteKey, forbid],
   ],
   `

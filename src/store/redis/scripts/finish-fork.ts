@@ -1,20 +1,21 @@
 import { turnNameLength } from "../../turns.js";
-import { adoptDiscarded } from "./discard-fragments.js";
-import { expireAll, explainIds, inChunks, now } from "./fragments.js";
+import { adoptDiscarded, discardedEntryLength } from "./discard-fragments.js";
+import { expireAll, explainIds, inChunks, now, wholeFrom } from "./fragments.js";
+import { readMark, writeMark } from "./mark-fragments.js";
 import { script } from "./script.js";
 
 /**
  * Makes a session of a complete copy.
  *
  * KEYS: log, ids, state of the new session; log, ids, state of the copy. ARGV: the request as JSON { epoch, base, next,
- * hasLog, known, ttl?, expiresAt? }; packed names of turns that are remembered without records; packed entries of
+ * hasLog, known, turns, ttl?, expiresAt? }; packed names of turns that are remembered without records; packed entries of
  * discarded ids; pairs of field and value for `state`. `hasLog` is false where the copy begins in front of the first
  * record; `known` holds pairs of hash and mark of ids whose records were discarded, and whose messages stand in the
- * head.
+ * head; `turns` lists name, true if done, count and first position of turns without records.
  * Replies: FORKED | ERASED | EXISTS (there is such a session) | LOST (the copy has expired).
  */
 export const finishForkScript = script(
-  [inChunks, now, expireAll, explainIds, adoptDiscarded],
+  [inChunks, now, expireAll, explainIds, wholeFrom, readMark, writeMark, adoptDiscarded],
   `
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
@@ -37,11 +38,12 @@ if hasRecords then
   redis.call('UNLINK', KEYS[6])
 end
 if request.hasLog then
-  explainIds(redis.call('HLEN', ids), (#request.known + #ARGV[2] + #ARGV[3]) / 28, not hasRecords)
+  explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[3] / ${discardedEntryLength}, not hasRecords)
   for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
   adoptDiscarded(ARGV[3])
+  for _, mark in ipairs(request.turns) do writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
   for at = 1, #ARGV[2], ${turnNameLength} do
-    redis.call('HSET', ids, ARGV[2]:sub(at, at + ${turnNameLength - 1}), 'T00000000')
+    writeMark(ARGV[2]:sub(at, at + ${turnNameLength - 1}), 'T', 0, 0)
   end
 end
 for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end

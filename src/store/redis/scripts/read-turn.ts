@@ -1,4 +1,5 @@
 import { loadSession } from "./fragments.js";
+import { readMark } from "./mark-fragments.js";
 import { script } from "./script.js";
 import { storedTurn } from "./turn-fragments.js";
 
@@ -9,7 +10,7 @@ import { storedTurn } from "./turn-fragments.js";
  * epoch records; count 0 where it is not known.
  */
 export const readTurnScript = script(
-  [loadSession, storedTurn],
+  [loadSession, readMark, storedTurn],
   `
 local s = loadSession()
 if ARGV[2] ~= '' and s.owner and s.owner ~= ARGV[2] then return { 'OWNER' } end

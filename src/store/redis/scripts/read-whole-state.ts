@@ -1,5 +1,6 @@
 import { turnNameLength } from "../../turns.js";
 import { loadSession, now } from "./fragments.js";
+import { readMark } from "./mark-fragments.js";
 import { script } from "./script.js";
 
 /**
@@ -10,7 +11,7 @@ import { script } from "./script.js";
  * NONE | OWNER.
  */
 export const readWholeStateScript = script(
-  [loadSession, now],
+  [loadSession, now, readMark],
   `
 local s = loadSession()
 if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
@@ -19,7 +20,7 @@ local left = redis.call('PTTL', KEYS[3])
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''
 local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
 for at = 1, #turns, ${turnNameLength} do
-  marks[#marks + 1] = redis.call('HGET', KEYS[2], turns:sub(at, at + ${turnNameLength - 1})) or ''
+  marks[#marks + 1] = markText(readMark(turns:sub(at, at + ${turnNameLength - 1})))
 end
 return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks }
 `,

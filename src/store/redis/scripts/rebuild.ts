@@ -2,6 +2,7 @@ import { turnNameLength } from "../../turns.js";
 import { digestLength, idHashLength } from "../id-hash.js";
 import { restoreDiscarded } from "./discard-fragments.js";
 import { explainIds, inChunks, now, wholeFrom } from "./fragments.js";
+import { mostOwn, readMark, writeMark } from "./mark-fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
 
@@ -50,18 +51,32 @@ local function mend(length, roundsInLog)
 end`;
 
 /**
- * Lua: `restoreTurns()` marks the turns that `state` names as discarded; what cannot be read is dropped.
+ * Lua: `restoreTurns(base, length)` marks the turns that `state` names as discarded, where that can be read, and those
+ * that ARGV names. Needs `writeMark`.
  */
 const restoreTurns = `
-local function restoreTurns()
+local function discardedTurns()
   local names = redis.call('HGET', KEYS[3], 'turns') or ''
   if #names % ${turnNameLength} ~= 0 or names:match('[^%w_-]') then
     redis.call('HDEL', KEYS[3], 'turns')
-    return
+    names = ''
   end
+  local marks = {}
   for at = 1, #names, ${turnNameLength} do
-    redis.call('HSET', KEYS[2], names:sub(at, at + ${turnNameLength - 1}), 'T00000000')
+    marks[names:sub(at, at + ${turnNameLength - 1})] = { 'T', 0, 0 }
   end
+  return marks
+end
+local function restoreTurns(base, length)
+  local marks, entries, own = discardedTurns(), {}, length + #ARGV / 3 <= ${mostOwn}
+  for i = 3, #ARGV, 3 do
+    local kind, count = ARGV[i + 1]:match('^([Tt])(%d+)$')
+    marks[ARGV[i]] = { kind, tonumber(count), base + ARGV[i + 2] }
+  end
+  for name, mark in pairs(marks) do
+    if own then writeMark(name, unpack(mark)) else entries[#entries + 1] = sharedEntry(name, unpack(mark)) end
+  end
+  if #entries > 0 then putShared('', entries) end
 end`;
 
 /**
@@ -74,7 +89,7 @@ end`;
  * OWNER.
  */
 export const rebuildScript = script(
-  [inChunks, now, wholeFrom, explainIds, mend, restoreTurns, restoreDiscarded, forbid],
+  [inChunks, now, wholeFrom, explainIds, readMark, writeMark, mend, restoreTurns, restoreDiscarded, forbid],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
@@ -104,7 +119,7 @@ if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
 redis.call('UNLINK', ids)
 local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
-restoreTurns()
+restoreTurns(base, length)
 restoreDiscarded()
 local entries = {}
 for i = 1, length do
@@ -112,10 +127,6 @@ for i = 1, length do
   entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + ${idHashLength})
   local digest = ARGV[2]:sub(at + ${idHashLength + 1}, at + ${identityLength})
   entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
-end
-for i = 3, #ARGV, 3 do
-  entries[#entries + 1] = ARGV[i]
-  entries[#entries + 1] = ARGV[i + 1] .. string.format('%.0f', base + ARGV[i + 2])
 end
 inChunks('HSET', ids, entries)
 local at = string.format('%.0f', now() + left)

@@ -1,6 +1,8 @@
-import { beginsRound, forget, inChunks, loadSession, now, truncate } from "./fragments.js";
+import { beginsRound, forget, inChunks, loadSession, now } from "./fragments.js";
+import { readMark, writeMark } from "./mark-fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
+import { truncate } from "./truncate-fragment.js";
 
 /**
  * Removes the end of the log if the session is as it was read; a session ends of which neither record nor head, owner,
@@ -11,7 +13,7 @@ import { script } from "./script.js";
  * Replies: REWOUND | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
  */
 export const rewindScript = script(
-  [loadSession, inChunks, beginsRound, now, forget, truncate, forbid],
+  [loadSession, inChunks, beginsRound, now, forget, readMark, writeMark, truncate, forbid],
   `
 local request, s = cjson.decode(ARGV[1]), loadSession()
 local refusal = forbid(request, s)

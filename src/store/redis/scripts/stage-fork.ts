@@ -1,4 +1,5 @@
-import { beginsRound, explainIds, inChunks } from "./fragments.js";
+import { beginsRound, explainIds, inChunks, wholeFrom } from "./fragments.js";
+import { readMark, writeMark } from "./mark-fragments.js";
 import { script } from "./script.js";
 
 /**
@@ -12,7 +13,7 @@ import { script } from "./script.js";
  * added already changes nothing.
  */
 export const stageForkScript = script(
-  [inChunks, beginsRound, explainIds],
+  [inChunks, beginsRound, explainIds, wholeFrom, readMark, writeMark],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, rounds = cjson.decode(ARGV[1]), 0
@@ -26,10 +27,9 @@ for i = 1, count do
   rounds = rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
 end
 for at = 3 * count + 2, 3 * count + 1 + 4 * request.turns, 4 do
-  local mark = redis.call('HGET', ids, ARGV[at])
-  local total = (mark and tonumber(mark:sub(2, 8)) or 0) + ARGV[at + 1]
-  local sizes = (total == tonumber(ARGV[at + 3]) and 'T' or 't') .. string.format('%07d', total)
-  redis.call('HSET', ids, ARGV[at], sizes .. (mark and mark:sub(9) or ARGV[at + 2]))
+  local mark = readMark(ARGV[at])
+  local total = (mark and mark.count or 0) + ARGV[at + 1]
+  writeMark(ARGV[at], total == tonumber(ARGV[at + 3]) and 'T' or 't', total, mark and mark.first or ARGV[at + 2])
 end
 inChunks('RPUSH', log, ARGV, firstRecord + 1)
 local next = string.format('%.0f', request.from + count)

@@ -1,29 +1,24 @@
 import { maxDiscardedTurns, turnNameLength } from "../../turns.js";
 
 /**
- * Lua, for scripts with KEYS log, ids, state: `storedTurn(s, turn)` compares a claim with the turn's mark, which is `T`
- * (done) or `t` (open), the number of messages in seven digits, and the first position. Returns a reply if they
- * differ, else nothing and the mark; for a mark that cannot be read `DAMAGED`. Needs `wholeFrom`.
+ * Lua, for scripts with KEYS log, ids, state: `storedTurn(s, turn)` compares a claim with the turn's mark. Returns a
+ * reply if they differ, else nothing and the mark; for a mark that cannot be read `DAMAGED`. Needs `readMark`.
  */
 export const storedTurn = `
 local function storedTurn(s, turn)
-  local mark = s.begun and redis.call('HGET', KEYS[2], turn.name)
-  local kind, size, position = (mark or ''):match('^([Tt])(%d%d%d%d%d%d%d)(%d+)$')
-  local first = mark and wholeFrom(position) or s.next
-  if mark and not wholeFrom(position) then return { 'DAMAGED' } end
-  local done, count = kind == 'T', tonumber(size or 0)
+  local mark = s.begun and readMark(turn.name) or nil
+  if mark and mark.unreadable then return { 'DAMAGED' } end
+  local first, done, count = mark and mark.first or s.next, mark and mark.kind == 'T', mark and mark.count or 0
   if not done and count == turn.stored then return nil, mark end
   local from, to = math.max(first, s.base) - s.base, first + count - 1 - s.base
   local records = to >= from and redis.call('LRANGE', KEYS[1], from, to) or {}
   return { 'TURN', done and 1 or 0, count, first, s.next, s.epoch, records }
 end`;
 
-/** Lua: `markTurn(turn, mark, count, first)` adds `count` to the number of stored records of a turn. */
+/** Lua: `markTurn(turn, mark, count, first)` adds `count` to the stored records of a turn. Needs `writeMark`. */
 export const markTurn = `
 local function markTurn(turn, mark, count, first)
-  local total = (mark and tonumber(mark:sub(2, 8)) or 0) + count
-  local sizes = (turn.done and 'T' or 't') .. string.format('%07d', total)
-  redis.call('HSET', KEYS[2], turn.name, sizes .. (mark and mark:sub(9) or string.format('%.0f', first)))
+  writeMark(turn.name, turn.done and 'T' or 't', (mark and mark.count or 0) + count, mark and mark.first or first)
 end`;
 
 /**
@@ -34,9 +29,8 @@ export const rememberTurns = `
 local function rememberTurns(names)
   if #names == 0 then return end
   local all, length = (redis.call('HGET', KEYS[3], 'turns') or '') .. names, ${turnNameLength}
-  local surplus, gone = math.max(0, #all - length * ${maxDiscardedTurns}), {}
-  for at = 1, surplus, length do gone[#gone + 1] = all:sub(at, at + length - 1) end
-  inChunks('HDEL', KEYS[2], gone)
+  local surplus = math.max(0, #all - length * ${maxDiscardedTurns})
+  for at = 1, surplus, length do writeMark(all:sub(at, at + length - 1)) end
   redis.call('HSET', KEYS[3], 'turns', all:sub(surplus + 1))
 end`;
 

@@ -1,0 +1,206 @@
+import fc from "fast-check";
+import { Redis } from "ioredis";
+import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { idHash } from "../../src/store/redis/id-hash.js";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { asRead } from "../../src/testing/session-store/store-case.js";
+import type { CompleteSessionStore, NewRecord } from "../../src/store/session-store.js";
+import type { TurnRemainder } from "../../src/store/turns.js";
+import { propertyRuns } from "../support/property-runs.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { identify } from "../support/store-commands.js";
+
+const session = "s";
+const nameOf = (turn: number) => `${idHash(String(turn)).slice(0, 10)}${String(turn).padStart(4, "0")}`;
+
+function recordOf(turn: number, part: number): NewRecord {
+  const record = `{"type":"ai","data":{"id":"m${turn}-${part}"},"turn":"${nameOf(turn)}"}`;
+  return { ...identify(record), record };
+}
+
+/** Appends records to a turn that may have some already. */
+async function appendTurn(
+  store: CompleteSessionStore,
+  turn: number,
+  { count, done }: { count: number; done: boolean },
+) {
+  const stored = (await store.readTurn(session, nameOf(turn)))?.count ?? 0;
+  const records = Array.from({ length: count }, (_, index) => recordOf(turn, stored + index));
+  return store.append(session, { records, turn: { name: nameOf(turn), stored, done } });
+}
+
+/** Position and turn of each record. */
+async function positions(store: CompleteSessionStore) {
+  const { records, from } = await store.readLog(session);
+  return records.map((record, index) => ({ name: identify(record).turn!.name, position: from + index }));
+}
+
+async function rewind(store: CompleteSessionStore, share: number) {
+  const view = await store.readView(session);
+  const to = view.base + Math.floor((view.next - view.base) * share);
+  const all = await positions(store);
+  const left = (name: string) => all.filter((entry) => entry.name === name && entry.position < to);
+  const names = [...new Set(all.filter(({ position }) => position >= to).map(({ name }) => name))];
+  const turns = names.map((name): TurnRemainder => ({
+    name,
+    count: left(name).length,
+    first: left(name)[0]?.position ?? to,
+  }));
+  const { records } = await store.readLog(session, { from: to });
+  const forget = records.map((record) => identify(record).id);
+  return store.rewind(session, { ...asRead(view), to, forget, turns });
+}
+
+async function discard(store: CompleteSessionStore, share: number) {
+  const view = await store.readView(session);
+  const start = view.base + Math.floor((view.next - view.base) * share);
+  const all = await positions(store);
+  const staying = new Set(all.filter(({ position }) => position >= start).map(({ name }) => name));
+  const turns = [...new Set(all.map(({ name }) => name))].filter((name) => !staying.has(name));
+  const forget = (await store.readLog(session)).records.map((record) => identify(record).id);
+  const request = { ...asRead(view), start, head: "h", headCount: 1, discard: { forget, turns } };
+  return store.commitReduction(session, request);
+}
+
+type Command = (store: CompleteSessionStore) => Promise<unknown>;
+
+const turns = 400;
+const command: fc.Arbitrary<Command> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ turn: fc.nat(turns - 1), count: fc.nat(3), done: fc.boolean() }).map(
+      ({ turn, ...rest }): Command =>
+        (store) =>
+          appendTurn(store, turn, rest),
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ first: fc.nat(turns - 60), count: fc.integer({ min: 5, max: 60 }) })
+      .map(({ first, count }): Command => async (store) => {
+        for (let turn = first; turn < first + count; turn += 1) {
+          await appendTurn(store, turn, { count: 1, done: turn % 5 > 0 });
+        }
+      }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(0, 0.2, 0.6, 0.9, 1).map(
+      (share): Command =>
+        (store) =>
+          rewind(store, share),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(0.3, 0.8, 1).map(
+      (share): Command =>
+        (store) =>
+          discard(store, share),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<Command>((store) => store.rebuild(session, identify)) },
+  {
+    weight: 1,
+    arbitrary: fc.constant<Command>(async (store) => {
+      const state = await store.transfers.readState(session);
+      return state?.discardedTurns;
+    }),
+  },
+);
+
+describe("The marks of turns in Redis", () => {
+  let client: Redis;
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+  });
+  afterAll(() => client.disconnect());
+
+  const marks = async (store: CompleteSessionStore) => {
+    const names = Array.from({ length: turns }, (_, turn) => nameOf(turn));
+    const found = await store.transfers.readTurns(session, names);
+    const seen = await Promise.all([0, 7, 90].map((turn) => store.readView(session, { turn: nameOf(turn) })));
+    return [
+      found,
+      seen.map(({ turn }) => turn),
+      await Promise.all([1, 8, 91].map((n) => store.readTurn(session, nameOf(n)))),
+    ];
+  };
+
+  it("are those of the in-memory model, for few turns and for many", async () => {
+    const property = fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 25, size: "max" }), async (list) => {
+      const keyPrefix = uniquePrefix();
+      const stores = [new InMemorySessionStore(), new RedisSessionStore({ client, keyPrefix })] as const;
+      for (const each of list) {
+        const [model, real] = [await each(stores[0]), await each(stores[1])] as [unknown, unknown];
+        expect(typeof real).toBe(typeof model);
+        expect(await marks(stores[1])).toEqual(await marks(stores[0]));
+        expect(await stores[1].readLog(session)).toEqual(await stores[0].readLog(session));
+      }
+      const copyRecord = (record: string) => ({ record, identity: identify(record) });
+      const [copied, original] = await Promise.all(
+        stores.map(async (store) => {
+          await store.forks.fork(session, "copy", { copyRecord });
+          return Promise.all([1, 8, 91, 200].map((turn) => store.readTurn("copy", nameOf(turn))));
+        }),
+      );
+      expect(original).toEqual(copied);
+    });
+    await fc.assert(property, { numRuns: propertyRuns(6) });
+  });
+
+  it("share fields of at most 800 bytes where a session has many turns", async () => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ client, keyPrefix });
+    for (let turn = 0; turn < 600; turn += 1) {
+      await appendTurn(store, turn, { count: 1, done: true });
+    }
+    const fields = Object.entries(await client.hgetall(sessionKeys(keyPrefix, session).ids));
+    const shared = fields.filter(([name]) => name.startsWith("[turns:"));
+    expect(Math.max(...shared.map(([, text]) => text.length))).toBeLessThanOrEqual(800);
+    expect(shared.length).toBeLessThan(100);
+    expect(fields.every(([name]) => name.length === 14)).toBe(true);
+    const found = await store.transfers.readTurns(
+      session,
+      Array.from({ length: 600 }, (_, turn) => nameOf(turn)),
+    );
+    expect(found.map((mark) => mark?.first)).toEqual(Array.from({ length: 600 }, (_, turn) => turn));
+  });
+
+  it("are read and written in the form that sessions of before have", async () => {
+    const keyPrefix = uniquePrefix();
+    const { log, ids, state } = sessionKeys(keyPrefix, session);
+    const store = new RedisSessionStore({ client, keyPrefix });
+    const records = Array.from({ length: 50 }, (_, turn) => recordOf(turn, 0));
+    const entries = records.flatMap(({ id, digest }, index) => [idHash(id), `${digest}${index}`]);
+    const old = records.flatMap((_, turn) => [nameOf(turn), `${turn % 5 > 0 ? "T" : "t"}0000001${turn}`]);
+    const explanation = "SHA-256 of a message id in base64url = that of the content, then the position in the log";
+    await client.rpush(log, ...records.map(({ record }) => record));
+    await client.hset(ids, "[how to read:]", explanation, ...entries, ...old);
+    const numbers = { base: 0, start: 0, next: 50, rounds: 0, updated: 1, created: 1 };
+    await client.hset(state, { epoch: "old", rev: "old", ...numbers });
+
+    const again = await store.append(session, {
+      records: [recordOf(7, 9)],
+      turn: { name: nameOf(7), stored: 0, done: true },
+    });
+    expect([again.appended, again.turn?.count, again.turn?.first]).toEqual([0, 1, 7]);
+    await appendTurn(store, 10, { count: 2, done: true });
+    expect(await client.hget(ids, nameOf(10))).toBe("T000000310");
+    await appendTurn(store, 60, { count: 1, done: true });
+    expect((await store.readView(session, { turn: nameOf(60) })).turn).toEqual({ done: true, count: 1, first: 52 });
+    expect((await store.readView(session, { turn: nameOf(11) })).turn).toEqual({ done: true, count: 1, first: 11 });
+    await rewind(store, 0.5);
+    const found = await store.transfers.readTurns(session, [10, 11, 25, 26, 27, 60].map(nameOf));
+    expect(found.map((mark) => mark?.count)).toEqual([1, 1, 1, undefined, undefined, undefined]);
+    await store.rebuild(session, identify);
+    expect(await store.transfers.readTurns(session, [11, 25, 26].map(nameOf))).toEqual([
+      { done: true, count: 1, first: 11 },
+      { done: true, count: 1, first: 25 },
+      undefined,
+    ]);
+    expect(await client.hexists(ids, nameOf(11))).toBe(0);
+  });
+});
