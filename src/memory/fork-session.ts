@@ -10,7 +10,7 @@ import type { MemoryContext } from "./memory-context.js";
 export interface ForkOptions {
   /**
    * Number of messages to copy, counted from the first that was ever stored: the position of the first message that the
-   * copy does not hold. @default all
+   * copy does not hold. 0 copies no messages. Refused where `retention` has discarded messages behind it. @default all
    */
   readonly at?: number;
   /** The new session's owner. @default the source's */

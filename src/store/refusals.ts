@@ -28,6 +28,21 @@ export function positionConflict(sessionId: string, expected: number, next: numb
   );
 }
 
+/** Refuses a copy that would end in front of the first record that is left; one that holds none is allowed. */
+export function refuseDiscarded(
+  sessionId: string,
+  at: number | undefined,
+  { base, next }: { readonly base: number; readonly next: number },
+): void {
+  if (at !== undefined && at > 0 && at < base) {
+    throw new ConflictError(
+      `The first ${base} messages of ${sessionLabel(sessionId)} were discarded, so its first ${at} cannot be copied; ` +
+        `nothing was written. Give "at" from ${base} to ${next}, or 0 for a copy without messages.`,
+      { code: "position", sessionId, next },
+    );
+  }
+}
+
 /** The error for a session that was cleared, expired or recreated since the caller read it. */
 export function epochConflict(sessionId: string): ConflictError {
   return new ConflictError(

@@ -1,4 +1,4 @@
-import { alreadyExists, positionConflict, refuseUnlessKnown } from "../refusals.js";
+import { alreadyExists, positionConflict, refuseDiscarded, refuseUnlessKnown } from "../refusals.js";
 import { beginsRound } from "../round-starts.js";
 import { anyDigest } from "../discarded-ids.js";
 import { randomToken } from "../random-token.js";
@@ -26,6 +26,7 @@ export class InMemoryForks implements SessionForks {
       if ((request.at ?? 0) > next) {
         throw positionConflict(sessionId, request.at!, next);
       }
+      refuseDiscarded(sessionId, request.at, { base: source.base, next });
       if (this.#sessions.writable("fork", newSessionId, {}) !== undefined) {
         throw alreadyExists(newSessionId);
       }

@@ -91,6 +91,7 @@ export class RedisForks implements SessionForks {
     if ((request.at ?? 0) > first.next) {
       throw positionConflict(sessionId, request.at!, first.next);
     }
+    refuseDiscarded(sessionId, request.at, first);
     const { epoch, cut, base } = first;
     const tag = shortHash(JSON.stringify([sessionId, epoch, cut, base, request.at, request.key]), 14);
     const staging = forkKeys(this.#keyPrefix, newSessionId, tag);

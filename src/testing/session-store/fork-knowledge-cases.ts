@@ -44,7 +44,7 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "a copy in front of the first kept record knows nothing of what was discarded",
+    title: "a copy that would end among what was discarded is refused, and one without records knows nothing of it",
     needs: ["forks"],
     async check(context) {
       const { store, session } = context;
@@ -52,7 +52,10 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2"], remember: { count: 100, seconds: 600 } };
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
-      await store.forks.fork(session, `${session}-copy`, copying(list, { at: 1 }));
+      const early = store.forks.fork(session, `${session}-copy`, copying(list, { at: 1 }));
+      await assert.rejects(early, code("position"));
+      assert.equal((await store.readLog(`${session}-copy`)).next, 0);
+      await store.forks.fork(session, `${session}-copy`, copying(list, { at: 0 }));
       const { appended, next } = await store.append(`${session}-copy`, { records: list.slice(0, 2) });
       assert.deepEqual([appended, next], [2, 2]);
     },
