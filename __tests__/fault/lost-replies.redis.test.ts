@@ -1,4 +1,5 @@
 import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
@@ -99,6 +100,15 @@ describe("A write whose reply was lost and that the client sends again", () => {
     proxy.cut();
     await expect(clearing).resolves.toBeUndefined();
     expect(await texts(history)).toEqual(["of another"]);
+  });
+
+  it("has deleted the session, and says so; the list of its owner no longer names it", async () => {
+    const memory = new RedisChatMemory({ client, keyPrefix: "delete" });
+    const history = memory.history("s", { owner: "ann" });
+    await history.addMessages([human("q")]);
+    await expect(loseReply("delete", () => memory.sessions.delete("s"))).resolves.toBe(true);
+    await expect(memory.sessions.delete("s")).resolves.toBe(false);
+    expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [] });
   });
 
   it("has reduced the view once", async () => {

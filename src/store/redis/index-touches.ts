@@ -63,6 +63,11 @@ export class IndexTouches {
     }
   }
 
+  /** The owner that a reply named, or `""`. */
+  ownerOf(sessionId: string): string {
+    return this.#owners.get(sessionId) ?? "";
+  }
+
   /** Before a write with an owner: sends an entry if the session is new to this process. Never fails. */
   announce(sessionId: string, owner: string, ttlMs: number | undefined): void {
     const key = keyOf(owner, sessionId);

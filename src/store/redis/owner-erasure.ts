@@ -38,7 +38,7 @@ export async function eraseSession(
 ): Promise<ErasedSession | undefined> {
   const name = { operation: "erase", sessionId };
   const { log, ids, state, ...others } = sessionKeys(keyPrefix, sessionId);
-  const args = [owner, String(guardMs), isStrict ? "1" : "0"];
+  const args = [owner, String(guardMs), isStrict ? "1" : "0", randomToken()];
   const call = { script: eraseSessionScript, keys: [log, ids, state], args, writes: true };
   const [word, found, existed] = (await runner.run(name, call)) as [string, string?, string?];
   if (word === "OWNER") {

@@ -127,7 +127,8 @@ export class RedisSessionIndex implements SessionIndex {
     if (result === undefined) {
       throw otherOwner(sessionId);
     }
-    await this.ended(sessionId, result.owner === "" ? owner : result.owner);
+    const known = result.owner === "" ? owner : result.owner;
+    await this.ended(sessionId, known === "" ? this.#touches.ownerOf(sessionId) : known);
     return result.existed;
   }
 
