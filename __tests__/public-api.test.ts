@@ -271,6 +271,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "CopiedRecord",
         "CreateRequest",
         "CreatedSession",
+        "DifferingRecord",
         "Discard",
         "DiscardedIds",
         "ExpiryExtension",

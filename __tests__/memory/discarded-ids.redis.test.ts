@@ -7,8 +7,10 @@ import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js"
 import type { DiscardedIds } from "../../src/store/discarded-ids.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { asRead, record, records } from "../../src/testing/session-store/store-case.js";
+import type { EncryptionKeys } from "../../src/encryption/encryption-options.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
 
 const turn = (index: number | string) => [human(`q${index}`, `q${index}`), ai(`a${index}`, { id: `a${index}` })];
 
@@ -51,6 +53,21 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
     await expect(open().append([human("other", "q0")])).rejects.toThrow(ConflictError);
     await expect(open(undefined, "keep").append([human("other", "q0")])).resolves.toMatchObject({ appended: 0 });
     expect(await texts(open())).toEqual(["q1", "a1"]);
+  });
+
+  it("add nothing when they are sent again after a rotation of keys, and are a conflict with other content", async () => {
+    const historyWith = (encryption: EncryptionKeys) => {
+      const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+      return new RedisChatMemory({ store, encryption, reducer, retention: "discard" }).history("s");
+    };
+    for (let index = 0; index < 3; index += 1) {
+      await historyWith(testKeys("k1")).append(turn(index));
+    }
+    const rotated = historyWith(testKeys("k2", "k1"));
+    await expect(rotated.append(turn(0))).resolves.toMatchObject({ appended: 0, duplicates: 2 });
+    await expect(rotated.append([...turn(1), ...turn(2), ...turn(3)])).resolves.toMatchObject({ duplicates: 4 });
+    await expect(rotated.append([human("other", "q0")])).rejects.toThrow(ConflictError);
+    expect(await texts(rotated)).toEqual(["q3", "a3"]);
   });
 
   it("stay known after a rewind to nothing and after a rebuild, and not after clear", async () => {

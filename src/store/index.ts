@@ -78,7 +78,14 @@ export type {
 export type { RecordSwap, RecordSwaps, SwapPass, SwapRequest } from "./record-swaps.js";
 export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "./side-fields.js";
 export type { SizeLimits } from "./size-limits.js";
-export { withKey, type ComparedResult, type KeyedRecord, type KeyedWrite, type WriterKeys } from "./writer-keys.js";
+export {
+  withKey,
+  type ComparedResult,
+  type DifferingRecord,
+  type KeyedRecord,
+  type KeyedWrite,
+  type WriterKeys,
+} from "./writer-keys.js";
 export {
   marksIn,
   type StoredTurn,

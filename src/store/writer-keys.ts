@@ -25,7 +25,7 @@ export interface ComparedResult {
    * Records of the request whose id is stored with another digest, by their index, with the stored record. Set only if
    * there are any: nothing was written. Digests that two keys made differ for the same content.
    */
-  readonly differing?: readonly { readonly index: number; readonly record: string }[];
+  readonly differing?: readonly DifferingRecord[];
 }
 
 /** What `rebuild` must know of a record that is encrypted. */
@@ -46,3 +46,8 @@ export function withKey(stored: string, current: string | undefined): string {
     ? stored
     : [current, ...keyNames(stored).filter((name) => name !== current)].join(" ");
 }
+
+/** What is stored under an id with another digest: the record, or, where that was discarded, its digest. */
+export type DifferingRecord =
+  | { readonly index: number; readonly record: string; readonly digest?: undefined }
+  | { readonly index: number; readonly digest: string; readonly record?: undefined };

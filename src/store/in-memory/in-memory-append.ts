@@ -80,12 +80,13 @@ function differingRecords({ session, request, plan }: Append, target: AppendTarg
   if (session === undefined || request.keys?.compare !== true) {
     return [];
   }
-  return plan.records.flatMap(({ id, digest }, index) => {
+  return plan.records.flatMap(({ id, digest }, number) => {
     const stored = target!.digestOf(id);
-    const record = session.log[(session.ids.get(id)?.position ?? 0) - session.base]!;
+    const record = session.log[(session.ids.get(id)?.position ?? 0) - session.base];
+    const index = plan.indexes[number]!;
     return stored === undefined || stored === digest || stored === anyDigest
       ? []
-      : [{ index: plan.indexes[index]!, record }];
+      : [record === undefined ? { index, digest: stored } : { index, record }];
   });
 }
 

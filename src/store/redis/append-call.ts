@@ -145,11 +145,12 @@ function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendP
 }
 
 /** The stored records of ids whose digest differs. */
-function comparedRecords([next, epoch, found, records]: readonly unknown[], plan: AppendPlan): AppendResult {
-  const differing = (found as unknown[]).map((index, i) => ({
-    index: plan.indexes[Number(index)]!,
-    record: (records as string[])[i]!,
-  }));
+function comparedRecords([next, epoch, found, ...texts]: readonly unknown[], plan: AppendPlan): AppendResult {
+  const [records, digests] = texts as [string[], string[]];
+  const differing = (found as unknown[]).map((at, i) => {
+    const index = plan.indexes[Number(at)]!;
+    return records[i] === "" ? { index, digest: digests[i]! } : { index, record: records[i]! };
+  });
   return { appended: 0, duplicates: 0, conflicts: [], next: Number(next), epoch: String(epoch), differing };
 }
 

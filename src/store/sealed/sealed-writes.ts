@@ -78,9 +78,18 @@ export class SealedWrites {
     differing: NonNullable<AppendResult["differing"]>,
   ): Promise<({ readonly digest: string } | undefined)[]> {
     const keys = new Map<string, SessionKey | undefined>();
-    for (const { index, record } of differing) {
+    for (const { index, record, digest } of differing) {
+      const { id, digest: own } = records[index]!;
+      if (record === undefined) {
+        // Which key made it is not known any more, but that one is among those that this session needed.
+        keys.set(
+          id,
+          this.#ring.known(this.#sessionId).find((key) => key.digest(own) === digest),
+        );
+        continue;
+      }
       const keyId = parseSealed(record)?.header.sealed;
-      keys.set(records[index]!.id, keyId === undefined ? undefined : await this.opener.key(keyId));
+      keys.set(id, keyId === undefined ? undefined : await this.opener.key(keyId));
     }
     return records.map(({ id, digest }) =>
       keys.has(id) ? { digest: keys.get(id)?.digest(digest) ?? digest } : undefined,
