@@ -85,5 +85,5 @@ async function expectAgreement(client: RedisClient, list: Commands, pass: Client
 
 function newClients(stores: Clients["stores"], clocks: Pick<Clients, "pass" | "clocksStand">): Clients {
   const maps = { views: new Map(), labels: new Map(), cursors: new Map(), tokens: new Map() };
-  return { stores, ...maps, fences: [], wasRefused: false, ...clocks };
+  return { stores, ...maps, fences: [], ...clocks };
 }

@@ -236,3 +236,46 @@ describe("round trips of sessions with an owner, counted at the socket", () => {
     expect(await tripsOf(() => memory.sessions.list({ owner: "ann", limit: 30, verify: true }))).toBe(2);
   });
 });
+
+describe("the places of sessions in a list in Redis", () => {
+  let keyPrefix: string;
+  beforeEach(() => {
+    keyPrefix = uniquePrefix();
+  });
+  const open = () => new RedisChatMemory({ client, keyPrefix });
+  const order = async (memory: RedisChatMemory) =>
+    (await memory.sessions.list({ owner: "ann" })).sessions.map(({ sessionId }) => sessionId);
+
+  it("stay in their place when a write is refused, also one of a process that did not know them", async () => {
+    const memory = open();
+    for (const sessionId of ["s1", "s2"]) {
+      await memory.history(sessionId, { owner: "ann" }).addMessages([human("q")]);
+      await memory.drain();
+    }
+    for (const writer of [memory, open()]) {
+      const refused = writer.history("s1", { owner: "ann" }).append([human("late")], { expectedNext: 9 });
+      await expect(refused).rejects.toMatchObject({ code: "position" });
+      expect(await order(memory)).toEqual(["s2", "s1"]);
+      await writer.drain();
+      expect(await order(memory)).toEqual(["s2", "s1"]);
+    }
+    await open()
+      .history("s1", { owner: "ann" })
+      .append([human("next")]);
+    expect((await order(memory)).sort()).toEqual(["s1", "s2"]);
+  });
+
+  it("get the place of their last write once a list was read, if their writer was killed before it said so", async () => {
+    const memory = open();
+    for (const sessionId of ["s1", "s2"]) {
+      await memory.history(sessionId, { owner: "ann" }).addMessages([human("q")]);
+      await memory.drain();
+    }
+    const summaries = `${keyPrefix}:{owner:ann}:summaries`;
+    await client.hset(summaries, "s1", `?${await client.hget(summaries, "s1")}`);
+    await client.hset(`${keyPrefix}:{s1}:state`, "updated", Date.now() + 5_000);
+    await order(memory);
+    await memory.drain();
+    expect(await order(memory)).toEqual(["s1", "s2"]);
+  });
+});

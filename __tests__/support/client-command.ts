@@ -16,8 +16,6 @@ export interface Clients {
   readonly cursors: Map<string, number>;
   /** Random tokens by the order in which they were first seen, so that stores that do the same give the same names. */
   readonly tokens: Map<unknown, string>;
-  /** True once a write was refused: it was announced before, which moves its session to the front of the list. */
-  wasRefused: boolean;
   /** False where the clock of the server is the machine's, so that times are not compared. */
   readonly clocksStand: boolean;
   /** Lets time pass, for the stores and for their clients. */

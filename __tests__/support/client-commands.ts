@@ -175,14 +175,14 @@ const listed = fc.record({
 });
 
 const lists = fc.oneof(
-  command("list", listed, async ({ cursors, wasRefused }, store, { owner: whose, limit, goesOn, verify }) => {
+  command("list", listed, async ({ cursors }, store, { owner: whose, limit, goesOn, verify }) => {
     const before = goesOn ? cursors.get(whose) : undefined;
     const { sessions, next } = await store.index.list(whose, { limit, verify, ...given({ before }) });
     cursors.delete(whose);
     if (next !== undefined) {
       cursors.set(whose, next);
     }
-    return wasRefused ? "a page" : [sessions, next !== undefined];
+    return [sessions, next !== undefined];
   }),
   command("relabel", fc.record({ session, owner, label }), async ({ labels }, store, options) => {
     const { session: id, owner: caller } = options;

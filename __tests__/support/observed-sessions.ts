@@ -1,15 +1,11 @@
-import type { SessionSummary } from "../../src/store/session-index.js";
 import { owners, sessions, type ClientCommand, type Clients } from "./client-command.js";
 
 /** What a command gave, with errors as plain data and random tokens by name; lists show what it wrote. */
 export async function outcomeOf(clients: Clients, instance: number, command: ClientCommand): Promise<unknown> {
   const store = clients.stores[instance]!;
   try {
-    const result = (await command(clients, store)) ?? null;
-    clients.wasRefused ||= result === "stale" || (result as { turn?: unknown } | null)?.turn !== undefined;
-    return named(result, clients);
+    return named((await command(clients, store)) ?? null, clients);
   } catch (error) {
-    clients.wasRefused = true;
     const { name, code, option, messageId, next } = error as Record<string, unknown>;
     return { error: name, code, option, messageId, next, ...(code === undefined && { thrown: String(error) }) };
   } finally {
@@ -29,16 +25,12 @@ export async function observed(clients: Clients, instance: number): Promise<unkn
     ),
     Promise.all(
       owners.map(async (owner) => [
-        inOrder((await store.index.list(owner, { limit: 10 })).sessions, clients),
+        (await store.index.list(owner, { limit: 10 })).sessions,
         await store.index.count(owner),
       ]),
     ),
   ]);
   return named({ found, lists }, clients);
-}
-
-function inOrder(list: readonly SessionSummary[], { wasRefused }: Clients): readonly SessionSummary[] {
-  return wasRefused ? [...list].sort((a, b) => (a.sessionId < b.sessionId ? -1 : 1)) : list;
 }
 
 const tokens: ReadonlySet<string> = new Set(["epoch", "rev", "labelVersion", "fencingToken"]);

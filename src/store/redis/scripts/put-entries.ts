@@ -9,8 +9,9 @@ import { script } from "./script.js";
  * that is its place by time, and its value.
  *
  * `mode`: `front` moves the entry to the front, `place` to its place by time, `keep` leaves it where it is. `announce`
- * comes before a first write: it moves the entry to the front and puts `?` before its value, so that readers look at
- * the session itself until the entry is written again. An entry that is newer than what is to be written stays.
+ * comes before a first write, which may be refused: it puts `?` before the value, so that readers look at the session
+ * itself until the entry is written again, and gives a place to a session that has none. An entry that is newer than
+ * what is to be written stays; one with `?` gets its place by time, if that is later, as its writer may have been killed.
  *
  * Replies: OK and the score of each entry | MARKED mark (the owner is being erased, or was: see {@link
  * markOwnerScript}).
@@ -30,9 +31,10 @@ for i = 2, #ARGV, 5 do
   local known = tonumber(stored:match('^%??(%d+) ') or 0)
   if announces then value = '?' .. stored:gsub('^%?', '') end
   if announces or version >= known then
-    if announces or request.mode == 'front' then
+    local isLate = score and stored:byte(1) == 63 and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000)
+    if request.mode == 'front' or announces and not score then
       score = whole(front())
-    elseif not score or request.mode == 'place' then
+    elseif not score or request.mode == 'place' or isLate and not announces then
       score = whole(place(tonumber(ARGV[i + 3])))
     end
     redis.call('ZADD', KEYS[1], score, session)
