@@ -4,8 +4,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Redis } from "ioredis";
+import { createAgent } from "langchain";
 import type { MemoryEvent } from "../../src/events.js";
+import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
 import type { MemorySettings } from "../../src/memory/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { sessionOf } from "../../src/memory/session-of.js";
@@ -319,12 +323,47 @@ describe("a turn of an owner", () => {
 });
 
 describe("a turn within a turn of the same session", () => {
-  it("ends as busy, and the error says why", async () => {
+  it("is refused at once, also one of a door, and waits for nobody when it is over", async () => {
     const memory = newMemory();
+    const chain = withRedisMemory(new RunnableLambda({ func: () => "a" }), { memory, oneTurnAtATime: true });
+    const ask = () => chain.invoke([human("q")], { configurable: { sessionId: "s" } });
+    let afterwards: Promise<string> | undefined;
+    let end!: () => void;
+    const ended = new Promise<void>((resolve) => (end = resolve));
     await memory.withTurn("s", async () => {
-      const nested = memory.withTurn("s", () => undefined, { waitMs: 0 });
-      await expect(nested).rejects.toThrow(/This process holds the session.*use the history that the turn was given/s);
+      for (const nested of [() => memory.withTurn("s", () => undefined), ask]) {
+        await expect(nested()).rejects.toMatchObject({ code: "nested_turn", retryable: false, sessionId: "s" });
+      }
+      await expect(memory.withTurn("other", () => "another session")).resolves.toBe("another session");
+      afterwards = ended.then(() => memory.withTurn("s", () => "after it"));
     });
+    end();
+    await expect(afterwards).resolves.toBe("after it");
+    await expect(ask()).resolves.toBeDefined();
+  });
+
+  it("is refused at once for an agent that a turn runs", async () => {
+    const memory = newMemory();
+    const agent = createAgent({
+      model: new FakeListChatModel({ responses: ["a"] }),
+      middleware: [redisMemoryMiddleware({ memory, oneTurnAtATime: true })],
+    });
+    const asked = memory.withTurn("s", () =>
+      agent.invoke({ messages: [human("q")] }, { configurable: { sessionId: "s" } }),
+    );
+    await expect(asked).rejects.toMatchObject({ code: "nested_turn" });
+  });
+
+  it("ends as busy where a chain holds the session, and the error says why", async () => {
+    const memory = newMemory();
+    const func = () => memory.withTurn("s", () => "a", { waitMs: 0 });
+    const chain = withRedisMemory(new RunnableLambda({ func }), { memory, oneTurnAtATime: true });
+    const nested = chain.invoke([human("q")], { configurable: { sessionId: "s" } });
+    await expect(nested).rejects.toThrow(/This process holds the session.*use the history that the turn was given/s);
+  });
+
+  it("waits where another memory holds the session", async () => {
+    const memory = newMemory();
     const other = newMemory();
     const elsewhere = memory.withTurn("t", () => other.withTurn("t", () => undefined, { waitMs: 0 }));
     await expect(elsewhere).resolves.toBeUndefined();

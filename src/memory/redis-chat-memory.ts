@@ -12,6 +12,8 @@ import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-his
 import { contextFor, type HistoryIdentity } from "./sessions/history-identity.js";
 import { MemorySessions } from "./sessions/memory-sessions.js";
 import { withoutRefresh } from "../store/refreshing-store.js";
+import { originalStore } from "../store/bound-store.js";
+import { runWithin } from "./one-at-a-time/nested-turns.js";
 import { takeTurn } from "./one-at-a-time/take-turn.js";
 import { turnOptions, type WithTurnOptions } from "./one-at-a-time/turn-options.js";
 import { noteContext, sessionOf } from "./session-of.js";
@@ -64,11 +66,12 @@ export class RedisChatMemory implements AsyncDisposable {
    *
    * What is written through the given history carries a fence: a process that was paused for longer than `holdMs`
    * cannot write once another turn has begun (ConflictError `fenced`), or the session was cleared by others or expired
-   * (`epoch`). Two round trips besides those of the function, while nobody else waits. A turn within a turn of the same
-   * session waits for itself and ends as `busy`: use the history that is given.
+   * (`epoch`). Two round trips besides those of the function, while nobody else waits. A turn of the same session
+   * within the function, also one of a chain or agent with `oneTurnAtATime`, would wait for itself and is refused at
+   * once: use the history that is given.
    *
-   * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`, and `other_owner`; what the
-   *   function throws.
+   * @throws ConflictError `busy` (retryable) if the session is not free within `waitMs`, `nested_turn`, and
+   *   `other_owner`; what the function throws.
    * @example
    * import { HumanMessage } from "@langchain/core/messages";
    * import { ChatOpenAI } from "@langchain/openai";
@@ -90,9 +93,10 @@ export class RedisChatMemory implements AsyncDisposable {
   ): Promise<Result> {
     const { waitMs, holdMs, ...identity } = turnOptions(run, options);
     const history = this.history(sessionId, identity);
-    const turn = await takeTurn(sessionOf("withTurn", history), { owner: "withTurn", waitMs, holdMs });
+    const session = sessionOf("withTurn", history);
+    const turn = await takeTurn(session, { owner: "withTurn", waitMs, holdMs });
     try {
-      return await run(history);
+      return await runWithin({ store: originalStore(this.#context.store), sessionId }, () => run(history));
     } finally {
       await turn.release();
     }

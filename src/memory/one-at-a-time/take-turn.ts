@@ -9,6 +9,7 @@ import { fencedStore, withoutFence } from "./fenced-store.js";
 import { HeldTurn } from "./held-turn.js";
 import { defaultTurnOptions } from "./turn-options.js";
 import { isHeld, noteHeld } from "./held-here.js";
+import { isWithin } from "./nested-turns.js";
 import { joinLine, type LinePlace } from "./waiting-line.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];
@@ -39,8 +40,8 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
  * Waits for the session's turn and takes it. From then on all that is written through the session's history carries the
  * turn's fence, also after the turn was given back.
  *
- * @throws ConflictError `busy` where the turn is not free within `waitMs`, and `other_owner`; an AbortError where the
- *   signal aborts.
+ * @throws ConflictError `busy` where the turn is not free within `waitMs`, `nested_turn` within a turn of the session,
+ *   and `other_owner`; an AbortError where the signal aborts.
  */
 export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
   const { owner, longestMs = Infinity, signal } = options;
@@ -53,6 +54,9 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
   const line = originalStore(store);
+  if (isWithin(line, sessionId)) {
+    throw nested(owner, sessionId);
+  }
   const isHeldHere = () => isHeld(line, sessionId);
   const waiting = { sessionId, waitMs, signal, deadline: performance.now() + waitMs, isHeldHere };
   const fence = await inLine(joinLine(line, sessionId), waiting, async () => {
@@ -114,6 +118,13 @@ async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Prom
     const pause = Math.max(shortestPauseMs * (place.ahead + 1), (now - place.since) / 20);
     await delay(Math.min(pause, longestPauseMs, deadline - now), undefined, signal && { signal });
   }
+}
+
+function nested(owner: string, sessionId: string): ConflictError {
+  const message =
+    `${owner}: this is called within a turn of the same session, and would wait for itself; nothing was done. ` +
+    "Use the history that the turn was given, or begin the next turn when this one has ended.";
+  return new ConflictError(message, { code: "nested_turn", sessionId });
 }
 
 function busy({ sessionId, waitMs, isHeldHere }: Waiting): ConflictError {
