@@ -55,7 +55,7 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
     expect(await texts(open())).toEqual(["q1", "a1"]);
   });
 
-  it("add nothing when they are sent again after a rotation of keys, and are a conflict with other content", async () => {
+  it("add nothing when sent again after a rotation of keys, and are a conflict with other content", async () => {
     const historyWith = (encryption: EncryptionKeys) => {
       const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
       return new RedisChatMemory({ store, encryption, reducer, retention: "discard" }).history("s");

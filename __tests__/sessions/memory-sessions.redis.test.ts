@@ -265,7 +265,7 @@ describe("the places of sessions in a list in Redis", () => {
     expect((await order(memory)).sort()).toEqual(["s1", "s2"]);
   });
 
-  it("get the place of their last write once a list was read, if their writer was killed before it said so", async () => {
+  it("get the place of their last write once a list was read, if their writer was killed", async () => {
     const memory = open();
     for (const sessionId of ["s1", "s2"]) {
       await memory.history(sessionId, { owner: "ann" }).addMessages([human("q")]);

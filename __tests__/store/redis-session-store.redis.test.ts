@@ -62,7 +62,7 @@ describe("RedisSessionStore's keys", () => {
     expect((await client.hkeys(state)).sort()).toEqual(["created", "epoch", "next", "rev", "rounds", "updated"]);
   });
 
-  it("keep the ids in the form that is small while there are few, and in the one that is fast from then on", async () => {
+  it("keep few ids in the form that is small, and many in the one that is fast", async () => {
     const encodings: unknown[] = [];
     const { ids } = sessionKeys(keyPrefix, "s");
     for (const [letter, count] of [

@@ -178,7 +178,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * 500 messages; a call that failed goes on where it stopped.
    *
    * @throws ConflictError `exists` if there is a session of that id; `unknown_session` if this one does not exist;
-   *   `position` if it has fewer than `at` messages, or discarded later ones; `stale` if others kept removing messages from it.
+   *   `position` if it has fewer than `at` messages, or discarded later ones; `stale` if others kept removing messages
+   *   from it.
    */
   async fork(newSessionId: string, options: ForkOptions = {}): Promise<RedisChatMessageHistory> {
     const { context } = this.#session;

@@ -19,8 +19,8 @@ export interface SessionForks {
    * source's owner; and no copy outlives an erasure that its source did not.
    *
    * @throws ConflictError `other_owner` (the source is another owner's), `exists` (there is a session of the new id),
-   *   `position` (`at` lies behind the end, or among what was discarded), `stale` (others kept removing records); StoreError, also `erased` where
-   *   the new id was erased a short time ago.
+   *   `position` (`at` lies behind the end, or among what was discarded), `stale` (others kept removing records);
+   *   StoreError, also `erased` where the new id was erased a short time ago.
    */
   fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined>;
 }

@@ -8,8 +8,8 @@ import { script } from "./script.js";
  * Makes a session of a complete copy.
  *
  * KEYS: log, ids, state of the new session; log, ids, state of the copy. ARGV: the request as JSON { epoch, base, next,
- * hasLog, known, turns, ttl?, expiresAt? }; packed names of turns that are remembered without records; packed entries of
- * discarded ids; pairs of field and value for `state`. `hasLog` is false where the copy begins in front of the first
+ * hasLog, known, turns, ttl?, expiresAt? }; packed names of turns that are remembered without records; packed entries
+ * of discarded ids; pairs of field and value for `state`. `hasLog` is false where the copy begins in front of the first
  * record; `known` holds pairs of hash and mark of ids whose records were discarded, and whose messages stand in the
  * head; `turns` lists name, true if done, count and first position of turns without records.
  * Replies: FORKED | ERASED | EXISTS (there is such a session) | LOST (the copy has expired).

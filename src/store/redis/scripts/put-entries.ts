@@ -11,7 +11,7 @@ import { script } from "./script.js";
  * `mode`: `front` moves the entry to the front, `place` to its place by time, `keep` leaves it where it is. `announce`
  * comes before a first write, which may be refused: it puts `?` before the value, so that readers look at the session
  * itself until the entry is written again, and gives a place to a session that has none. An entry that is newer than
- * what is to be written stays; one with `?` gets its place by time, if that is later, as its writer may have been killed.
+ * what is to be written stays; one with `?` gets its place by time, if that is later: its writer may have been killed.
  *
  * Replies: OK and the score of each entry | MARKED mark (the owner is being erased, or was: see {@link
  * markOwnerScript}).
