@@ -32,6 +32,11 @@ export function validateConversation(
  * Returns if {@link validateConversation} finds no error; warnings pass.
  *
  * @throws StructureError with the errors found; ConfigurationError for an option or a profile that cannot be used.
+ * @example
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { assertConversation } from "langchain-redis-memory";
+ *
+ * assertConversation([new HumanMessage("Hi")], { profile: "anthropic", purpose: "model-input" });
  */
 export function assertConversation(messages: readonly BaseMessage[], options: StructureOptions = {}): void {
   throwOnErrors(findIssues(messages, resolveRepairOptions("assertConversation", options).criteria));

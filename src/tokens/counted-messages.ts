@@ -84,6 +84,12 @@ export async function countTotal(counter: TokenCounter, messages: readonly BaseM
 /**
  * Tokens of a request that carries these messages: each message's own, counted once per message object, and once the
  * counter's `perRequest`.
+ *
+ * @example
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { countMessages, tiktokenCounter } from "langchain-redis-memory";
+ *
+ * const tokens = await countMessages(tiktokenCounter(), [new HumanMessage("Hi")]);
  */
 export async function countMessages(counter: TokenCounter, messages: readonly BaseMessage[]): Promise<number> {
   const tokens = await countTotal(counter, messages);

@@ -23,6 +23,14 @@ const citation = /\[source ?(\d{1,9})\]/gi;
  *
  * On its own, it holds the chunks that you add. The one of a `HistoryManager` also holds the cited sources of earlier
  * turns, whichever instance found them, once the turn has read the session.
+ *
+ * @example
+ * import { ReferenceManager } from "langchain-redis-memory";
+ *
+ * const references = new ReferenceManager();
+ * references.addChunks("call-1", [{ id: "rules", chunkId: "0", text: "By air after four hours." }]); // [1]
+ * const cited = references.cited("You may fly [source1]."); // [1]
+ * const chunk = references.chunkOf(1);
  */
 export class ReferenceManager {
   readonly #references = new Map<number, SourceReference>();

@@ -11,7 +11,15 @@ import { strictTemplate } from "./strict-template.js";
 export type BuiltInProfile =
   "langchain" | "openai" | "anthropic" | "gemini" | "mistral" | "bedrock" | "strict-template";
 
-/** The profiles that come with the package, by name. */
+/**
+ * The profiles that come with the package, by name.
+ *
+ * @example
+ * import { builtInProfiles, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const profile = { ...builtInProfiles.openai, name: "our-gateway" };
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", profile });
+ */
 export const builtInProfiles: Readonly<Record<BuiltInProfile, StructureProfile>> = {
   langchain,
   openai,

@@ -1,4 +1,13 @@
-/** What each structure rule asks of a conversation. A profile decides which rules hold, and how strictly. */
+/**
+ * What each structure rule asks of a conversation. A profile decides which rules hold, and how strictly.
+ *
+ * @example
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { structureRules, validateConversation } from "langchain-redis-memory";
+ *
+ * const issues = validateConversation([new HumanMessage("")], { profile: "anthropic" });
+ * const reasons = issues.map(({ rule }) => structureRules[rule]);
+ */
 export const structureRules = {
   S01: "There is something to answer: at least one message that is not a system message.",
   S02: "The first message that is not a system message is the user's.",

@@ -9,6 +9,12 @@ import { emptyArray, missing, Refused, wrongPattern, wrongType, type ChatComplet
  * The rules are those that the service was observed to enforce on the shape of messages. They check the wire format,
  * independently of this package's own validator. What depends on an account or a model (limits, prices, abilities) is
  * not checked. Linear.
+ *
+ * @example
+ * import { checkChatCompletionRequest } from "langchain-redis-memory/testing";
+ *
+ * const body = { model: "gpt-4o-mini", messages: [{ role: "tool", content: "4 °C" }] };
+ * const refusal = checkChatCompletionRequest(body); // its message says why
  */
 export function checkChatCompletionRequest(body: unknown): ChatCompletionRefusal | undefined {
   try {

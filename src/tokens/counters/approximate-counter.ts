@@ -24,6 +24,10 @@ const optionsSchema = lazy(() => z.strictObject({ tools: toolListSchema() }));
  * Messages, tools and media count by the same formulas as with `tiktokenCounter`.
  *
  * @throws ConfigurationError for a tool that is not an object.
+ * @example
+ * import { approximateCounter, ChatHistoryTokenReducer } from "langchain-redis-memory";
+ *
+ * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000, tokenCounter: approximateCounter() });
  */
 export function approximateCounter(options: ApproximateCounterOptions = {}): TokenCounter {
   const { tools } = parseOptions("approximateCounter", optionsSchema(), options);
