@@ -9,6 +9,7 @@ import { startCluster } from "../__tests__/support/redis-cluster.js";
 import { startRedis } from "../__tests__/support/redis-server.js";
 import { fitMemory, lineThrough, type MeasuredSession, type TurnModel } from "./measure/capacity-model.js";
 import { predict, type ClusterCheck } from "./measure/capacity-check.js";
+import { quantile } from "./measure/statistics.js";
 import { ServerMeter, sumOf, type ServerCost } from "./measure/server-cost.js";
 import { capacityText, type Variant } from "./report/capacity-text.js";
 import { writeCapacity } from "./report/write.js";
@@ -55,13 +56,10 @@ class Node {
   }
 
   /** What one turn costs, of sessions that are there; the first turns fill caches and do not count. */
-  async turnOf(ids: readonly string[], characters: number, memory = this.memory()): Promise<ServerCost> {
-    const chosen = ids.slice(0, turnsMeasured);
-    await turnEach(memory, chosen.slice(0, 8), characters);
-    const [cost] = await this.meter.costsOf(() => turnEach(memory, chosen, characters));
-    const { cpu, bytesIn, bytesOut, commands } = cost!;
-    const count = chosen.length;
-    return { cpu: cpu / count, bytesIn: bytesIn / count, bytesOut: bytesOut / count, commands: commands / count };
+  async turnOf(ids: readonly string[], memory = this.memory()): Promise<ServerCost> {
+    await turnEach(memory, ids.slice(0, 8), usual);
+    const [cost] = await this.meter.costsOf(() => turnEach(memory, ids, usual));
+    return perTurn(cost!, ids.length);
   }
 
   async close(): Promise<void> {
@@ -87,7 +85,7 @@ async function turnModel(node: Node): Promise<TurnModel> {
   const costs: ServerCost[] = [];
   for (const messages of lengths) {
     const { ids } = await node.sessionOf({ ...usual, messages });
-    costs.push(await node.turnOf(ids, usual.characters));
+    costs.push(await node.turnOf(ids.slice(0, turnsMeasured)));
   }
   const line = (of: (cost: ServerCost) => number) =>
     lineThrough([lengths[0], of(costs[0]!)], [lengths[1], of(costs[1]!)]);
@@ -98,57 +96,112 @@ async function turnModel(node: Node): Promise<TurnModel> {
   };
 }
 
-async function variants(node: Node): Promise<Variant[]> {
-  const found: Variant[] = [];
-  const add = async (name: string, memory: RedisChatMemory, messages = usual.messages) => {
-    const { bytes, ids } = await node.sessionOf({ ...usual, messages }, memory);
-    found.push({ name, bytes, turn: await node.turnOf(ids, usual.characters, memory) });
-    await memory.close();
-  };
-  const encryption = { current: { id: "1", key: randomBytes(32) } };
-  const reducer = new ChatHistoryTruncationReducer({ targetCount: usual.messages, thresholdCount: 10 });
-  await add("as it is", node.memory());
-  await add("no `sessionTTL`", node.memory({ sessionTTL: undefined } as never));
-  await add("`encryption`", node.memory({ encryption }));
-  await add('100 messages, `retention: "keep"`, view of 20 to 30', node.memory({ reducer }), 100);
-  await add('100 messages, `retention: "discard"`', node.memory({ reducer, retention: "discard" }), 100);
-  for (const [setting, value, usually] of [
-    ["hash-max-listpack-value", "256", "64"],
-    ["list-max-listpack-size", "-1", "-2"],
-    ["list-max-listpack-size", "-4", "-2"],
-  ] as const) {
-    await node.meter.configure(setting, value);
-    await add(`\`${setting} ${value}\` (usually ${usually})`, node.memory());
-    await node.meter.configure(setting, usually);
-  }
-  return found;
+/** The same sessions under another option or setting. */
+interface Change {
+  readonly name: string;
+  readonly memory: RedisChatMemory;
+  readonly messages?: number;
+  readonly setting?: { readonly name: string; readonly value: string; readonly usually: string };
 }
 
-/** The usual turn where a replica follows: what the master then does more. */
-async function replicated(): Promise<Variant> {
+function changes(node: Node): Change[] {
+  const encryption = { current: { id: "1", key: randomBytes(32) } };
+  const reducer = new ChatHistoryTruncationReducer({ targetCount: usual.messages, thresholdCount: 10 });
+  const settings = [
+    { name: "hash-max-listpack-value", value: "256", usually: "64" },
+    { name: "list-max-listpack-size", value: "-1", usually: "-2" },
+    { name: "list-max-listpack-size", value: "-4", usually: "-2" },
+  ];
+  return [
+    { name: "as it is", memory: node.memory() },
+    { name: "no `sessionTTL`", memory: new RedisChatMemory({ client: node.client }) },
+    { name: "`encryption`", memory: node.memory({ encryption }) },
+    { name: '100 messages, `retention: "keep"`', memory: node.memory({ reducer }), messages: 100 },
+    {
+      name: '100 messages, `retention: "discard"`',
+      memory: node.memory({ reducer, retention: "discard" }),
+      messages: 100,
+    },
+    ...settings.map((setting) => ({
+      name: `\`${setting.name} ${setting.value}\` (usually ${setting.usually})`,
+      memory: node.memory(),
+      setting,
+    })),
+  ];
+}
+
+/** Memory one after the other; turns of all in several rounds, so that none has a better moment. */
+async function variants(node: Node): Promise<Variant[]> {
+  const all = changes(node);
+  const bytes: number[] = [];
+  for (const change of all) {
+    const shape = { ...usual, messages: change.messages ?? usual.messages };
+    await under(node, change, async () => bytes.push((await node.sessionOf(shape, change.memory)).bytes));
+  }
+  await node.meter.clear();
+  const costs = all.map((): ServerCost[] => []);
+  for (let round = 0; round < (quick ? 1 : 7); round += 1) {
+    for (const [index, change] of all.entries()) {
+      const shape = { ...usual, messages: change.messages ?? usual.messages };
+      await under(node, change, async () => {
+        const ids = await fill(
+          change.memory,
+          Array.from({ length: turnsMeasured / 10 }, () => shape),
+        );
+        costs[index]!.push(await node.turnOf(ids, change.memory));
+      });
+    }
+  }
+  return all.map(({ name }, index) => ({ name, bytes: bytes[index]!, turn: medianOf(costs[index]!) }));
+}
+
+async function under(node: Node, { setting }: Change, work: () => Promise<unknown>): Promise<void> {
+  await (setting && node.meter.configure(setting.name, setting.value));
+  await work();
+  await (setting && node.meter.configure(setting.name, setting.usually));
+}
+
+/** What a master does more for a turn where a replica follows. */
+async function replicated(): Promise<{ readonly without: ServerCost; readonly with: ServerCost }> {
   const master = await startRedis();
-  const replica = await startRedis(["--replicaof", "127.0.0.1", String(master.port)]);
   const client = new Redis(master.url);
   const meter = new ServerMeter([master.port]);
   const memory = new RedisChatMemory({ client, sessionTTL });
-  while (!/^state=online|state=online/m.test(await client.info("replication"))) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  const ids = await fill(
+    memory,
+    Array.from({ length: turnsMeasured / 10 }, () => usual),
+  );
+  const [without, followed]: ServerCost[][] = [[], []];
+  for (let round = 0; round < (quick ? 1 : 7); round += 1) {
+    without!.push(await turns(meter, memory, ids));
+    const replica = await startRedis(["--replicaof", "127.0.0.1", String(master.port)]);
+    while (!(await client.info("replication")).includes("state=online")) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    followed!.push(await turns(meter, memory, ids));
+    await replica.stop();
   }
-  const shapes = Array.from({ length: Math.min(turnsMeasured, 500) }, () => usual);
-  const [empty] = await meter.memory();
-  const ids = await fill(memory, shapes);
-  const [full] = await meter.memory();
-  await turnEach(memory, ids.slice(0, 8), usual.characters);
-  const [cost] = await meter.costsOf(() => turnEach(memory, ids, usual.characters));
-  const { cpu, bytesIn, bytesOut, commands } = cost!;
-  const turn = {
-    ...{ cpu: cpu / ids.length, bytesIn: bytesIn / ids.length },
-    ...{ bytesOut: bytesOut / ids.length, commands: commands / ids.length },
-  };
   meter.close();
   client.disconnect();
-  await Promise.all([replica.stop(), master.stop()]);
-  return { name: "one replica (not a cluster node)", bytes: (full! - empty!) / ids.length, turn };
+  await master.stop();
+  return { without: medianOf(without!), with: medianOf(followed!) };
+}
+
+async function turns(meter: ServerMeter, memory: RedisChatMemory, ids: readonly string[]): Promise<ServerCost> {
+  const [cost] = await meter.costsOf(() => turnEach(memory, ids, usual));
+  return perTurn(cost!, ids.length);
+}
+
+function perTurn({ cpu, bytesIn, bytesOut, commands }: ServerCost, count: number): ServerCost {
+  return { cpu: cpu / count, bytesIn: bytesIn / count, bytesOut: bytesOut / count, commands: commands / count };
+}
+
+function medianOf(costs: readonly ServerCost[]): ServerCost {
+  const of = (figure: (cost: ServerCost) => number) => quantile(costs.map(figure), 0.5);
+  return {
+    ...{ cpu: of(({ cpu }) => cpu), bytesIn: of(({ bytesIn }) => bytesIn) },
+    ...{ bytesOut: of(({ bytesOut }) => bytesOut), commands: of(({ commands }) => commands) },
+  };
 }
 
 /** Fills a cluster of three masters with sessions of all kinds, and compares it with what the models say. */
@@ -168,7 +221,7 @@ async function checkCluster(models: Parameters<typeof predict>[0]): Promise<Clus
     }),
   );
   const chosen = ids.slice(0, turnsMeasured);
-  const costs = await meter.costsOf(() => turnEach(memory, chosen, usual.characters));
+  const costs = await meter.costsOf(() => turnEach(memory, chosen, { ...usual, servers: 3 }));
   const bytes = full.map((after, index) => after - empty[index]!);
   await memory.close();
   meter.close();
@@ -181,10 +234,11 @@ async function checkCluster(models: Parameters<typeof predict>[0]): Promise<Clus
 const node = await Node.start();
 const { measured, memory } = await calibrate(node);
 const turn = await turnModel(node);
-const found = [...(await variants(node)), await replicated()];
+const found = await variants(node);
+const replica = await replicated();
 await node.close();
 const check = await checkCluster({ memory, turn });
 const record = measured.find(({ messages, recordBytes }) => messages > 4 && recordBytes > 500)!.recordBytes;
-const text = capacityText({ measured, memory, turn, variants: found, check, record, usual });
+const text = capacityText({ measured, memory, turn, variants: found, replica, check, record, usual });
 console.log(text);
 console.log(quick ? "Written nowhere." : `Written to ${writeCapacity(text)}.`);

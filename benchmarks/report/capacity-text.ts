@@ -19,6 +19,8 @@ export interface CapacityFindings {
   readonly memory: MemoryModel;
   readonly turn: TurnModel;
   readonly variants: readonly Variant[];
+  /** A turn on a master alone, and on one that a replica follows. */
+  readonly replica: { readonly without: ServerCost; readonly with: ServerCost };
   readonly check: ClusterCheck;
   /** Bytes of a usual record. */
   readonly record: number;
@@ -135,7 +137,7 @@ function viewWhereNetworkLimits({ cpu, bytesOut }: TurnModel): number {
   return (a * cpu.base - b.base) / (b.slope - a * cpu.slope);
 }
 
-function variantText({ variants }: CapacityFindings): string {
+function variantText({ variants, replica }: CapacityFindings): string {
   const usual = variants[0]!;
   const kept = variants.find(({ name }) => name.includes('"keep"'))!;
   const rows = variants.map((variant) => {
@@ -147,15 +149,19 @@ function variantText({ variants }: CapacityFindings): string {
     return [
       variant.name,
       show(variant.bytes, base.bytes, "B"),
-      show(variant.turn.cpu, base.turn.cpu, "µs"),
+      // Without a ratio: it wavers more than most of these change it.
+      `${whole(variant.turn.cpu)} µs`,
       show(variant.turn.bytesIn, base.turn.bytesIn, "B"),
       show(variant.turn.bytesOut, base.turn.bytesOut, "B"),
     ];
   });
   return [
     "### What options and settings change",
-    "Sessions of 20 messages with texts of 400 characters, and a turn of each.",
+    "Sessions of 20 messages with texts of 400 characters, and a turn of each; with 100 messages, a reducer leaves a " +
+      "view of 20 to 30.",
     table(["", "a session", "processor a turn", "bytes in", "bytes out"], rows),
+    `One replica costs its master ${signed(replica.with.cpu / replica.without.cpu - 1)} of processor time and ` +
+      `${signed(replica.with.bytesOut / replica.without.bytesOut - 1)} of bytes out, a turn.`,
   ].join("\n\n");
 }
 

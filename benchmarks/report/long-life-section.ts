@@ -20,10 +20,20 @@ const parts = { early: [0.2, 0.4], late: [0.8, 1] } as const;
 /** Allowed growth from the early part to the late one. */
 const allowed = 1.1;
 
-const figures: readonly { readonly name: string; readonly of: (sample: Sample) => number; readonly unit: string }[] = [
-  { name: "resident memory", of: ({ resident }) => resident / 1e6, unit: " MB" },
+interface Figure {
+  readonly name: string;
+  readonly of: (sample: Sample) => number;
+  readonly unit: string;
+  /** Share of the samples of a part that are below what is compared: the median, or all. */
+  readonly quantile?: number;
+}
+
+const figures: readonly Figure[] = [
+  // V8 gives memory back when it likes, so the size goes up and down; what counts is how high.
+  { name: "resident memory, highest", of: ({ resident }) => resident / 1e6, unit: " MB", quantile: 1 },
   { name: "heap after a collection", of: ({ heap }) => heap / 1e6, unit: " MB" },
-  { name: "memory of Redis", of: ({ redis }) => redis.bytes / 1e6, unit: " MB" },
+  // How many sessions are there at a time depends on how fast the machine makes them.
+  { name: "memory of Redis, a key", of: ({ redis }) => redis.bytes / Math.max(1, redis.keys), unit: " B" },
   { name: "connections of the process", of: ({ redis }) => redis.clients, unit: "" },
   { name: "delay of the event loop, median", of: ({ delay }) => delay.median, unit: " ms" },
   { name: "delay of the event loop, p99", of: ({ delay }) => delay.p99, unit: " ms" },
@@ -38,8 +48,9 @@ export function longLifeSection(life: LongLife): Section {
   const { counts, events } = life;
   const turns = running.at(-1)?.turns ?? 0;
   const seconds = running.at(-1)?.seconds ?? 0;
-  const rows = figures.map(({ name, of, unit }) => {
-    const [early, late] = [medianIn(running, parts.early, of), medianIn(running, parts.late, of)];
+  const rows = figures.map((figure) => {
+    const { name, of, unit } = figure;
+    const [early, late] = [figureIn(running, parts.early, figure), figureIn(running, parts.late, figure)];
     const highest = Math.max(...running.map(of));
     const show = (value: number) => `${digits(value)}${unit}`;
     return [name, show(early), show(late), `${digits(late / early)} ×`, show(highest), show(of(after))];
@@ -65,8 +76,8 @@ export function longLifeSection(life: LongLife): Section {
       },
     ],
     targets: [
-      ...judged.map(({ name, of }) =>
-        flat(name, medianIn(running, parts.late, of) / medianIn(running, parts.early, of)),
+      ...judged.map((figure) =>
+        flat(figure.name, figureIn(running, parts.late, figure) / figureIn(running, parts.early, figure)),
       ),
       { what: "warnings of Node.js", wanted: "0", got: String(life.warnings), holds: life.warnings === 0 },
       {
@@ -79,9 +90,9 @@ export function longLifeSection(life: LongLife): Section {
   };
 }
 
-function medianIn(samples: readonly Sample[], [from, to]: readonly [number, number], of: (sample: Sample) => number) {
+function figureIn(samples: readonly Sample[], [from, to]: readonly [number, number], figure: Figure): number {
   const part = samples.slice(Math.floor(from * samples.length), Math.ceil(to * samples.length));
-  return quantile(part.map(of), 0.5);
+  return quantile(part.map(figure.of), figure.quantile ?? 0.5);
 }
 
 function flat(name: string, ratio: number): Target {

@@ -4,7 +4,14 @@ import type { Headline, Section, Table, Target } from "./section.js";
 /** The whole report. */
 export function reportText(sections: readonly Section[], machine: string): string {
   const targets = sections.flatMap((section) => section.targets ?? []);
-  const parts = ["# Results", machine, "## Targets", tableText(targetTable(targets)), ...sections.map(sectionText)];
+  const parts = [
+    "# Results",
+    machine,
+    "Pages of their own: [a long life](long-life.md), [capacity](../../docs/capacity.md), [encryption](encryption.md).",
+    "## Targets",
+    tableText(targetTable(targets)),
+    ...sections.map(sectionText),
+  ];
   return `${parts.join("\n\n")}\n`;
 }
 

@@ -7,6 +7,8 @@ import { headlineText, pageText, reportText } from "./markdown.js";
 import { picturesOf, writePictures } from "./pictures.js";
 import type { Section } from "./section.js";
 
+const prettier = new URL("../../node_modules/prettier/bin/prettier.cjs", import.meta.url);
+
 /** Writes the report and its pictures; returns the folder. */
 export async function writeResults(folder: string, sections: readonly Section[]): Promise<string> {
   mkdirSync(folder, { recursive: true });
@@ -47,6 +49,7 @@ function writeBetween(path: string, name: string, content: string): void {
     throw new Error(`${path} has no ${begin} … ${end}.`);
   }
   writeFileSync(path, `${text.slice(0, from + begin.length)}${content}${text.slice(to)}`);
+  execFileSync(process.execPath, [fileURLToPath(prettier), "--write", path]);
 }
 
 function machine(): string {

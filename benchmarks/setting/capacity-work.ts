@@ -10,6 +10,7 @@ export interface Shape {
   readonly characters: number;
 }
 
+/** Turns that are under way at a time for each server, so that each has as much to do at once. */
 const atOnce = 8;
 
 /** Questions and answers in turn, with ids as message providers make them. */
@@ -38,15 +39,27 @@ export async function fill(memory: RedisChatMemory, shapes: readonly Shape[]): P
 }
 
 /** One turn of each session: the view is read and two messages are added. */
-export async function turnEach(memory: RedisChatMemory, ids: readonly string[], characters: number): Promise<void> {
-  await each(ids, async (id, index) => {
-    const history = memory.history(id);
-    await history.getMessages();
-    await history.addMessages(textMessages({ messages: 2, characters }, 2 * index));
-  });
+export async function turnEach(
+  memory: RedisChatMemory,
+  ids: readonly string[],
+  { characters, servers = 1 }: { readonly characters: number; readonly servers?: number },
+): Promise<void> {
+  await each(
+    ids,
+    async (id, index) => {
+      const history = memory.history(id);
+      await history.getMessages();
+      await history.addMessages(textMessages({ messages: 2, characters }, 2 * index));
+    },
+    servers,
+  );
 }
 
-async function each<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
+async function each<T>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<void>,
+  servers = 1,
+): Promise<void> {
   let next = 0;
   const run = async () => {
     while (next < items.length) {
@@ -55,7 +68,7 @@ async function each<T>(items: readonly T[], work: (item: T, index: number) => Pr
       await work(items[index]!, index);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, run));
+  await Promise.all(Array.from({ length: servers * atOnce }, run));
 }
 
 /** Sessions of all kinds: most are short, few are long (20 messages in the mean, 200 at most). */
