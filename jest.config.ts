@@ -20,7 +20,8 @@ const shared: Config = {
   modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/", "<rootDir>/.cache/"],
 };
 
-/** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`). */
+/** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`), and
+ * `browser` a Chromium besides. */
 const config: Config = {
   // One worker per core: most tests compute, and Jest would leave one of two cores idle.
   maxWorkers: "100%",
@@ -31,7 +32,7 @@ const config: Config = {
       ...shared,
       displayName: "unit",
       testMatch: ["<rootDir>/__tests__/**/*.test.ts"],
-      testPathIgnorePatterns: ["\\.redis\\.test\\.ts$"],
+      testPathIgnorePatterns: ["\\.(redis|browser)\\.test\\.ts$"],
     },
     {
       ...shared,
@@ -39,6 +40,13 @@ const config: Config = {
       testMatch: ["<rootDir>/__tests__/**/*.redis.test.ts"],
       globalSetup: "<rootDir>/__tests__/support/redis-setup.ts",
       globalTeardown: "<rootDir>/__tests__/support/redis-teardown.ts",
+    },
+    {
+      ...shared,
+      displayName: "browser",
+      testMatch: ["<rootDir>/__tests__/**/*.browser.test.ts"],
+      globalSetup: "<rootDir>/__tests__/support/browser-setup.ts",
+      globalTeardown: "<rootDir>/__tests__/support/browser-teardown.ts",
     },
   ],
 };

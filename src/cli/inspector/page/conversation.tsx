@@ -1,5 +1,5 @@
 import type { VirtualItem } from "@tanstack/virtual-core";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { WhatIf } from "../model/inspector-data.js";
 import type { Row } from "../model/row-model.js";
 import { ConversationRow } from "./conversation-row.js";
@@ -68,7 +68,8 @@ function useRowList(
   const { rows } = moment;
   const list = useVirtualRows(scroller, {
     count: rows.length,
-    keyOf: (index) => rows[index]?.key ?? String(index),
+    // All rows are laid out anew where this function is another one.
+    keyOf: useCallback((index) => rows[index]?.key ?? String(index), [rows]),
     sizeOf: (index) => estimate(moment, rows[index]),
     pinned: active,
   });

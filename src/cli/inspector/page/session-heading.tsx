@@ -51,8 +51,8 @@ function ViewMeter({ moment: { view, end, session }, budget, onBudget }: Session
   return (
     <div class="view-meter">
       <p class="view-size">
-        <strong>{isNow ? "The model sees" : `At message ${end} it saw`}</strong>{" "}
-        {counted(view.messages, "message")}, {counted(view.tokens, "token")}
+        <strong>{isNow ? "The model sees" : `At message ${end} it saw`}</strong> {counted(view.messages, "message")},{" "}
+        {counted(view.tokens, "token")}
         {view.isWhole ? "" : " and what stood in front"}
       </p>
       {budget !== undefined && share !== undefined && (

@@ -37,6 +37,8 @@ export class SessionModel {
   #profile = "langchain";
   #refreshing: Promise<void> | undefined;
   #again = false;
+  #findingsTimer: ReturnType<typeof setTimeout> | undefined;
+  #findingsPause = 0;
 
   constructor(sessionId: string) {
     this.sessionId = sessionId;
@@ -96,7 +98,15 @@ export class SessionModel {
       this.problem = (error as Error).message;
     }
     this.#changed();
-    await this.#fetchFindings();
+    this.#findLater();
+  }
+
+  /** In a session that is written to all the time, rules are applied for at most a tenth of it. */
+  #findLater(): void {
+    this.#findingsTimer ??= setTimeout(() => {
+      this.#findingsTimer = undefined;
+      void this.#fetchFindings();
+    }, this.#findingsPause);
   }
 
   /** What is shown changes at the end, so that state and outline agree. */
@@ -142,7 +152,7 @@ export class SessionModel {
   }
 
   async #fetchFindings(): Promise<void> {
-    const profile = this.#profile;
+    const [profile, begun] = [this.#profile, performance.now()];
     try {
       const findings = await getJson<Findings>("findings", { id: this.sessionId, profile });
       this.findings = profile === this.#profile ? findings : this.findings;
@@ -150,6 +160,7 @@ export class SessionModel {
     } catch (error) {
       this.findingsProblem = (error as Error).message;
     }
+    this.#findingsPause = 10 * (performance.now() - begun);
     this.#changed();
   }
 

@@ -11,7 +11,8 @@ import { readLog, type LogItem } from "./log-reader.js";
 import { cutText } from "./readable-text.js";
 import { NotFoundError, wholeNumber } from "./request-problem.js";
 import { SessionCatalogue } from "./session-catalogue.js";
-import { findingsOf, headOf, readView } from "./session-findings.js";
+import { findingsOf, readView } from "./session-findings.js";
+import { readFront } from "./session-front.js";
 import { SessionOutlines } from "./session-outlines.js";
 import { readSnapshot } from "./session-snapshot.js";
 import { SessionWhatIf } from "./session-what-if.js";
@@ -106,9 +107,8 @@ export class InspectorRoutes {
   async #item(query: URLSearchParams): Promise<LogItem> {
     const sessionId = idIn(query);
     if (query.has("place")) {
-      const { head } = await this.#server.store.readView(sessionId);
-      const item = headOf(sessionId, head)[wholeNumber(query, "place")];
-      return item ?? notFound();
+      const { items } = await readFront(this.#server, sessionId);
+      return items[wholeNumber(query, "place")] ?? notFound();
     }
     const position = wholeNumber(query, "position");
     for await (const { items } of readLog(this.#server, sessionId, { from: position, to: position + 1 })) {

@@ -1,7 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { findOrphanResults } from "../../../conversation/steps.js";
-import { decodeHead } from "../../../codec/head.js";
-import { RecordError } from "../../../errors.js";
 import { builtInProfiles, type BuiltInProfile } from "../../../structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../../structure/repair/repair.js";
 import { structureRules } from "../../../structure/rules/rules.js";
@@ -9,7 +7,8 @@ import { validateConversation } from "../../../structure/validate.js";
 import { UsageError } from "../../failure.js";
 import type { Server } from "../../server.js";
 import type { Findings } from "../model/inspector-data.js";
-import { readItem, readLog, type LogItem } from "./log-reader.js";
+import { readLog } from "./log-reader.js";
+import { readFront } from "./session-front.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
 
@@ -50,10 +49,8 @@ export async function readView(
   server: Server,
   sessionId: string,
 ): Promise<{ readonly entries: readonly ViewEntry[]; readonly hidden: readonly number[] }> {
-  const { head, start } = await server.store.readView(sessionId);
-  const all: ViewEntry[] = headOf(sessionId, head).flatMap(({ message }, place) =>
-    message === undefined ? [] : [{ message, place }],
-  );
+  const { items: front, start } = await readFront(server, sessionId);
+  const all: ViewEntry[] = front.flatMap(({ message }, place) => (message === undefined ? [] : [{ message, place }]));
   for await (const { items } of readLog(server, sessionId, { from: start })) {
     for (const { message, position } of items) {
       if (message !== undefined) {
@@ -66,16 +63,4 @@ export async function readView(
     entries: all.filter((_, index) => !orphans.has(index)),
     hidden: [...orphans].flatMap((index) => all[index]!.position ?? []),
   };
-}
-
-/** The records of a head; none where they cannot be read. */
-export function headOf(sessionId: string, head: string): LogItem[] {
-  try {
-    return decodeHead(head).map((record) => readItem(sessionId, record, undefined));
-  } catch (error) {
-    if (RecordError.isInstance(error)) {
-      return [];
-    }
-    throw error;
-  }
 }

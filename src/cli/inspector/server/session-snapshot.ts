@@ -9,7 +9,7 @@ import type { HeadRow, SessionState, SummaryRow } from "../model/inspector-data.
 import { readLog, type LogItem } from "./log-reader.js";
 import { readableText } from "./readable-text.js";
 import { NotFoundError } from "./request-problem.js";
-import { headOf } from "./session-findings.js";
+import { readFront } from "./session-front.js";
 import type { SessionOutlines } from "./session-outlines.js";
 import { showMessage } from "./shown-message.js";
 
@@ -67,7 +67,7 @@ async function readHead(source: SnapshotSource, sessionId: string, count: number
   if (count <= 0) {
     return { head: [], summaries: [] };
   }
-  const items = headOf(sessionId, (await source.server.store.readView(sessionId)).head);
+  const { items } = await readFront(source.server, sessionId);
   const marks = items.map(({ message }) => message && summaryMarkOf(message));
   const wanted = [
     ...items.map(({ message }) => message?.id),

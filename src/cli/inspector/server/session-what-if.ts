@@ -13,7 +13,7 @@ import type { WhatIf } from "../model/inspector-data.js";
 import { cutsOf } from "../model/timeline.js";
 import { readLog, type LogItem } from "./log-reader.js";
 import { RecordedReducer, type PlacedMessage, type Recording } from "./recorded-reducer.js";
-import { headOf } from "./session-findings.js";
+import { readFront } from "./session-front.js";
 import type { SessionOutlines } from "./session-outlines.js";
 
 /** Tokens that a summary is taken to have: no model is called. The same as the command line's default. */
@@ -100,11 +100,11 @@ export class SessionWhatIf {
       }
     }
     const { store } = this.#server;
-    const [view, reductions] = [await store.readView(sessionId), await store.pages.readReductions(sessionId)];
+    const [front, reductions] = [await readFront(this.#server, sessionId), await store.pages.readReductions(sessionId)];
     const reductionCount = (await store.pages.readStats(sessionId))?.reductions ?? 0;
-    const log = { reductions, reductionCount, start: view.start, next: state.next };
+    const log = { reductions, reductionCount, start: front.start, next: state.next };
     const cuts = cutsOf(log, (position) => times.get(position));
-    const recording = { transcript, cuts, head: knownHead(headOf(sessionId, view.head), transcript) };
+    const recording = { transcript, cuts, head: knownHead(front.items, transcript) };
     const positions = new Map(transcript.map(({ message, position }) => [message, position]));
     this.#known = { key, recording, positions, base, next: state.next };
     return this.#known;

@@ -1,0 +1,301 @@
+import { text } from "node:stream/consumers";
+import { HumanMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import {
+  ChatHistorySummarizationReducer,
+  ChatHistoryTokenReducer,
+  ChatHistoryTruncationReducer,
+  simulateReducers,
+  type RedisChatMemory,
+} from "langchain-redis-memory";
+import type { Page } from "playwright-core";
+import { inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
+import { ai, aiCalls, human, system, tool } from "../support/messages.js";
+import { recordedConversations } from "../support/real-conversations.js";
+import { accessibilityFindings, browserPages, type WatchedPage } from "../support/shared-browser.js";
+
+const place = inspectedPlaces();
+const open = browserPages();
+const [travel] = recordedConversations();
+
+async function addInRounds(memory: RedisChatMemory, sessionId: string, all: readonly BaseMessage[]): Promise<void> {
+  let round: BaseMessage[] = [];
+  for (const message of all) {
+    if (message.getType() === "human" && round.length > 0) {
+      await memory.history(sessionId).addMessages(round);
+      round = [];
+    }
+    round.push(message);
+  }
+  await memory.history(sessionId).addMessages(round);
+}
+
+/** A session of six rounds that a summary was made of; its first question is no longer seen. */
+async function summarized({ memory }: InspectedPlace, sessionId: string): Promise<void> {
+  const model = RunnableLambda.from(() => "They spoke of trains.");
+  const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 2 });
+  const app = memory({ reducer });
+  for (let round = 0; round < 6; round += 1) {
+    const first = round === 0 ? [system("Be brief.")] : [];
+    await app
+      .history(sessionId, { owner: "ann" })
+      .addMessages([...first, human(`question ${round}`), ai(`answer ${round}`)]);
+  }
+  await app.drain();
+}
+
+async function show({ inspector }: InspectedPlace, { page }: WatchedPage, sessionId: string): Promise<void> {
+  await page.goto(`${inspector.url}#session=${encodeURIComponent(sessionId)}`);
+  await page.locator(".row").first().waitFor();
+}
+
+const row = (page: Page, text: string | RegExp) => page.locator(".row").filter({ hasText: text });
+const reason = (page: Page) => page.getByRole("region", { name: "Why" });
+
+describe("the inspector's page", () => {
+  it("says by keyboard alone why a message is no longer seen", async () => {
+    const here = await place();
+    await summarized(here, "trains");
+    const watched = await open();
+    const { page } = watched;
+    await page.goto(here.inspector.url);
+    await page.getByRole("link", { name: /trains/ }).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.locator(":focus").textContent()).toBe("Skip to the conversation");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("ann");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await row(page, "answer 5").waitFor();
+    for (let tries = 0; tries < 30 && (await page.locator(".row:focus").count()) === 0; tries += 1) {
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    await page.locator(".row:focus", { hasText: "question 0" }).waitFor();
+    await reason(page).getByText("The model no longer sees this message.").waitFor();
+    const words = await reason(page).textContent();
+    expect(words).toMatch(
+      /It left the view at reduction 1 of \d, on 20\d\d-.*: the view held 7 messages.* was cut to \d/,
+    );
+    expect(words).toMatch(/A summary covers it, together with \d+ other messages: the model reads that summary/);
+    expect(words).toContain("They spoke of trains.");
+    const outline = "(card) => getComputedStyle(card).outline";
+    expect(await page.locator(".row:focus .card").evaluate(outline)).toMatch(/solid 3px/);
+    await page.getByRole("button", { name: "Show the summary" }).focus();
+    await page.keyboard.press("Enter");
+    await reason(page).getByText("The model sees this message.").waitFor();
+    await page.getByRole("button", { name: /Show the \d+ messages behind it/ }).focus();
+    await page.keyboard.press("Enter");
+    await reason(page)
+      .getByText(/^Message 1, User/)
+      .waitFor();
+    await page.getByRole("tab", { name: "Message" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("The view keeps all of these rules.").waitFor();
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it("grows while the session is written to, says so to a screen reader, and follows a rewind", async () => {
+    const here = await place();
+    const history = here.memory().history("live");
+    await history.addMessages([human("first question"), ai("first answer")]);
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, "live");
+    await row(page, "first answer").waitFor();
+    await history.addMessages([human("second question", "q2"), ai("second answer")]);
+    await row(page, "second answer").waitFor();
+    await page.getByRole("log").getByText("2 new messages, the last from: Assistant").waitFor({ state: "attached" });
+    await history.rewind("q2");
+    await row(page, "second answer").waitFor({ state: "detached" });
+    expect(await page.getByRole("link", { name: /live/ }).textContent()).toContain("messages");
+    expect(watched.requests.filter((url) => url.endsWith("/app.js"))).toHaveLength(1);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it("shows hostile messages as text, runs nothing of them, and asks nobody else for anything", async () => {
+    const here = await place();
+    const image = "https://attacker.example/pixel.png";
+    const hostile = [
+      human("<script>alert(1)</script><img src=x onerror=alert(2)>"),
+      human("null \u0000 byte, half \ud83d character, \u202eturned"),
+      human("שלום עולם, مرحبا"),
+      new HumanMessage({ content: [{ type: "image_url", image_url: { url: image } }] }),
+      new HumanMessage({ content: [{ type: "image_url", image_url: { url: "javascript:alert(3)" } }] }),
+      aiCalls("<b>c1</b>"),
+      tool("<b>c1</b>", '</textarea><svg onload="alert(4)">'),
+      human("0123456789".repeat(520_000)),
+    ];
+    const sessionId = '"><img src=x onerror=alert(5)>';
+    const app = here.memory({ maxMessageBytes: 20_000_000, maxAppendBytes: 40_000_000 });
+    await app.history(sessionId, { owner: "<b>owner</b>", title: "<script>alert(6)</script>" }).addMessages(hostile);
+    await app.drain();
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, sessionId);
+    await row(page, "0123456789").getByRole("button", { name: "Show all 5,200,000 characters" }).click();
+    await page.getByRole("button", { name: /^Show more: 5,196,000 of/ }).click();
+    await page.getByRole("button", { name: /^Show more: 5,100,000 of/ }).waitFor();
+    await page.locator(".row[tabindex='0']").focus();
+    await page.keyboard.press("Home");
+    await row(page, "<script>alert(1)</script><img src=x onerror=alert(2)>").waitFor();
+    await row(page, "null \\u0000 byte, half \\ud83d character, \\u202eturned").waitFor();
+    await row(page, image).getByText("image, not loaded").waitFor();
+    await page.getByRole("button", { name: "1 tool call: lookup" }).click();
+    await page.getByText('</textarea><svg onload="alert(4)">').waitFor();
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("<script>alert(6)</script>");
+    await page.getByRole("button", { name: "Copy as a test case" }).click();
+    await page.getByRole("button", { name: "Copy", exact: true }).waitFor();
+    const { origin } = new URL(here.inspector.url);
+    expect(watched.requests.filter((url) => !url.startsWith(origin) && !url.startsWith("data:,"))).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it.each(["light", "dark"] as const)(
+    "has nothing that axe finds, in %s, from 320 to 2560 pixels",
+    async (colorScheme) => {
+      const here = await place();
+      await summarized(here, "trains");
+      await here
+        .memory()
+        .history("trains")
+        .addMessages([human("x"), aiCalls("c1", "c2"), tool("c1"), human("y")]);
+      const watched = await open({ colorScheme });
+      const { page } = watched;
+      await show(here, watched, "trains");
+      await page.getByRole("button", { name: /2 tool calls/ }).click();
+      await row(page, "y").last().click();
+      for (const [width, tab] of [
+        [320, "Message"],
+        [1_280, "Findings"],
+        [2_560, "What if"],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.getByRole("tab", { name: tab }).click();
+        await page
+          .getByRole("tabpanel")
+          .getByText({ Message: "What is stored", Findings: "S08", "What if": "Tokens sent" }[tab])
+          .first()
+          .waitFor();
+        expect([width, await accessibilityFindings(page)]).toEqual([width, []]);
+        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+        expect([width, overflow]).toEqual([width, 0]);
+      }
+      await page.getByRole("button", { name: "Copy as a test case" }).click();
+      expect(await accessibilityFindings(page)).toEqual([]);
+    },
+  );
+
+  it("shows a session of 50,000 messages with few elements and few requests", async () => {
+    const here = await place();
+    const history = here.memory({ maxAppendBytes: 40_000_000 }).history("long");
+    for (let part = 0; part < 10; part += 1) {
+      await history.addMessages(Array.from({ length: 5_000 }, (_, index) => human(`message ${part * 5_000 + index}.`)));
+    }
+    const watched = await open();
+    const { page, requests } = watched;
+    await show(here, watched, "long");
+    await row(page, "message 49999.").waitFor();
+    await page.locator(".row[tabindex='0']").focus();
+    await page.keyboard.press("Home");
+    await row(page, "message 0.").waitFor();
+    await page.locator(".scroller").evaluate((scroller) => scroller.scrollTo({ top: scroller.scrollHeight / 2 }));
+    await row(page, /message 2\d{4}\./)
+      .first()
+      .waitFor();
+    expect(await page.locator("*").count()).toBeLessThan(1_200);
+    // 25 pages of the outline, what is in sight at three places, and what every session needs.
+    expect(requests.length).toBeLessThan(60);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it("shows what the model saw when a message was written", async () => {
+    const here = await place();
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 });
+    const app = here.memory({ reducer });
+    const views: { readonly stored: number; readonly seen: number }[] = [];
+    for (let round = 0; round < 12; round += 1) {
+      await app.history("s").addMessages([human(`question ${round}`), ai(`answer ${round}`)]);
+      views.push({ stored: 2 * round + 2, seen: (await app.history("s").getMessages()).length });
+    }
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, "s");
+    for (const { stored, seen } of views.slice(0, -1)) {
+      await page.getByRole("slider").fill(String(stored));
+      await page.getByText(`At message ${stored} it saw ${seen} messages`).waitFor();
+    }
+    await page.getByRole("button", { name: "One message earlier" }).click();
+    await page.getByText("Message 21 was written next. Later messages are not shown.").waitFor();
+    await page.getByRole("button", { name: "Now" }).click();
+    await row(page, "answer 11").waitFor();
+    await page.getByRole("button", { name: /^Messages 0 to \d+ left the view at reduction 1,/ }).click();
+    await reason(page).getByText("No summary covers it, so the model knows nothing of it.").waitFor();
+  });
+
+  it("compares another reducer with today as simulateReducers does, and shows its cut", async () => {
+    const here = await place();
+    await addInRounds(here.memory(), "s", travel!);
+    const reducer = new ChatHistoryTokenReducer({ maxTokens: 2_000, targetTokens: 1_000 });
+    const transcript = await here.memory().history("s").getTranscript();
+    const [none, cut] = await simulateReducers([transcript], [{ name: "none" }, reducer]);
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, "s");
+    await page.getByRole("tab", { name: "What if" }).click();
+    await page.getByLabel("Cut to, in tokens").fill("1000");
+    await page.getByLabel("At most, in tokens").fill("2000");
+    await page.getByLabel("At most, in tokens").press("Enter");
+    await page.getByRole("columnheader", { name: "token:2000/1000" }).waitFor();
+    const cells = async (name: string) => page.getByRole("row", { name }).getByRole("cell").allTextContents();
+    const figures = (key: "sent" | "cached" | "billed") =>
+      [none![key], cut![key]].map((n) => Math.round(n).toLocaleString("en-US"));
+    expect(await cells("Tokens sent")).toEqual(figures("sent"));
+    expect(await cells("… of these cached")).toEqual(figures("cached"));
+    expect(await cells("Billed")).toEqual(figures("billed"));
+    expect(await page.getByText("what-if: seen").count()).toBeGreaterThan(0);
+    await page.locator(".row[tabindex='0']").focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    await row(page, "what-if: gone").first().waitFor();
+  });
+
+  it("exports the session, and gives its messages as code", async () => {
+    const here = await place();
+    await addInRounds(here.memory(), "s", travel!);
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, "s");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Export" }).click(),
+    ]);
+    const lines: string[] = [];
+    for await (const line of here.memory().sessions.export("s")) {
+      lines.push(`${line}\n`);
+    }
+    expect(download.suggestedFilename()).toBe("s.jsonl");
+    expect(await text(await download.createReadStream())).toBe(lines.join(""));
+    await page.getByRole("button", { name: "Copy as a test case" }).click();
+    await page.getByText(`${travel!.length} messages as TypeScript`).waitFor();
+    expect(await page.getByRole("textbox", { name: "as TypeScript" }).inputValue()).toContain("new HumanMessage({");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+  });
+
+  it("names the key that an encrypted session needs", async () => {
+    const here = await place();
+    const encryption = { current: { id: "2026-11", key: new Uint8Array(32).fill(7) } };
+    await here
+      .memory({ encryption })
+      .history("sealed")
+      .addMessages([human("secret words")]);
+    const watched = await open();
+    await watched.page.goto(`${here.inspector.url}#session=sealed`);
+    const sentence = 'encrypted with the key "2026-11", which is not in LANGCHAIN_REDIS_MEMORY_KEYS';
+    await watched.page.getByRole("alert").getByText(sentence).waitFor();
+    expect(await watched.page.content()).not.toContain("secret words");
+  });
+});

@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { request, type IncomingHttpHeaders } from "node:http";
+import { join } from "node:path";
+import { RedisChatMemory, type RedisChatMemoryOptions } from "langchain-redis-memory";
+import { Redis } from "ioredis";
+import { startInspector, type Inspector } from "../../src/cli/inspector/server/inspector-server.js";
+import { openServer } from "../../src/cli/server.js";
+import { closedAfterEach } from "./closed-after-each.js";
+import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
+
+/** The page as it was built for the tests. */
+export const pageFolder = join(__dirname, "../../dist/cli/inspector");
+
+/** An inspector, and the memory of an application whose sessions it shows. */
+export interface InspectedPlace {
+  readonly inspector: Inspector;
+  readonly keyPrefix: string;
+  readonly client: Redis;
+  memory(options?: Partial<RedisChatMemoryOptions>): RedisChatMemory;
+  /** What the inspector answers to the page. */
+  ask<T>(path: string, query?: Readonly<Record<string, string | number>>): Promise<T>;
+}
+
+/** Starts inspectors, each on keys of its own; they end after the test. */
+export function inspectedPlaces(): (env?: Readonly<Record<string, string>>) => Promise<InspectedPlace> {
+  const closed = closedAfterEach();
+  return async (env = {}) => {
+    const keyPrefix = uniquePrefix();
+    const client = closed(new Redis(sharedRedisUrl()));
+    const server = closed(await openServer({ url: sharedRedisUrl(), prefix: keyPrefix }, env));
+    const inspector = closed(await startInspector({ server, pageFolder }));
+    return {
+      inspector,
+      keyPrefix,
+      client,
+      memory: (options = {}) =>
+        new RedisChatMemory({ client, keyPrefix, ...options } as unknown as RedisChatMemoryOptions),
+      ask: async <T>(path: string, query: Readonly<Record<string, string | number>> = {}) => {
+        const pairs = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+        const { body } = await get(`${inspector.url}api/${path}?${new URLSearchParams(pairs).toString()}`);
+        return JSON.parse(body) as T;
+      },
+    };
+  };
+}
+
+/** An answer by HTTP. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Asks with headers of any kind, which `fetch` does not allow. */
+export function get(
+  url: string,
+  { method = "GET", headers = {} }: { readonly method?: string; readonly headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("error", reject);
+      response.on("end", () => {
+        const body = Buffer.concat(parts).toString("utf8");
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+      });
+    });
+    sent.on("error", reject).end();
+  });
+}
+
+/** The built files of the page, by name. */
+export function pageFiles(): Readonly<Record<string, string>> {
+  const names = ["index.html", "app.js", "app.css"];
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(pageFolder, name), "utf8")]));
+}

@@ -1,0 +1,50 @@
+import axe from "axe-core";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+
+/** A page, and what it did that a page of the inspector must not do. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Addresses that it asked for, in order. */
+  readonly requests: readonly string[];
+  /** Errors of scripts, refused scripts, dialogs. */
+  readonly complaints: readonly string[];
+}
+
+/** Opens pages in the browser of this run; they are closed after the test. */
+export function browserPages(): (options?: BrowserContextOptions) => Promise<WatchedPage> {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.connect(process.env["TEST_BROWSER_URL"]!);
+  });
+  afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
+  afterAll(() => browser.close());
+  return async (options = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    // The longest wait of a page on a machine of any speed; the test's own limit ends what hangs.
+    context.setDefaultTimeout(120_000);
+    const page = await context.newPage();
+    const [requests, complaints]: [string[], string[]] = [[], []];
+    page.on("request", (request) => requests.push(request.url()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    return { page, requests, complaints };
+  };
+}
+
+/** What axe finds on the page as it is, each as a rule and the elements. */
+export async function accessibilityFindings(page: Page): Promise<string[]> {
+  // By the protocol of the browser, which the page's policy does not bind.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => {
+    return (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run();
+  });
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
+}
+
+interface AxeResults {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
+}
