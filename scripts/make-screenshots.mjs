@@ -21,16 +21,16 @@ const folder = mkdtempSync(join(tmpdir(), "screenshots-"));
 /** The pictures: the file, the size of the window, and what is done before each is taken. */
 const all = [
   {
-    ...{ name: "inspector-why", width: 1440, height: 900, session: "travel-rebooking" },
+    ...{ name: "inspector-why", width: 1280, height: 800, session: "travel-rebooking" },
     async prepare(page) {
-      await page.getByRole("button", { name: /^Show the \d+ messages behind it/ }).click();
+      await page.getByRole("button", { name: /left the view at reduction 1/ }).click();
       await showRow(page, /It's NLJ-48213/);
     },
   },
   {
-    ...{ name: "inspector-time", width: 1440, height: 900, session: "travel-rebooking", scheme: "dark" },
+    ...{ name: "inspector-time", width: 1280, height: 800, session: "travel-rebooking", scheme: "dark" },
     async prepare(page) {
-      await page.getByLabel(/^Now$|^When message/).fill("32");
+      await page.getByRole("slider").fill("34");
       await page
         .getByRole("button", { name: /tool calls?: / })
         .last()
@@ -38,19 +38,24 @@ const all = [
     },
   },
   {
-    ...{ name: "inspector-what-if", width: 1440, height: 900, session: "it-stoerung" },
+    ...{ name: "inspector-what-if", width: 1280, height: 800, session: "it-stoerung" },
     async prepare(page) {
       await page.getByRole("tab", { name: "What if" }).click();
       await page.getByLabel("At most, in tokens").fill("1200");
       await page.getByLabel("Cut to, in tokens").fill("800");
-      await page.getByLabel("Cut to, in tokens").press("Enter");
-      await page.getByRole("table").waitFor();
+      await page.getByRole("columnheader", { name: "token:1200/800" }).waitFor();
+      await page
+        .getByRole("button", { name: /left the view at reduction/ })
+        .first()
+        .click();
     },
   },
   {
     ...{ name: "inspector-narrow", width: 390, height: 844, session: "parcel-investigation" },
     async prepare(page) {
-      await page.locator(".time").scrollIntoViewIfNeeded();
+      await page.getByRole("button", { name: /left the view at reduction 1/ }).click();
+      await page.locator(".card-left .card-top").first().click();
+      await page.getByRole("region", { name: "Why" }).evaluate((why) => why.scrollIntoView({ block: "end" }));
     },
   },
 ];
@@ -85,6 +90,10 @@ async function takePictures(url) {
   });
   for (const { name, width, height, session, scheme = "light", prepare } of all) {
     const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
+    // The private server has an address of its own each time.
+    await page.route("**/api/server?", (route) =>
+      route.fulfill({ json: { address: "localhost:6379", prefix: "lcmem" } }),
+    );
     await page.goto(`${url}#session=${session}`);
     await page.locator(".row .text").first().waitFor();
     await prepare(page);

@@ -155,7 +155,7 @@ describe("the inspector", () => {
     expect(some[0]).toMatchObject({ position: 2_500, parts: [{ kind: "text", text: "message 2500" }] });
   });
 
-  it("shows what is left where messages were removed or replaced, and says that what was read is worth nothing", async () => {
+  it("shows what is left where messages were removed or replaced, and says that it changed", async () => {
     const { ask, memory } = await place();
     const history = memory().history("s");
     await history.addMessages([human("1", "m1"), ai("2", { id: "m2" }), human("3", "m3")]);

@@ -18,8 +18,8 @@ export function inspectCommand(): CommandDefinition {
     .option("--port <port>", "port of the page (default: one that is free)", portOperand)
     .addHelpText(
       "after",
-      "\nServes a page on 127.0.0.1, to those who have the printed address. It reads and never writes; nothing\n" +
-        "leaves this computer. Ends with Ctrl-C.",
+      "\nServes a page on 127.0.0.1, to those who have the printed address. It reads and\n" +
+        "never writes; nothing leaves this computer. Ends with Ctrl-C.",
     );
   return { command, run: (context, options) => inspect(context, options as InspectOptions) };
 }

@@ -73,7 +73,9 @@ function useRowList(
     sizeOf: (index) => estimate(moment, rows[index]),
     pinned: active,
   });
-  useEffect(() => list.scrollToEnd(), [list]);
+  // Another moment is shown from its end, which is what the model read last.
+  const isNow = moment.end >= moment.session.next;
+  useEffect(() => list.scrollToEnd(), [list, isNow ? undefined : moment.end]);
   return list;
 }
 

@@ -78,7 +78,7 @@ function OtherRepairs({ findings, onSelect }: { findings: Findings; onSelect: (s
   });
   return others.length === 0 ? null : (
     <section>
-      <h3>A repair would also</h3>
+      <h2 class="small">A repair would also</h2>
       <ul class="findings">
         {others.slice(0, mostShown).map((repair, index) => (
           <li key={index} class="finding">

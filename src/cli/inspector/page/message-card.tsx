@@ -90,11 +90,11 @@ export function Card({ state, role, otherwise, children }: CardProps) {
 export function RoleName({ entry, message }: { entry: Pick<OutlineEntry, "role">; message: ShownMessage | undefined }) {
   const { role } = entry;
   return (
-    <h3 class={`role role-name-${role}`}>
+    <p class={`role role-name-${role}`}>
       {roleWords[role]}
       {message?.name !== undefined && <bdi class="speaker"> {message.name}</bdi>}
       {role === "other" && message !== undefined && <bdi class="speaker"> {message.type}</bdi>}
-    </h3>
+    </p>
   );
 }
 

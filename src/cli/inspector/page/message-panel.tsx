@@ -71,7 +71,7 @@ function Repairs({ model, selection }: SidePanelProps) {
   const repairs = model.findings?.repairs.filter((row) => isAt(row, selection)) ?? [];
   return repairs.length === 0 ? null : (
     <section>
-      <h3>What a repair would do</h3>
+      <h2 class="small">What a repair would do</h2>
       <ul>
         {repairs.map(({ rule, action, message }, index) => (
           <li key={index}>
@@ -95,7 +95,7 @@ function Facts({ message }: { readonly message: ShownMessage }) {
   ];
   return (
     <section>
-      <h3>What is stored</h3>
+      <h2 class="small">What is stored</h2>
       <dl class="facts">
         {facts.flatMap(([name, value]) =>
           value === undefined

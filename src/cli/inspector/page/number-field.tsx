@@ -1,26 +1,32 @@
+import { useState } from "preact/hooks";
+
 interface NumberFieldProps {
   readonly words: string;
-  readonly value: number;
+  readonly value: number | undefined;
+  /** Called with each number that is typed; what is none is put back when the reader leaves the field. */
   readonly onValue: (value: number) => void;
+  readonly class?: string;
 }
 
-/** A whole number of at least 1; what is none is put back. */
-export function NumberField({ words, value, onValue }: NumberFieldProps) {
+/** A whole number of at least 1. What is being typed stays, whatever else changes on the page meanwhile. */
+export function NumberField({ words, value, onValue, class: className = "field" }: NumberFieldProps) {
+  const [typed, setTyped] = useState<string>();
+  const type = (text: string) => {
+    setTyped(text);
+    if (/^[1-9]\d{0,9}$/.test(text)) {
+      onValue(Number(text));
+    }
+  };
   return (
-    <label class="field field-number">
+    <label class={className}>
       <span>{words}</span>
       <input
         type="number"
         min={1}
         step={1}
-        value={value}
-        onChange={({ currentTarget }) => {
-          if (/^[1-9]\d{0,9}$/.test(currentTarget.value)) {
-            onValue(Number(currentTarget.value));
-          } else {
-            currentTarget.value = String(value);
-          }
-        }}
+        value={typed ?? value ?? ""}
+        onInput={(event) => type(event.currentTarget.value)}
+        onBlur={() => setTyped(undefined)}
       />
     </label>
   );

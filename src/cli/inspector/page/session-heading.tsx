@@ -1,12 +1,13 @@
 import { counted, secondOf, whole } from "../model/figures-in-words.js";
 import { addressOf } from "./api-client.js";
+import { NumberField } from "./number-field.js";
 import type { ShownMoment } from "./shown-moment.js";
 import { TestCaseDialog } from "./test-case-dialog.js";
 
 interface SessionHeadingProps {
   readonly moment: ShownMoment;
   readonly budget: number | undefined;
-  readonly onBudget: (budget: number | undefined) => void;
+  readonly onBudget: (budget: number) => void;
 }
 
 /** The session's name and figures, and what can be taken from it. */
@@ -48,11 +49,11 @@ export function SessionHeading({ moment, budget, onBudget }: SessionHeadingProps
 function ViewMeter({ moment: { view, end, session }, budget, onBudget }: SessionHeadingProps) {
   const isNow = end >= session.next;
   const share = budget === undefined ? undefined : view.tokens / budget;
+  const size = `${counted(view.messages, "message")}, ${counted(view.tokens, "token")}`;
   return (
     <div class="view-meter">
       <p class="view-size">
-        <strong>{isNow ? "The model sees" : `At message ${end} it saw`}</strong> {counted(view.messages, "message")},{" "}
-        {counted(view.tokens, "token")}
+        <strong>{isNow ? "The model sees" : `At message ${end} it saw`}</strong> {size}
         {view.isWhole ? "" : " and what stood in front"}
       </p>
       {budget !== undefined && share !== undefined && (
@@ -64,18 +65,7 @@ function ViewMeter({ moment: { view, end, session }, budget, onBudget }: Session
           value={Math.min(view.tokens, budget)}
         />
       )}
-      <label class="budget">
-        <span>Budget in tokens</span>
-        <input
-          type="number"
-          min={1}
-          step={1}
-          value={budget ?? ""}
-          onChange={({ currentTarget: { value } }) =>
-            onBudget(/^[1-9]\d{0,9}$/.test(value) ? Number(value) : undefined)
-          }
-        />
-      </label>
+      <NumberField class="budget" words="Budget in tokens" value={budget} onValue={onBudget} />
       {share !== undefined && <span class={share > 1 ? "share share-over" : "share"}>{whole(100 * share)} %</span>}
     </div>
   );

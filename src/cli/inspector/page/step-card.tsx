@@ -84,11 +84,11 @@ interface CallCardProps {
 function CallCard({ model, message, call, index, results }: CallCardProps) {
   const place = message.position ?? 0;
   return (
-    <section class="call" aria-label={`Call of ${call.name}`}>
-      <h4>
+    <div class="call" role="group" aria-label={`Call ${index + 1}, ${call.name}`}>
+      <p class="call-name">
         <bdi>{call.name}</bdi>
         {!call.readable && <span class="state state-left">arguments are no object</span>}
-      </h4>
+      </p>
       <LongText
         {...{ model, text: call.args, length: call.length, isCode: true }}
         source={{ position: place, of: "call", index }}
@@ -98,7 +98,7 @@ function CallCard({ model, message, call, index, results }: CallCardProps) {
       ) : (
         results.map((result) => <ResultText key={result.position} model={model} result={result} />)
       )}
-    </section>
+    </div>
   );
 }
 

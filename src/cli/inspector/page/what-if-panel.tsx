@@ -6,6 +6,8 @@ import { NumberField } from "./number-field.js";
 import { reducerKinds, specOf, type ReducerChoice } from "./reducer-choice.js";
 import type { SidePanelProps } from "./side-panel.js";
 
+const pauseMs = 250;
+
 /** Another reducer on this conversation: where it would cut, and what it would cost. */
 export function WhatIfPanel({ model, moment, whatIf, onWhatIf }: SidePanelProps) {
   const [choice, setChoice] = useState<ReducerChoice>({ kind: "token", first: 8_000, second: 6_000 });
@@ -14,13 +16,19 @@ export function WhatIfPanel({ model, moment, whatIf, onWhatIf }: SidePanelProps)
   const { edition, next } = moment.session;
   useEffect(() => {
     let isLast = true;
-    setSaid("Replaying the conversation…");
-    getJson<WhatIf>("what-if", { id: model.sessionId, reducer: spec }).then(
-      (result) => isLast && (onWhatIf(result), setSaid(undefined)),
-      (error: Error) => isLast && (onWhatIf(undefined), setSaid(error.message)),
-    );
+    const ask = async () => {
+      setSaid("Replaying the conversation…");
+      const answer = await getJson<WhatIf>("what-if", { id: model.sessionId, reducer: spec }).catch(String);
+      if (isLast) {
+        onWhatIf(typeof answer === "string" ? undefined : answer);
+        setSaid(typeof answer === "string" ? answer.replace(/^RequestError: (?:--reducer )?/, "") : undefined);
+      }
+    };
+    // While somebody types a number, not every digit of it is tried.
+    const timer = setTimeout(() => void ask(), pauseMs);
     return () => {
       isLast = false;
+      clearTimeout(timer);
     };
   }, [spec, edition, next]);
   useEffect(() => () => onWhatIf(undefined), []);
