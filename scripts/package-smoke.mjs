@@ -1,7 +1,17 @@
 // Checks the package as users get it: packed, installed into an empty folder, imported, required, type-checked, and
 // used by the examples.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,6 +30,9 @@ const bundleLimits = {
   ChatHistoryToolResultReducer: 40_000,
   RedisChatMessageHistory: 235_000,
 };
+/** What the package may take, in bytes. */
+const tarballLimit = 3_200_000;
+const installedLimit = 14_000_000;
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
 let failures = 0;
@@ -47,6 +60,7 @@ function main() {
   check("package.json is right (publint)", () => runTool("publint", ["run", tarball, "--strict"]));
   const places = mainSets.map((set) => checkInstalled(tarball, "smoke", set));
   checkBundles(places[0]);
+  checkInstalledSize(places[0]);
   agentSets.forEach((set) => checkInstalled(tarball, "smoke-agent", set));
   otelSets.forEach((set) => checkInstalled(tarball, "smoke-otel", set));
   checkExamples(tarball);
@@ -57,18 +71,37 @@ function main() {
  * missing.
  */
 function pack() {
-  const [{ filename, files }] = JSON.parse(
+  const [{ filename, files, size, unpackedSize }] = JSON.parse(
     run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], root),
   );
   const paths = files.map(({ path }) => path);
   const problems = [
     ...paths.filter((path) => !expectedFiles.test(path)).map((path) => `${path} does not belong in the package`),
     ...requiredFiles.filter((path) => !paths.includes(path)).map((path) => `${path} is missing from the package`),
+    ...(size > tarballLimit ? [`The tarball has ${size} bytes, ${tarballLimit} are allowed.`] : []),
   ];
   if (problems.length > 0) {
     throw new Error(problems.join("\n"));
   }
+  console.log(`  ${size} bytes, ${unpackedSize} unpacked, ${paths.length} files`);
   return join(folder, filename);
+}
+
+/** What the package takes; its dependencies are those that the peers have too, unless versions do not agree. */
+function checkInstalledSize(place) {
+  check("the installed package is small, and brings no second copy of a dependency", () => {
+    const bytes = sizeOf(join(place, "node_modules", ownName));
+    console.log(`  ${bytes} bytes`);
+    if (bytes > installedLimit || existsSync(join(place, "node_modules", ownName, "node_modules"))) {
+      throw new Error(`${installedLimit} bytes are allowed, and no node_modules of its own.`);
+    }
+  });
+}
+
+function sizeOf(directory) {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath ?? entry.path, entry.name)).size, 0);
 }
 
 /**
