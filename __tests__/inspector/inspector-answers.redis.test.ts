@@ -9,8 +9,8 @@ import {
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
-  RedisChatMemory,
   simulateReducers,
+  type RedisChatMemory,
 } from "langchain-redis-memory";
 import type {
   Findings,
