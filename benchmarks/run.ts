@@ -14,6 +14,7 @@ const suites: Readonly<Record<string, () => Promise<(setting: Setting) => Promis
   append: async () => (await import("./suites/append.js")).appendSuite,
   view: async () => (await import("./suites/view.js")).viewSuite,
   turn: async () => (await import("./suites/turn.js")).turnSuite,
+  "processor-time": async () => (await import("./suites/processor-time.js")).processorTimeSuite,
   processes: async () => (await import("./suites/processes.js")).processesSuite,
   "token-cut": async () => (await import("./suites/token-cut.js")).tokenCutSuite,
   tokenizer: async () => (await import("./suites/tokenizer.js")).tokenizerSuite,

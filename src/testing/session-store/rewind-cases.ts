@@ -74,6 +74,19 @@ export const rewindCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a rewind to the start leaves a head as it is: what stands before the start stays out of the view",
+    needs: ["rewind"],
+    async check(context) {
+      const { store, session } = context;
+      const view = await written(context, records("a", 10));
+      await store.commitReduction(session, { ...asRead(view), start: 6, head: "[system]", headCount: 1 });
+      const reduced = await store.readView(session);
+      assert.equal(await store.rewind(session, { ...asRead(reduced), to: 6, forget: ids("a", 7, 10) }), "rewound");
+      const back = await store.readView(session);
+      assert.deepEqual([back.start, back.next, back.head, back.records], [6, 6, "[system]", []]);
+    },
+  },
+  {
     title: "a rewind based on an old view changes nothing",
     needs: ["rewind"],
     async check(context) {
