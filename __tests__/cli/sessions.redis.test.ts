@@ -123,6 +123,14 @@ describe("the commands check, rebuild and delete", () => {
     expect(await client.exists(`${prefix}:{ann}:log`)).toBe(0);
   });
 
+  it("repair no session that is not there, and make none", async () => {
+    const { prefix, command } = place();
+    const { exitCode, output, errors } = await command("rebuild", "nobody");
+    expect([exitCode, output]).toEqual([1, ""]);
+    expect(errors).toBe('rebuild: there is no session "nobody". Check --prefix.\n');
+    expect(await client.exists(`${prefix}:{nobody}:state`)).toBe(0);
+  });
+
   it("refuse a call that names nothing", async () => {
     const { command } = place();
     expect((await command("check")).errors).toBe("check: name sessions, or give --all.\n");

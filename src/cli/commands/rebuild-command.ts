@@ -1,6 +1,8 @@
 import { Command } from "commander";
+import { sessionKeys } from "../../store/redis/keys.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { DataError } from "../failure.js";
 import { counted } from "../figures.js";
 import { printable } from "../printable.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
@@ -16,6 +18,10 @@ export function rebuildCommand(): CommandDefinition {
 async function rebuild({ screen, env }: CommandContext, options: ServerOptions, sessionId: string): Promise<ExitCode> {
   const server = await openServer(options, env);
   try {
+    const { log, ids, state } = sessionKeys(server.keyPrefix, sessionId);
+    if ((await server.client.exists(log, ids, state)) === 0) {
+      throw new DataError(`rebuild: there is no session ${JSON.stringify(sessionId)}. Check --prefix.`);
+    }
     const history = server.memory.history(sessionId);
     await history.rebuild();
     const { messages } = await history.stats();
