@@ -11,9 +11,7 @@ declare global {
 /** One browser for all test files of the `browser` project, beside what the `redis` project has. */
 export default async function setup(): Promise<void> {
   const executablePath = requireChromium();
-  if (globalThis.sharedRedis === undefined) {
-    await setupRedis();
-  }
+  await setupRedis();
   // Where the tests run as root, Chromium has no sandbox; it loads nothing but the page of this package.
   globalThis.sharedBrowser = await chromium.launchServer({ executablePath, args: ["--no-sandbox"] });
   process.env["TEST_BROWSER_URL"] = globalThis.sharedBrowser.wsEndpoint();

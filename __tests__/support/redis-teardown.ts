@@ -1,4 +1,6 @@
 export default async function teardown(): Promise<void> {
-  globalThis.commandHostProgram?.remove();
-  await globalThis.sharedRedis?.stop();
+  const { commandHostProgram, sharedRedis } = globalThis;
+  globalThis.commandHostProgram = globalThis.sharedRedis = undefined;
+  commandHostProgram?.remove();
+  await sharedRedis?.stop();
 }
