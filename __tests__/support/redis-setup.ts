@@ -15,7 +15,7 @@ declare global {
  * the command line, built, and the program that runs command lines for tests.
  */
 export default async function setup(): Promise<void> {
-  // Jest runs the set-up of each project, in an order that follows from the tests; the project `browser` calls this too.
+  // Jest sets up each project, in an order that follows from the tests; that of `browser` calls this too.
   if (globalThis.sharedRedis !== undefined) {
     return;
   }
