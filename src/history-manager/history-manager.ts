@@ -216,7 +216,7 @@ export class HistoryManager {
     const text = turn.assistantText();
     const record = recordTurn(turn, {
       turnId,
-      stored: (await this.#reader.sort(opened, originalUserMessage)).current,
+      stored: await this.#reader.sort(opened, originalUserMessage),
       cited: text === undefined ? undefined : new Set(this.references.cited(text)),
     });
     await commitTurn(this.#options.history, { turnId, record, side: this.#data.changes(record.data), opened });

@@ -39,5 +39,5 @@ export async function openByWriting({ history, ...request }: OpeningWrite): Prom
   const decoded = session.decode({ ...view, ...mark });
   const earlier = decoded.entries.filter(({ position }) => position === undefined || position < first);
   const read = { view: decoded, history: earlier.map(({ message }) => message) };
-  return { state: "new", ...read, stored: [], newMessages: [], turn: input };
+  return { state: "new", ...read, stored: [], isQuestionGone: false, newMessages: [], turn: input };
 }

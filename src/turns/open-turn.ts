@@ -6,7 +6,7 @@ import type { ConversationSession } from "../memory/conversation-session.js";
 import type { DecodedView, StoredEntry } from "../memory/view.js";
 import type { TurnMark } from "../store/turns.js";
 import { answerStart } from "../memory/turn-messages.js";
-import { newInput } from "./new-input.js";
+import { firstOfBlock, newInput } from "./new-input.js";
 
 /** A turn that begins: its session, its name where it has one, and what the caller brings. */
 export interface TurnRequest {
@@ -30,6 +30,8 @@ export interface OpenTurn {
   readonly history: readonly BaseMessage[];
   /** The turn's messages that are stored, oldest first. */
   readonly stored: readonly StoredEntry[];
+  /** True where the turn's question was stored and then discarded, while a part of its answer is left. */
+  readonly isQuestionGone: boolean;
   /** The input that is not stored yet. */
   readonly newMessages: readonly BaseMessage[];
   /** The turn as the model sees it behind `history`: what is stored of it and can stay, then what is new. */
@@ -55,11 +57,18 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
     return openTurn(request, attempt + 1);
   }
   const state = stateOf(stored, turnId === undefined ? undefined : view.stored.turn);
-  const newMessages = stored.length === 0 ? found.newMessages : unstored(found.newMessages, stored);
+  const isQuestionGone = lacksQuestion(view, stored);
+  const gone = isQuestionGone ? questionIn(input) : [];
+  const newMessages =
+    stored.length === 0
+      ? found.newMessages
+      : isQuestionGone
+        ? onlyResults(found.newMessages)
+        : unstored(found.newMessages, stored);
   const kept = state === "open" ? stored : stored.slice(0, answerStart(stored));
-  const turn = [...kept.map(({ message }) => message), ...newMessages];
+  const turn = [...gone, ...kept.map(({ message }) => message), ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
-  return { state, view, history, stored, newMessages, turn };
+  return { state, view, history, stored, isQuestionGone, newMessages, turn };
 }
 
 function idsOf(messages: readonly BaseMessage[]): string[] {
@@ -144,10 +153,26 @@ function stateOf(own: readonly StoredEntry[], mark: TurnMark | undefined): TurnS
   return isInterrupted(last) ? "interrupted" : mark === undefined && isAnswer(last) ? "stored" : "open";
 }
 
+/** True where a reduction discarded the question of a turn, and only its answer, or a part of it, is in the log. */
+function lacksQuestion({ stored: { turn, base } }: DecodedView, own: readonly StoredEntry[]): boolean {
+  return turn !== undefined && turn.first < base && own.length > 0 && answerStart(own) === 0;
+}
+
+/** What the user says with the question of an input. */
+function questionIn(input: readonly BaseMessage[]): BaseMessage[] {
+  const question = input.findLastIndex((message) => roleOf(message) === "human");
+  const block = question < 0 ? [] : input.slice(firstOfBlock(input, question), question + 1);
+  return block.filter((message) => roleOf(message) === "human");
+}
+
 /** The input that a turn lacks: its input is stored as a whole or not at all, whatever ids and texts a retry brings. */
 function unstored(input: readonly BaseMessage[], own: readonly StoredEntry[]): BaseMessage[] {
   const hasQuestion = own.some(({ message }) => roleOf(message) === "human");
-  return hasQuestion ? input.filter((message) => roleOf(message) === "tool") : [...input];
+  return hasQuestion ? onlyResults(input) : [...input];
+}
+
+function onlyResults(input: readonly BaseMessage[]): BaseMessage[] {
+  return input.filter((message) => roleOf(message) === "tool");
 }
 
 /** What the model saw before the turn; where the turn has left the view, the transcript before it. */

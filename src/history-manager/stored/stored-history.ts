@@ -20,6 +20,8 @@ export interface StoredHistory {
   readonly rounds: readonly (readonly BaseMessage[])[];
   /** The current turn's user message, if it is stored already. */
   readonly current: BaseMessage | undefined;
+  /** True where that message is stored, or was stored and then discarded. */
+  readonly isAsked: boolean;
   /** The text of the question as it stands in `current`; undefined where that does not begin with it. */
   readonly question: string | undefined;
   /** The steps of the current turn that are stored already, where an earlier run stored a part of it. */
@@ -33,7 +35,7 @@ export interface StoredHistory {
  * the end that begins with one of `questions`: the original text, as it was said and as it is stored. Linear.
  */
 export function readStoredHistory(
-  { state, history, stored }: Pick<OpenTurn, "state" | "history" | "stored">,
+  { state, history, stored, isQuestionGone }: Pick<OpenTurn, "state" | "history" | "stored" | "isQuestionGone">,
   questions: readonly string[],
 ): StoredHistory {
   const start = answerStart(stored);
@@ -55,6 +57,7 @@ export function readStoredHistory(
     pinned,
     rounds: splitRounds(messages).map((round) => round.messages),
     current,
+    isAsked: current !== undefined || isQuestionGone,
     question: questions.find((text) => isQuestion(current, text)),
     steps: state === "open" ? storedSteps(stored.slice(start)) : [],
     repairs,

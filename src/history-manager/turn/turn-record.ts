@@ -1,6 +1,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { throwOnErrors, validateConversation } from "../../structure/validate.js";
 import type { TurnData } from "../stored/session-data.js";
+import type { StoredHistory } from "../stored/stored-history.js";
 import { keptSources, resultMessage, storedBody } from "./tool-results.js";
 import type { Turn } from "./turn.js";
 
@@ -14,8 +15,8 @@ export interface TurnRecord {
 /** What `recordTurn` needs besides the turn. */
 export interface RecordRequest {
   readonly turnId: string;
-  /** The user's message if the application has stored it already; then it is not stored again. */
-  readonly stored: BaseMessage | undefined;
+  /** Whether the user's message is stored already, or was; then it is not stored again. */
+  readonly stored: Pick<StoredHistory, "current" | "isAsked">;
   /** Numbers of the sources that the turn's texts cite; undefined if it has no text. */
   readonly cited: ReadonlySet<number> | undefined;
 }
@@ -36,10 +37,10 @@ export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest)
   );
   const { originalUserMessage } = turn;
   const userMessage =
-    stored === undefined && originalUserMessage !== undefined
+    !stored.isAsked && originalUserMessage !== undefined
       ? new HumanMessage({ content: originalUserMessage, id: `${turnId}-0` })
       : undefined;
-  const messageId = (stored ?? userMessage)?.id;
+  const messageId = (stored.current ?? userMessage)?.id;
   const uploads = [...turn.uploads.values()].map((upload) => ({
     ...(messageId !== undefined && { messageId }),
     ...upload,

@@ -61,7 +61,8 @@ function isUndisturbed(
   { opened, loop, hasCut }: Pick<LoopEnd, "opened" | "loop" | "hasCut">,
 ): boolean {
   const read = opened.view.stored;
-  if (opened.stored[0] !== undefined && (opened.stored[0].position ?? 0) < read.start) {
+  const first = read.turn?.first ?? opened.stored[0]?.position ?? read.start;
+  if (first < read.start) {
     return false;
   }
   const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));

@@ -1,0 +1,90 @@
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { RunnableLambda } from "@langchain/core/runnables";
+import { createAgent } from "langchain";
+import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
+import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { characterCounter } from "../history-manager/instances.js";
+import { lookup, sketch, ToolModel } from "../support/agents.js";
+import { closeMemories, events, newMemory } from "../support/memories.js";
+
+afterEach(closeMemories);
+
+const config = { configurable: { sessionId: "ann", turnId: "job" } };
+const question = (id: string) => new HumanMessage({ content: "look", id });
+const call = new AIMessage({
+  content: "",
+  id: "call",
+  tool_calls: [{ id: "c1", name: "lookup", args: { query: "x" }, type: "tool_call" }],
+});
+const result = new ToolMessage({ content: "found x", id: "result", tool_call_id: "c1" });
+const stopped = new AIMessage({ content: "It is", id: "stopped", response_metadata: { interrupted: true } });
+
+/** Answers by what it is shown, so that a call that lacks the question or the step shows. */
+const newModel = () => new ToolModel((messages) => sketch(messages).join(" | "));
+
+const doors = {
+  chain: (memory: RedisChatMemory, asked: BaseMessage) => {
+    return withRedisMemory(newModel(), { memory, persist: "step" }).invoke([asked], config);
+  },
+  "chain that stores a turn at once": (memory: RedisChatMemory, asked: BaseMessage) => {
+    return withRedisMemory(newModel(), { memory }).invoke([asked], config);
+  },
+  agent: (memory: RedisChatMemory, asked: BaseMessage) => {
+    const middleware = [redisMemoryMiddleware({ memory, persist: "step" })];
+    return createAgent({ model: newModel(), tools: [lookup], middleware }).invoke({ messages: [asked] }, config);
+  },
+  "agent that stores a turn at once": (memory: RedisChatMemory, asked: BaseMessage) => {
+    const middleware = [redisMemoryMiddleware({ memory, persist: "turn" })];
+    return createAgent({ model: newModel(), tools: [lookup], middleware }).invoke({ messages: [asked] }, config);
+  },
+  HistoryManager: async (memory: RedisChatMemory, { text }: BaseMessage) => {
+    const history = memory.history("ann");
+    const manager = new HistoryManager({ history, maxInputTokens: 100_000, tokenCounter: characterCounter() });
+    const asked = { originalUserMessage: text, renderedUserMessage: text, renderedSystemMessage: "", turnId: "job" };
+    const { messages } = await manager.getHistoryForModelCall(asked);
+    manager.addAssistantMessage(new AIMessage(sketch(messages).join(" | ")));
+    return manager.commit();
+  },
+};
+
+/** A session of which somebody else's reducer left only the end, and discarded the rest. */
+async function memoryWith(turn: readonly BaseMessage[], left: number) {
+  const reducer = RunnableLambda.from((messages: BaseMessage[]) => messages.slice(-left));
+  const memory = newMemory({ reducer, retention: "discard", autoReduce: false });
+  const history = memory.history("ann");
+  await history.append(turn, { turnId: "job", turn: { done: false } });
+  await history.reduceView();
+  return memory;
+}
+
+const all = Object.keys(doors) as (keyof typeof doors)[];
+
+describe.each(all)("a turn whose question was discarded, by the %s", (door) => {
+  it.each([
+    ["the same id", "q1"],
+    ["another id", "q2"],
+  ])("goes on behind the step that is left, where a retry brings the question with %s", async (_, id) => {
+    const memory = await memoryWith([question("q1"), call, result], 2);
+    await doors[door](memory, question(id));
+    const log = sketch(await memory.history("ann").getTranscript());
+    expect(log).toEqual(["<ai>", "found x", "look | <ai> | found x"]);
+    await doors[door](memory, question(id));
+    expect(sketch(await memory.history("ann").getTranscript())).toEqual(log);
+    expect(events.filter(({ type }) => type === "turn_not_stored")).toEqual([]);
+  });
+
+  it.each([
+    ["the same id", "q1"],
+    ["another id", "q2"],
+  ])("gets its answer in the place of the interrupted one, where a retry brings %s", async (_, id) => {
+    const memory = await memoryWith([question("q1"), stopped], 1);
+    await doors[door](memory, question(id));
+    const log = sketch(await memory.history("ann").getTranscript());
+    expect(log).toEqual(["look"]);
+    await doors[door](memory, question(id));
+    expect(sketch(await memory.history("ann").getTranscript())).toEqual(log);
+    expect(events.filter(({ type }) => type === "turn_not_stored")).toEqual([]);
+  });
+});
