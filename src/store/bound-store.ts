@@ -1,8 +1,8 @@
 import type { SessionClaim } from "./session-index.js";
 import type { SessionStore } from "./session-store.js";
-import { limitsOf, noteLimits } from "./size-limits.js";
+import { shareLimits } from "./size-limits.js";
 
-/** Index of the argument in which a method takes who calls, for all methods that take it. */
+/** See {@link accessPlace}. */
 const places: Readonly<Record<string, number>> = {
   append: 1,
   replaceTail: 1,
@@ -29,16 +29,18 @@ const parts = new Set<string | symbol>(["pages", "forks", "turnQueue"]);
 const claiming = new Set(["append", "replaceTail", "writeSide"]);
 const originals = new WeakMap<object, SessionStore>();
 
+/** Index of the argument in which a method of a store takes who calls; undefined for a method that does not take it. */
+export function accessPlace(method: string): number | undefined {
+  return Object.hasOwn(places, method) ? places[method] : undefined;
+}
+
 /**
  * The same store for one caller: each call names the owner, and writes bring the label. So nobody who is handed the
  * store can forget to.
  */
 export function boundStore(store: SessionStore, claim: SessionClaim): SessionStore {
   const bound = boundObject(store, claim);
-  const limits = limitsOf(store);
-  if (limits !== undefined) {
-    noteLimits(bound, limits);
-  }
+  shareLimits(bound, store);
   originals.set(bound, originalStore(store));
   return bound;
 }
@@ -68,7 +70,7 @@ interface BoundMethod {
 }
 
 function boundMethod(target: object, { name, method, claim }: BoundMethod): unknown {
-  const place = Object.hasOwn(places, name) ? places[name]! : undefined;
+  const place = accessPlace(name);
   return (...given: unknown[]): unknown => {
     if (place !== undefined) {
       const own = claiming.has(name) ? claim : { owner: claim.owner };

@@ -1,12 +1,13 @@
 import { BoundedMap } from "../bounded-map.js";
+import { accessPlace } from "./bound-store.js";
 import { ConfigurationError } from "../errors.js";
 import { requireCapability, type StoreWith } from "./capabilities.js";
 import type { SessionAccess } from "./session-index.js";
 import type { AppendRequest, AppendResult, SessionStore } from "./session-store.js";
-import { limitsOf, noteLimits } from "./size-limits.js";
+import { shareLimits } from "./size-limits.js";
 
-/** Index of the argument that says who reads, for each method whose reads keep a session alive. */
-const places: Readonly<Record<string, number>> = { readView: 1, readLog: 1, readPage: 1, readRounds: 2, readSide: 2 };
+/** Methods whose reads keep a session alive. */
+const reads = new Set<string | symbol>(["readView", "readLog", "readPage", "readRounds", "readSide"]);
 /** Milliseconds in which a session is extended once, or a tenth of its time to live where that is less. */
 const interval = 1_000;
 const capacity = 10_000;
@@ -60,10 +61,7 @@ function refreshingStore(store: StoreWith<"expiry">, { ttlMs, pending }: Refresh
     pending.add(tracked);
   };
   const refreshing: SessionStore = reading(store, extend);
-  const limits = limitsOf(store);
-  if (limits !== undefined) {
-    noteLimits(refreshing, limits);
-  }
+  shareLimits(refreshing, store);
   originals.set(refreshing, store);
   return refreshing;
 }
@@ -99,7 +97,7 @@ function reading<T extends object>(target: T, extend: Extend): T {
       if (typeof value !== "function") {
         return value;
       }
-      const place = Object.hasOwn(places, name) ? places[name as string]! : undefined;
+      const place = reads.has(name) ? accessPlace(name as string) : undefined;
       return (...given: unknown[]): unknown => {
         // In one tick, so that both travel together.
         const result: unknown = Reflect.apply(value, target, given);

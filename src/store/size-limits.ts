@@ -31,6 +31,14 @@ export function limitsOf(store: object): SizeLimits | undefined {
   return limitsByStore.get(store);
 }
 
+/** Notes for a store the limits of the one behind it. */
+export function shareLimits(outer: object, inner: object): void {
+  const limits = limitsOf(inner);
+  if (limits !== undefined) {
+    noteLimits(outer, limits);
+  }
+}
+
 /** Refuses an append of too many records. @throws StoreError `too_large`. */
 export function checkNumberOfRecords(sessionId: string, count: number): void {
   if (count > maxAppendRecords) {

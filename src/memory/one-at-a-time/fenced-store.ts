@@ -1,5 +1,5 @@
 import { epochConflict } from "../../store/refusals.js";
-import { limitsOf, noteLimits } from "../../store/size-limits.js";
+import { shareLimits } from "../../store/size-limits.js";
 import type { SessionStore } from "../../store/session-store.js";
 import type { TurnFence, TurnQueue } from "../../store/turn-queue.js";
 
@@ -40,10 +40,7 @@ export function fencedStore(store: SessionStore & { readonly turnQueue: TurnQueu
     },
   });
   originals.set(proxy, store);
-  const limits = limitsOf(store);
-  if (limits !== undefined) {
-    noteLimits(proxy, limits);
-  }
+  shareLimits(proxy, store);
   return proxy;
 }
 

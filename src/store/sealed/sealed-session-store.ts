@@ -20,7 +20,7 @@ import type {
 import type { SessionTransfers } from "../session-transfers.js";
 import type { SideWrite } from "../side-fields.js";
 import type { ExpiryExtension } from "../session-expiry.js";
-import { limitsOf, noteLimits } from "../size-limits.js";
+import { shareLimits } from "../size-limits.js";
 import type { TurnQueue } from "../turn-queue.js";
 import type { StoredTurn } from "../turns.js";
 import { SealedForks } from "./sealed-forks.js";
@@ -70,10 +70,7 @@ export class SealedSessionStore implements CompleteSessionStore {
     this.recordSwaps = this.#inner.recordSwaps;
     this.transfers = new SealedTransfers(this.#inner.transfers, ring);
     parts.set(this, { store: this.#inner, ring });
-    const limits = limitsOf(inner);
-    if (limits !== undefined) {
-      noteLimits(this, limits);
-    }
+    shareLimits(this, inner);
     // A capability that the other store lacks must not be recognized by a member of this class.
     for (const member of optionalMembers.filter((name) => inner[name] === undefined)) {
       Object.defineProperty(this, member, { value: undefined });
