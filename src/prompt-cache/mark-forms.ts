@@ -9,8 +9,8 @@ export type CacheTtl = "5m" | "1h";
 
 /** How a provider is told up to where to cache. */
 export interface MarkForm {
-  /** The number of marks in a message. */
-  readonly count: (message: BaseMessage) => number;
+  /** True for a block that is a mark or carries one. */
+  readonly isMark: (block: Block) => boolean;
   /** True where the message ends with a mark. */
   readonly isMarked: (message: BaseMessage) => boolean;
   /** A copy of the message that ends with a mark; undefined where no block of it may carry one. */
@@ -30,9 +30,8 @@ export function markForm({ name }: StructureProfile, ttl: CacheTtl | undefined):
 /** Anthropic: a field of the block. */
 function cacheControl(ttl: CacheTtl | undefined): MarkForm {
   const value = { type: "ephemeral", ...(ttl && { ttl }) };
-  const isMark = (block: Block) => (block["cache_control"] ?? undefined) !== undefined;
   return {
-    count: (message) => blocksOf(message).filter(isMark).length,
+    isMark: (block) => (block["cache_control"] ?? undefined) !== undefined,
     isMarked: (message) => blocksOf(message).findLast(canCarry)?.["cache_control"] !== undefined,
     mark(message) {
       const blocks = blocksOf(message);
@@ -47,7 +46,7 @@ function cacheControl(ttl: CacheTtl | undefined): MarkForm {
 function cachePoint(ttl: CacheTtl | undefined): MarkForm {
   const isMark = (block: Block) => "cachePoint" in block;
   return {
-    count: (message) => blocksOf(message).filter(isMark).length,
+    isMark,
     isMarked: (message) => isMark(blocksOf(message).at(-1) ?? { type: "none" }),
     mark(message) {
       const blocks = blocksOf(message);

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { findBoundaries } from "../conversation/steps.js";
-import { roleOf } from "../messages/roles.js";
+import { roleOf, type Role } from "../messages/roles.js";
 
 /** A stretch of messages whose end is worth a mark, as indexes: from `first` to `last`, both included. */
 export interface MarkPlace {
@@ -40,10 +40,7 @@ export function markPlaces(messages: readonly BaseMessage[]): MarkPlace[] {
   return ends.map((last) => ({ first: (inOrder[inOrder.indexOf(last) - 1] ?? -1) + 1, last }));
 }
 
-function leading(
-  roles: readonly ReturnType<typeof roleOf>[],
-  belongs: (role: ReturnType<typeof roleOf>) => boolean,
-): number {
+function leading(roles: readonly Role[], belongs: (role: Role) => boolean): number {
   const end = roles.findIndex((role) => !belongs(role));
   return end < 0 ? roles.length : end;
 }

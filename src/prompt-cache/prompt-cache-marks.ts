@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
+import { blocksOf } from "../messages/content.js";
 import { lazy, parseOptions } from "../options.js";
 import { messagesOf, type ReducerInput } from "../reducers/chat-history-reducer.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
@@ -82,14 +83,17 @@ class PromptCacheMarks extends Runnable<ReducerInput, BaseMessage[]> {
   }
 }
 
+/** What a model is given in a turn. */
+interface TurnInput {
+  readonly history: BaseMessage[];
+  readonly turn: BaseMessage[];
+}
+
 /**
  * A model's input with marks in its history; see {@link promptCacheMarks}. The turn's messages may have no ids, by
  * which an agent's answer is told from what it was given, so they stay the same objects.
  */
-export function markedInput<Input extends { readonly history: BaseMessage[]; readonly turn: BaseMessage[] }>(
-  { history, turn }: Input,
-  profile: StructureProfile,
-): Pick<Input, "history" | "turn"> {
+export function markedInput({ history, turn }: TurnInput, profile: StructureProfile): TurnInput {
   return { history: withCacheMarks([...history, ...turn], { profile }).slice(0, history.length), turn };
 }
 
@@ -100,7 +104,7 @@ export function withCacheMarks(messages: readonly BaseMessage[], { profile, ttl 
   if (form === undefined) {
     return result;
   }
-  let left = maxMarks - messages.reduce((sum, message) => sum + form.count(message), 0);
+  let left = maxMarks - messages.flatMap(blocksOf).filter(form.isMark).length;
   for (const { first, last } of markPlaces(messages)) {
     // Where the last message of the place may not carry a mark, the nearest before it does.
     for (let index = last; index >= first && left > 0; index -= 1) {
