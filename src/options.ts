@@ -74,11 +74,16 @@ export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S
 }
 
 /** The options without those that are undefined, which would hide a default. */
-export function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
+export function withoutUndefined<T extends object>(options: T): WithoutUndefined<T> {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as unknown as WithoutUndefined<T>;
 }
+
+/** What may be undefined is left out instead; the rest is as it was. */
+type WithoutUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
 
 function checked<S extends z.core.$ZodType>(
   owner: string,

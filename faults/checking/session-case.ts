@@ -57,7 +57,6 @@ export interface SessionCase {
   readonly final: FinalSession;
   readonly turns: ReadonlyMap<string, TurnCalls>;
   readonly reads: readonly Call[];
-  readonly forks: readonly Call[];
   readonly removals: readonly Removal[];
   readonly windows: readonly FailoverWindow[];
   /** Position of each token in the final log; of the first where there are several. */
@@ -84,7 +83,6 @@ export function sessionCase(
   return {
     ...{ final, turns, windows, positions },
     reads: calls.filter((call) => call.ok && (call.do === "view" || call.do === "transcript")),
-    forks: calls.filter((call) => call.do === "fork"),
     removals: calls.flatMap((call) => removalOf(call, turns, calls) ?? []),
   };
 }

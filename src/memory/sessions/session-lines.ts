@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { encodeHead } from "../../codec/head.js";
 import { ConfigurationError, MemoryError, RecordError } from "../../errors.js";
 import { isRecord } from "../../messages/values.js";
-import { lazy, nonNegativeInteger } from "../../options.js";
+import { lazy, nonNegativeInteger, withoutUndefined } from "../../options.js";
 import { maxReductions, type StoredReduction } from "../../store/session-pages.js";
 import { maxUsageModels } from "../../store/session-index.js";
 import type { KeptState, NamedMark } from "../../store/session-transfers.js";
@@ -203,8 +203,4 @@ function orBadLine<T>(number: number, work: () => T): T {
     }
     throw MemoryError.isInstance(error) ? error : badLine(number, "it cannot be read");
   }
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
