@@ -28,7 +28,7 @@ export async function describeSession(
 /** All sessions, or those of an owner, in no order. Never holds more than a batch of them. */
 export async function* allSessions(
   server: Pick<Server, "store" | "plainIndex">,
-  { owner, signal }: { readonly owner?: string | undefined; readonly signal: AbortSignal },
+  { owner, signal }: { readonly owner?: string | undefined; readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<FoundSession> {
   let batch: Promise<FoundSession | undefined>[] = [];
   const found = async () => {
@@ -37,7 +37,7 @@ export async function* allSessions(
     return details.filter((one) => one !== undefined);
   };
   for await (const sessionId of server.plainIndex.scan(owner === undefined ? {} : { owner })) {
-    if (signal.aborted) {
+    if (signal?.aborted) {
       return;
     }
     batch.push(describeSession(server, sessionId));

@@ -1,20 +1,13 @@
 import { useState } from "preact/hooks";
 import { whole } from "../model/figures-in-words.js";
 import type { WhatIf } from "../model/inspector-data.js";
+import type { ConversationProps } from "./conversation.js";
 import { FindingsPanel } from "./findings-panel.js";
 import { MessagePanel } from "./message-panel.js";
-import type { SessionModel } from "./session-model.js";
-import type { Selection, ShownMoment } from "./shown-moment.js";
 import { WhatIfPanel } from "./what-if-panel.js";
 
 /** What the panel shows, and whom it tells. */
-export interface SidePanelProps {
-  readonly model: SessionModel;
-  readonly moment: ShownMoment;
-  readonly selection: Selection;
-  readonly whatIf: WhatIf | undefined;
-  readonly budget: number | undefined;
-  readonly onSelect: (selection: Selection) => void;
+export interface SidePanelProps extends ConversationProps {
   readonly onWhatIf: (whatIf: WhatIf | undefined) => void;
 }
 

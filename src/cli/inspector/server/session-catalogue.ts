@@ -51,11 +51,9 @@ export class SessionCatalogue {
   async #read(): Promise<Catalogue> {
     const begun = performance.now();
     const rows: SessionRow[] = [];
-    const signal = new AbortController().signal;
     let complete = true;
-    for await (const { sessionId, owner, label, locked, messages, rounds, updatedAt } of allSessions(this.#server, {
-      signal,
-    })) {
+    for await (const found of allSessions(this.#server)) {
+      const { sessionId, owner, label, locked, messages, rounds, updatedAt } = found;
       if (rows.length === mostSessions) {
         complete = false;
         break;

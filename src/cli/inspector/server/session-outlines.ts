@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../bounded-map.js";
 import { randomToken } from "../../../store/random-token.js";
 import { answeredId, callsOf } from "../../../messages/calls.js";
 import { roleOf } from "../../../messages/roles.js";
@@ -33,7 +34,7 @@ interface Outline {
 export class SessionOutlines {
   readonly #server: Server;
   readonly #counter: TokenCounter;
-  readonly #outlines = new Map<string, Outline>();
+  readonly #outlines = new BoundedMap<string, Outline>(keptOutlines);
   /** One after the other for each session, so that none reads what another reads. */
   readonly #reading = new Map<string, Promise<unknown>>();
 
@@ -93,11 +94,7 @@ export class SessionOutlines {
     const outline = holds ? known : newOutline(page);
     outline.entries.splice(0, page.base - outline.base);
     outline.base = page.base;
-    this.#outlines.delete(sessionId);
     this.#outlines.set(sessionId, outline);
-    if (this.#outlines.size > keptOutlines) {
-      this.#outlines.delete(this.#outlines.keys().next().value!);
-    }
     return { outline, page };
   }
 
