@@ -3,7 +3,7 @@ import { sessionKeys } from "../../src/store/redis/keys.js";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
 import { leastUser, refusalsAndUse } from "../support/least-user.js";
-import { onNode, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
+import { beginMove, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 describe("A session whose slot is being moved", () => {
@@ -21,21 +21,6 @@ describe("A session whose slot is being moved", () => {
     await cluster.stop();
   });
 
-  const beginMove = async (key: string) => {
-    const { owner, other, slot } = await cluster.locate(key);
-    const idOf = (server: typeof owner) => onNode(server, (node) => node.call("CLUSTER", "MYID"));
-    const [from, to] = [await idOf(owner), await idOf(other)];
-    await onNode(other, (node) => node.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(from)));
-    await onNode(owner, (node) => node.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(to)));
-    const moveKey = (name: string) => onNode(owner, (node) => node.migrate("127.0.0.1", other.port, name, 0, 5_000));
-    const finish = async () => {
-      for (const server of [other, owner]) {
-        await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
-      }
-    };
-    return { moveKey, finish };
-  };
-
   const prepared = async () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix, commandTimeout: 40_000 });
@@ -52,7 +37,7 @@ describe("A session whose slot is being moved", () => {
 
   it("is read and written as usual while the slot is MIGRATING", async () => {
     const { store, keys } = await prepared();
-    const { finish } = await beginMove(keys.state);
+    const { finish } = await beginMove(cluster, keys.state);
     expect(await store.append("s", { records: records("b", 2), ttlMs: 60_000 })).toMatchObject({
       appended: 2,
       next: 7,
@@ -74,7 +59,7 @@ describe("A session whose slot is being moved", () => {
 
   it("is written as soon as its keys are on one node again, within the command timeout", async () => {
     const { store, keys } = await prepared();
-    const { moveKey, finish } = await beginMove(keys.state);
+    const { moveKey, finish } = await beginMove(cluster, keys.state);
     await moveKey(keys.log);
     const pending = [store.append("s", { records: records("b", 2) }), store.readView("s")] as const;
     await new Promise((resolve) => setTimeout(resolve, 150));
@@ -90,7 +75,7 @@ describe("A session whose slot is being moved", () => {
   it("fails with unavailable, without hanging, if its keys stay on two nodes", async () => {
     const { store, keys } = await prepared();
     const hasty = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]!, commandTimeout: 300 });
-    const { moveKey, finish } = await beginMove(keys.state);
+    const { moveKey, finish } = await beginMove(cluster, keys.state);
     await moveKey(keys.log);
     const refused = { name: "StoreError", code: expect.stringMatching(/^(unavailable|timeout)$/), retryable: true };
     await expect(hasty.append("s", { records: [record("n")] })).rejects.toMatchObject(refused);
@@ -111,7 +96,7 @@ describe("A session whose slot is being moved", () => {
       waitReplicas: 1,
       commandTimeout: 4_000,
     });
-    const { moveKey, finish } = await beginMove(keys.state);
+    const { moveKey, finish } = await beginMove(cluster, keys.state);
     for (const key of [keys.log, keys.ids, keys.state]) {
       await moveKey(key);
     }

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { inspect } from "node:util";
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
@@ -10,8 +7,8 @@ import type { RedisSessionStoreOptions } from "../../src/store/redis/redis-store
 import { record } from "../../src/testing/session-store/store-case.js";
 import { startFaultProxy } from "../support/fault-proxy.js";
 import { freePort, startRedis, startRedisOn } from "../support/redis-server.js";
-import { selfSignedCertificate } from "../support/self-signed-certificate.js";
 import { uniquePrefix } from "../support/shared-redis.js";
+import { tlsFiles } from "../support/tls-files.js";
 
 /** The failure of a call, and how many milliseconds it took. */
 async function failureOf(call: Promise<unknown>): Promise<{ failure: Error; took: number }> {
@@ -75,16 +72,14 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
   });
 
   it("says at once that the certificate was refused, and works with the right one", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "lcmem-tls-"));
-    const { cert, key } = selfSignedCertificate("localhost");
-    writeFileSync(join(folder, "cert.pem"), cert);
-    writeFileSync(join(folder, "key.pem"), key);
+    const tls = tlsFiles();
     const tlsPort = await freePort();
-    const files = ["--tls-cert-file", join(folder, "cert.pem"), "--tls-key-file", join(folder, "key.pem")];
-    const server = await startRedis(["--tls-port", String(tlsPort), "--tls-auth-clients", "no", ...files]);
+    const server = await startRedis(tls.args(tlsPort));
     const url = `rediss://localhost:${tlsPort}`;
     const doubtful = new RedisSessionStore({ url, commandTimeout: 20_000 });
-    const trusting = new RedisSessionStore({ config: { host: "localhost", port: tlsPort, tls: { ca: cert } } });
+    const trusting = new RedisSessionStore({
+      config: { host: "localhost", port: tlsPort, tls: { ca: tls.client.ca } },
+    });
     try {
       const { failure, took } = await failureOf(doubtful.readView("s"));
       expect(failure).toMatchObject({
@@ -100,7 +95,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
       await doubtful.close();
       await trusting.close();
       await server.stop();
-      rmSync(folder, { recursive: true });
+      tls.remove();
     }
   });
 

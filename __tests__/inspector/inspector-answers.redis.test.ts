@@ -10,7 +10,6 @@ import {
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
   simulateReducers,
-  type RedisChatMemory,
 } from "langchain-redis-memory";
 import type {
   Findings,
@@ -27,7 +26,7 @@ import { testCaseOf } from "../../src/cli/inspector/server/test-case.js";
 import { openServer } from "../../src/cli/server.js";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { get, inspectedPlaces, pageFolder } from "../support/inspectors.js";
+import { addInRounds, get, inspectedPlaces, pageFolder } from "../support/inspectors.js";
 import { ai, aiCalls, human, system } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
@@ -35,18 +34,6 @@ import { sharedRedisUrl } from "../support/shared-redis.js";
 const place = inspectedPlaces();
 const closed = closedAfterEach();
 const [travel] = recordedConversations();
-
-async function addInRounds(memory: RedisChatMemory, sessionId: string, all: readonly BaseMessage[]): Promise<void> {
-  let round: BaseMessage[] = [];
-  for (const message of all) {
-    if (message.getType() === "human" && round.length > 0) {
-      await memory.history(sessionId).addMessages(round);
-      round = [];
-    }
-    round.push(message);
-  }
-  await memory.history(sessionId).addMessages(round);
-}
 
 const keys = `k:${randomBytes(32).toString("base64")}`;
 

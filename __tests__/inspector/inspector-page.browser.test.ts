@@ -1,16 +1,14 @@
 import { text } from "node:stream/consumers";
 import { HumanMessage } from "@langchain/core/messages";
-import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import {
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
   simulateReducers,
-  type RedisChatMemory,
 } from "langchain-redis-memory";
 import type { Page } from "playwright-core";
-import { inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
+import { addInRounds, inspectedPlaces, type InspectedPlace } from "../support/inspectors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { recordedConversations } from "../support/real-conversations.js";
 import { accessibilityFindings, browserPages, type WatchedPage } from "../support/shared-browser.js";
@@ -18,18 +16,6 @@ import { accessibilityFindings, browserPages, type WatchedPage } from "../suppor
 const place = inspectedPlaces();
 const open = browserPages();
 const [travel] = recordedConversations();
-
-async function addInRounds(memory: RedisChatMemory, sessionId: string, all: readonly BaseMessage[]): Promise<void> {
-  let round: BaseMessage[] = [];
-  for (const message of all) {
-    if (message.getType() === "human" && round.length > 0) {
-      await memory.history(sessionId).addMessages(round);
-      round = [];
-    }
-    round.push(message);
-  }
-  await memory.history(sessionId).addMessages(round);
-}
 
 /** A session of six rounds that a summary was made of; its first question is no longer seen. */
 async function summarized({ memory }: InspectedPlace, sessionId: string): Promise<void> {

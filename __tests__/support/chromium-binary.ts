@@ -1,6 +1,5 @@
-import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { canInstall, installDebianPackage } from "./redis-binary.js";
+import { canInstall, installDebianPackage, isExecutable } from "./redis-binary.js";
 
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
@@ -36,13 +35,4 @@ export function requireChromium(
     throw new Error(sentence);
   }
   return installed;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { request, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
+import type { BaseMessage } from "@langchain/core/messages";
 import { RedisChatMemory, type RedisChatMemoryOptions } from "langchain-redis-memory";
 import { Redis } from "ioredis";
 import { startInspector, type Inspector } from "../../src/cli/inspector/server/inspector-server.js";
@@ -42,6 +43,23 @@ export function inspectedPlaces(): (env?: Readonly<Record<string, string>>) => P
       },
     };
   };
+}
+
+/** Stores messages as an application does: round by round. */
+export async function addInRounds(
+  memory: RedisChatMemory,
+  sessionId: string,
+  all: readonly BaseMessage[],
+): Promise<void> {
+  let round: BaseMessage[] = [];
+  for (const message of all) {
+    if (message.getType() === "human" && round.length > 0) {
+      await memory.history(sessionId).addMessages(round);
+      round = [];
+    }
+    round.push(message);
+  }
+  await memory.history(sessionId).addMessages(round);
 }
 
 /** An answer by HTTP. */

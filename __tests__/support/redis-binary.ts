@@ -95,7 +95,8 @@ function lastLine(error: unknown): string {
   return said.split("\n").at(-1)!;
 }
 
-function isExecutable(path: string): boolean {
+/** True for a file that this process may run. */
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

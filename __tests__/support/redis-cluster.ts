@@ -57,6 +57,44 @@ export async function onNode<T>({ port }: PrivateRedis, use: (client: Redis) => 
   }
 }
 
+/** A move of a slot that has begun, to another node. */
+export interface SlotMove {
+  /** Moves one key. */
+  moveKey(name: string): Promise<unknown>;
+  /** Moves all keys that the slot has by then. */
+  moveAllKeys(): Promise<void>;
+  /** Gives the slot to its new node. */
+  finish(): Promise<void>;
+}
+
+/** Begins to move the slot of a key to another node. */
+export async function beginMove(cluster: PrivateCluster, key: string): Promise<SlotMove> {
+  const { owner, other, slot } = await cluster.locate(key);
+  const idOf = (server: PrivateRedis) => onNode(server, (node) => node.call("CLUSTER", "MYID"));
+  const [from, to] = [await idOf(owner), await idOf(other)];
+  await onNode(other, (node) => node.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(from)));
+  await onNode(owner, (node) => node.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(to)));
+  const migrate = (node: Redis, name: string) => node.migrate("127.0.0.1", other.port, name, 0, 5_000);
+  return {
+    moveKey: (name) => onNode(owner, (node) => migrate(node, name)),
+    moveAllKeys: () =>
+      onNode(owner, async (node) => {
+        let names: string[];
+        do {
+          names = (await node.call("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
+          for (const name of names) {
+            await migrate(node, name);
+          }
+        } while (names.length > 0);
+      }),
+    finish: async () => {
+      for (const server of [other, owner]) {
+        await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
+      }
+    },
+  };
+}
+
 async function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
   for (let attempt = 1; ; attempt += 1) {
     const [port, tlsPort, busPort] = [await freePort(), await freePort(), await freePort()];

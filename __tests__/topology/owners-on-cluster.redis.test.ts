@@ -2,7 +2,7 @@ import { Cluster } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
 import { human } from "../support/messages.js";
-import { onNode, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
+import { beginMove, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 const count = 60;
@@ -103,23 +103,7 @@ describe("Sessions of owners in a cluster of three masters", () => {
 
 /** Moves the slot of a key, with all that it holds, to another node. */
 async function moveSlot(cluster: PrivateCluster, key: string): Promise<void> {
-  const { owner, other, slot } = await cluster.locate(key);
-  const idOf = (server: typeof owner) => onNode(server, (node) => node.call("CLUSTER", "MYID"));
-  const [from, to] = [await idOf(owner), await idOf(other)];
-  await onNode(other, (node) => node.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(from)));
-  await onNode(owner, (node) => node.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(to)));
-  await onNode(owner, async (node) => {
-    for (;;) {
-      const keys = (await node.call("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
-      if (keys.length === 0) {
-        return;
-      }
-      for (const name of keys) {
-        await node.migrate("127.0.0.1", other.port, name, 0, 5_000);
-      }
-    }
-  });
-  for (const server of [other, owner]) {
-    await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
-  }
+  const move = await beginMove(cluster, key);
+  await move.moveAllKeys();
+  await move.finish();
 }

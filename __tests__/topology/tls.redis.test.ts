@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
@@ -11,43 +8,33 @@ import { compare, nothingBroken } from "../support/journal-check.js";
 import { startCluster } from "../support/redis-cluster.js";
 import { startSentinels } from "../support/redis-sentinel.js";
 import { freePort, startRedis, type PrivateRedis } from "../support/redis-server.js";
-import { selfSignedCertificate } from "../support/self-signed-certificate.js";
 import { tlsFiles } from "../support/tls-files.js";
 import { untilAnswered } from "../support/until-answered.js";
 
 describe("A server that speaks TLS and asks for the client's certificate", () => {
-  const folder = mkdtempSync(join(tmpdir(), "lcmem-tls-"));
   const host = "localhost";
-  const of = { server: selfSignedCertificate(host), client: selfSignedCertificate("client") };
+  const tls = tlsFiles({ asksClients: true });
   let server: PrivateRedis;
   let port: number;
   beforeAll(async () => {
-    const written = (name: string, text: string) => {
-      writeFileSync(join(folder, name), text);
-      return join(folder, name);
-    };
     port = await freePort();
-    server = await startRedis([
-      ...["--tls-port", String(port), "--tls-auth-clients", "yes"],
-      ...["--tls-cert-file", written("cert.pem", of.server.cert), "--tls-key-file", written("key.pem", of.server.key)],
-      ...["--tls-ca-cert-file", written("clients.pem", of.client.cert)],
-    ]);
+    server = await startRedis(tls.args(port));
   });
   afterAll(async () => {
     await server.stop();
-    rmSync(folder, { recursive: true });
+    tls.remove();
   });
 
   it("keeps what writers with a certificate are told, by ioredis 5 and 6", async () => {
-    const tls = { ca: of.server.cert, cert: of.client.cert, key: of.client.key };
-    const clients = [new Redis({ host, port, tls }), new Redis5({ host, port, tls })];
+    const options = { host, port, tls: tls.client };
+    const clients = [new Redis(options), new Redis5(options)];
     const journal = await writeWhile({ clients: clients as RedisClient[], atLeast: 20 }, async () => undefined);
     expect(await compare(journal, clients[0] as RedisClient)).toEqual({ ...nothingBroken, acknowledged: 40 });
     clients.forEach((client) => client.disconnect());
   });
 
   it("refuses a client without one, which is a typed error within the command timeout", async () => {
-    const store = new RedisSessionStore({ config: { host, port, tls: { ca: of.server.cert } }, commandTimeout: 2_000 });
+    const store = new RedisSessionStore({ config: { host, port, tls: { ca: tls.client.ca } }, commandTimeout: 2_000 });
     await expect(store.append("s", { records: [record("a")] })).rejects.toMatchObject({
       name: "StoreError",
       code: expect.stringMatching(/^(unavailable|timeout)$/),
