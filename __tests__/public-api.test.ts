@@ -292,6 +292,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "NewRecord",
         "PlannedAppend",
         "ReadLogOptions",
+        "ReadState",
         "ReadViewOptions",
         "RecordIdentity",
         "RecordSwap",

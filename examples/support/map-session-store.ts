@@ -80,6 +80,10 @@ export class MapSessionStore implements SessionStore {
     if (session === undefined || epoch !== request.epoch || rev !== request.rev || next < request.next) {
       return "stale";
     }
+    const { lastId } = request;
+    if (lastId !== undefined && session.ids.get(lastId)?.position !== request.next - 1) {
+      return "stale";
+    }
     if (request.start < base) {
       throw outOfRange("start");
     }

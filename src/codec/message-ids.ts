@@ -101,3 +101,10 @@ export function identifyRecord(record: string): StoredIdentity | undefined {
     return undefined;
   }
 }
+
+/** What a write says of the last record that was read, see `ReadState`. */
+export function lastIdOf(records: readonly string[]): { readonly lastId?: string } {
+  const last = records.at(-1);
+  const id = last === undefined ? undefined : identifyRecord(last)?.id;
+  return id === undefined ? {} : { lastId: id };
+}

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { metaOf } from "../codec/record-meta.js";
-import { identifyRecord } from "../codec/message-ids.js";
+import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { ConflictError } from "../errors.js";
 import { report } from "../events.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
@@ -136,7 +136,7 @@ async function commit(
   const { start, head, headCount, tokens, counter } = plan;
   const discard = context.retention === "discard" ? await whatToForget({ sessionId, context }, view, plan) : undefined;
   return context.store.commitReduction(sessionId, {
-    ...{ epoch, rev, next, start, head, headCount },
+    ...{ epoch, rev, next, start, head, headCount, ...lastIdOf(view.stored.records) },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
     ...(tokensRead !== undefined && view.stored.counter === counter && { tokensRead }),
     ...(discard && { discard }),

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { identifyRecord, messageIdOf } from "../codec/message-ids.js";
+import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
 import { ConfigurationError, ConflictError } from "../errors.js";
 import { requireCapability } from "../store/capabilities.js";
@@ -67,7 +67,7 @@ function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
   }
   const forget = records.flatMap((record) => identifyRecord(record)?.id ?? []);
   const turns = [...removed].map(([name, count]) => ({ name, removed: count }));
-  return { epoch, rev, next, to: from, forget, turns };
+  return { epoch, rev, next, ...lastIdOf(records), to: from, forget, turns };
 }
 
 /** The outcome of the same call again after its reply was lost: the log ends with the messages already. */

@@ -1,4 +1,4 @@
-import { identifyRecord } from "../codec/message-ids.js";
+import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { turnNameOf } from "../codec/record-meta.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { RewindRequest } from "../store/session-store.js";
@@ -26,5 +26,6 @@ export function replacedTail({ own, read, turnId }: InterruptedTurn): RewindRequ
   const isEnd = own.at(-1)!.position === next - 1 && next - to === own.length - start;
   const forget = own.slice(start).flatMap(({ record }) => identifyRecord(record)?.id ?? []);
   const turns = turnId === undefined ? [] : [{ name: turnNameOf(turnId), count: start, first: own[0]!.position! }];
-  return { epoch, rev, next: isEnd ? next : 0, to: isEnd ? to : 0, forget, turns };
+  const last = lastIdOf(own.map(({ record }) => record));
+  return { epoch, rev, next: isEnd ? next : 0, ...last, to: isEnd ? to : 0, forget, turns };
 }

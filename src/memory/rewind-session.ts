@@ -1,4 +1,4 @@
-import { identifyRecord } from "../codec/message-ids.js";
+import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
 import { ConfigurationError, ConflictError } from "../errors.js";
 import { requireCapability } from "../store/capabilities.js";
@@ -40,7 +40,8 @@ export async function rewindTo(
     const forget = ids.slice(index).filter((id) => id !== undefined);
     const turns = turnsCutAt(page, to);
     const isAsRead = page.next === next;
-    if (isAsRead && (await store.rewind(sessionId, { epoch, rev, next, to, forget, turns })) === "rewound") {
+    const read = { epoch, rev, next, ...lastIdOf(page.records) };
+    if (isAsRead && (await store.rewind(sessionId, { ...read, to, forget, turns })) === "rewound") {
       return;
     }
   }

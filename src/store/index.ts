@@ -59,7 +59,14 @@ export {
   type TransferPage,
   type WholeState,
 } from "./session-transfers.js";
-export type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+export type {
+  LogPage,
+  ReadLogOptions,
+  ReadState,
+  ReadViewOptions,
+  SessionView,
+  StoredRounds,
+} from "./session-reads.js";
 export type {
   AppendRequest,
   AppendResult,

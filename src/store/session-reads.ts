@@ -66,3 +66,15 @@ export interface LogPage {
   readonly next: number;
   readonly damaged: boolean;
 }
+
+/** A session as it was read. A write that names it is refused as `stale` where the session has changed since. */
+export interface ReadState {
+  readonly epoch: string;
+  readonly rev: string;
+  readonly next: number;
+  /**
+   * Id of the message at `next - 1`; another one stands there where a failover brought an older log back that others
+   * have gone on with. @default not compared
+   */
+  readonly lastId?: string;
+}

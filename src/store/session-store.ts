@@ -4,7 +4,14 @@ import type { SessionForks } from "./session-forks.js";
 import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
 import type { RecordSwaps } from "./record-swaps.js";
 import type { SessionPages } from "./session-pages.js";
-import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
+import type {
+  LogPage,
+  ReadLogOptions,
+  ReadState,
+  ReadViewOptions,
+  SessionView,
+  StoredRounds,
+} from "./session-reads.js";
 import type { SessionTransfers } from "./session-transfers.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { Fenced, TurnQueue } from "./turn-queue.js";
@@ -212,11 +219,8 @@ export interface AppendResult extends ComparedResult {
   readonly time?: number;
 }
 
-/** A reduction to commit: `epoch`, `rev` and `next` as they were read. */
-export interface CommitRequest extends KeyedWrite, SessionAccess, Pick<Fenced, "fencingToken"> {
-  readonly epoch: string;
-  readonly rev: string;
-  readonly next: number;
+/** A reduction to commit. Records that were appended since the read stay. */
+export interface CommitRequest extends ReadState, KeyedWrite, SessionAccess, Pick<Fenced, "fencingToken"> {
   /** The new start, between `base` and `next`. */
   readonly start: number;
   readonly head: string;
@@ -236,11 +240,8 @@ export interface CommitRequest extends KeyedWrite, SessionAccess, Pick<Fenced, "
   readonly discard?: Discard;
 }
 
-/** A rewind: `epoch`, `rev` and `next` as they were read, and the ids of all records from `to` on. */
-export interface RewindRequest extends SessionAccess, Pick<Fenced, "fencingToken"> {
-  readonly epoch: string;
-  readonly rev: string;
-  readonly next: number;
+/** A rewind: where the log is cut, and the ids of all records from there on. */
+export interface RewindRequest extends ReadState, SessionAccess, Pick<Fenced, "fencingToken"> {
   readonly to: number;
   readonly forget: readonly string[];
   /** Every turn that loses a record, with the part that stays. @default none */

@@ -68,6 +68,9 @@ function isUndisturbed(
   const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
   // Not the view that was read: it may hold what others wrote behind the beginning of an open turn.
   const known = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
+  const inView = new Set(entries.map(({ message }) => message.id));
+  // A failover may have brought an older log back, without messages that the loop's list holds or summarized.
+  const isComplete = opened.history.every(({ id }) => inView.has(id));
   const isOurs = ({ id }: BaseMessage) => known.has(id) || loop.hasSeen(id);
-  return isSameLife && entries.every(({ message }) => isOurs(message));
+  return isSameLife && isComplete && entries.every(({ message }) => isOurs(message));
 }

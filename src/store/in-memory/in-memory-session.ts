@@ -1,7 +1,7 @@
 import { outOfRange } from "../refusals.js";
 import { randomToken } from "../random-token.js";
 import { beginsRound, lastRounds } from "../round-starts.js";
-import type { LogPage, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { LogPage, ReadState, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import { maxReductions, type ReductionSize, type StoredReduction } from "../session-pages.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
 import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
@@ -121,7 +121,8 @@ export function commitTo(
     session === undefined ||
     request.epoch !== session.epoch ||
     request.rev !== session.rev ||
-    request.next > nextPosition(session)
+    request.next > nextPosition(session) ||
+    !endsAsRead(session, request)
   ) {
     return false;
   }
@@ -170,8 +171,14 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
 }
 
 /** True if nothing has changed since the session was read. */
-export function isAsRead(session: InMemorySession, { epoch, rev, next }: RewindRequest): boolean {
-  return epoch === session.epoch && rev === session.rev && next === nextPosition(session);
+export function isAsRead(session: InMemorySession, request: ReadState): boolean {
+  const { epoch, rev, next } = request;
+  const isSame = epoch === session.epoch && rev === session.rev && next === nextPosition(session);
+  return isSame && endsAsRead(session, request);
+}
+
+function endsAsRead({ ids }: InMemorySession, { next, lastId }: ReadState): boolean {
+  return lastId === undefined || ids.get(lastId)?.position === next - 1;
 }
 
 /** Removes the records from a position on, and what is known of them. */

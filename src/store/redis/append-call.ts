@@ -86,8 +86,9 @@ export function appendArguments(
   return [JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
-function cutRequest({ epoch, rev, next, to, forget, turns }: ReplaceTailRequest["cut"]) {
-  return { epoch, rev, next, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
+function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTailRequest["cut"]) {
+  const last = lastId === undefined ? undefined : idHash(lastId);
+  return { epoch, rev, next, last, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
 }
 
 /** Returns the result of the append script, or throws the error that its reply stands for. */

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { code, everything, record, records, sideOf, written, type StoreCase } from "./store-case.js";
+import { asRead, code, everything, record, records, sideOf, written, type StoreCase } from "./store-case.js";
 
 /** What a writer may demand of the session before it writes. */
 export const expectationCases: readonly StoreCase[] = [
@@ -50,6 +50,41 @@ export const expectationCases: readonly StoreCase[] = [
     async check({ store, session }) {
       await store.append(session, { records: [record("a")], expectedEpoch: "" });
       await assert.rejects(store.append(session, { records: [record("b")], expectedEpoch: "" }), code("epoch"));
+    },
+  },
+  {
+    title: "what was planned on a log that ended with another message changes nothing",
+    async check(context) {
+      const { store, session, has } = context;
+      const read = { ...asRead(await written(context, records("a", 3))), lastId: "b3" };
+      const before = await everything(context);
+      const cut = { ...read, to: 1, forget: ["a2", "a3"] };
+      assert.equal(await store.commitReduction(session, { ...read, start: 2, head: "h", headCount: 1 }), "stale");
+      assert.equal(has("rewind") ? await store.rewind(session, cut) : "stale", "stale");
+      assert.equal(
+        has("replaceTail") ? await store.replaceTail(session, { records: [record("c")], cut }) : "stale",
+        "stale",
+      );
+      assert.deepEqual(await everything(context), before);
+    },
+  },
+  {
+    title:
+      "what was planned on a log that still ends as it was read is done, a reduction also where others wrote since",
+    async check(context) {
+      const { store, session, has } = context;
+      const read = { ...asRead(await written(context, records("a", 3))), lastId: "a3" };
+      await store.append(session, { records: [record("b")] });
+      assert.equal(await store.commitReduction(session, { ...read, start: 2, head: "h", headCount: 1 }), "committed");
+      if (has("rewind")) {
+        const cut = { ...asRead(await store.readView(session)), lastId: "b", to: 3, forget: ["b"] };
+        assert.equal(await store.rewind(session, cut), "rewound");
+      }
+      if (has("replaceTail")) {
+        const lastId = has("rewind") ? "a3" : "b";
+        const cut = { ...asRead(await store.readView(session)), lastId, to: 2, forget: ["a3", "b"] };
+        assert.notEqual(await store.replaceTail(session, { records: [record("c")], cut }), "stale");
+      }
     },
   },
   {

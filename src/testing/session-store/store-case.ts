@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { StoreCapability } from "../../store/capabilities.js";
-import type { SessionView } from "../../store/session-reads.js";
+import type { ReadState, SessionView } from "../../store/session-reads.js";
 import type { AppendRequest, CompleteSessionStore, NewRecord, SessionStore } from "../../store/session-store.js";
 import type { SideChanges } from "../../store/side-fields.js";
 
@@ -102,7 +102,7 @@ export function option(expected: string): (error: unknown) => boolean {
   return (error) => (error as { option?: unknown }).option === expected;
 }
 
-/** Returns `epoch`, `rev` and `next` of a view, which a compare-and-set must name. */
-export function asRead({ epoch, rev, next }: SessionView): { epoch: string; rev: string; next: number } {
+/** Returns what a compare-and-set must name of a view. */
+export function asRead({ epoch, rev, next }: SessionView): ReadState {
   return { epoch, rev, next };
 }

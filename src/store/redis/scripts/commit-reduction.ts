@@ -1,5 +1,5 @@
 import { discardIds } from "./discard-fragments.js";
-import { forget, inChunks, loadSession, now } from "./fragments.js";
+import { endsAsRead, forget, inChunks, loadSession, now } from "./fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
 import { readMark, writeMark } from "./mark-fragments.js";
@@ -10,7 +10,7 @@ import { rememberTurns } from "./turn-fragments.js";
 /**
  * Moves the start and replaces the head if the session is as it was read.
  *
- * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, start, headCount, discard,
+ * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard,
  * remember?: { count, seconds }, tokens?, counter?, tokensRead?, owner?, fencingToken?, keys? }; the head; packed
  * hashes of the ids to forget; packed names of the turns of which nothing is left.
  * Replies: COMMITTED | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE
@@ -33,6 +33,7 @@ if s.rev == request.newRev then return 'COMMITTED' end
 if s.damaged then return 'DAMAGED' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then return 'STALE' end
+if not ${endsAsRead("request")} then return 'STALE' end
 if request.start < s.base then return 'RANGE' end
 local refusal = refuseKey(request, s.key)
 if refusal then return refusal end

@@ -70,6 +70,15 @@ local function view()
 end`;
 
 /**
+ * Lua: an expression that is true where the log still ends at `next` of a request as it was read: there the id whose
+ * hash is `last` stands. Without a `last` it is true.
+ */
+export function endsAsRead(request: string): string {
+  const stored = `(redis.call('HGET', KEYS[2], ${request}.last) or ''):sub(${digestLength + 1})`;
+  return `(not ${request}.last or ${stored} == string.format('%.0f', ${request}.next - 1))`;
+}
+
+/**
  * Lua: `inChunks(command, key, values, from, to)` calls a command with all values, as many at a time as Lua's stack
  * takes.
  */

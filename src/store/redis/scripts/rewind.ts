@@ -1,4 +1,4 @@
-import { beginsRound, forget, inChunks, loadSession, now } from "./fragments.js";
+import { beginsRound, endsAsRead, forget, inChunks, loadSession, now } from "./fragments.js";
 import { readMark, writeMark } from "./mark-fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
@@ -8,8 +8,8 @@ import { truncate } from "./truncate-fragment.js";
  * Removes the end of the log if the session is as it was read; a session ends of which neither record nor head, owner,
  * title nor discarded id is left, unless a turn holds it.
  *
- * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, newRev, to, owner?, fencingToken? }; packed
- * hashes of the ids to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
+ * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? };
+ * packed hashes of the ids to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
  * Replies: REWOUND | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
  */
 export const rewindScript = script(
@@ -22,6 +22,7 @@ if s.rev == request.newRev then return 'REWOUND' end
 if s.damaged then return 'DAMAGED' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'STALE' end
+if not ${endsAsRead("request")} then return 'STALE' end
 if request.to < s.base then return 'RANGE' end
 local shown = request.to < s.start or request.to == s.start and s.headCount == 0
 local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
