@@ -82,10 +82,13 @@ function declarationsOf(name, source, declared) {
     declared.set(source, ts.createSourceFile("declared.d.ts", outputText, ts.ScriptTarget.ES2022, true));
   }
   const parsed = declared.get(source);
-  return parsed.statements
-    .filter((statement) => namesOf(statement).includes(name))
-    .flatMap((statement) => statement.getText(parsed).split("\n"))
-    .filter((line) => line.trim() !== "#private;");
+  return (
+    parsed.statements
+      .filter((statement) => namesOf(statement).includes(name))
+      // A comma after the last name of a pattern says only how long its line was.
+      .flatMap((statement) => statement.getText(parsed).replaceAll(", }", " }").split("\n"))
+      .filter((line) => line.trim() !== "#private;")
+  );
 }
 
 function namesOf(statement) {

@@ -1,3 +1,5 @@
+import type { StoreErrorCode } from "./error-codes.js";
+
 const brand = Symbol.for("langchain-redis-memory.error");
 
 /** What a {@link MemoryError} is made of besides its message. */
@@ -26,6 +28,7 @@ export class MemoryError extends Error {
   /** Names of this error's class and of those above it, for {@link MemoryError.isInstance}. */
   readonly [brand]: readonly string[] = ["MemoryError"];
 
+  /** `message` says what happened and what to do; it must not hold message text or secrets. */
   constructor(message: string, { code, retryable = false, cause }: MemoryErrorDetails) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "MemoryError";
@@ -52,28 +55,13 @@ export class ConfigurationError extends MemoryError {
   /** The option or argument, with its place in nested ones. */
   readonly option: string;
 
+  /** `option` names what cannot be used, and `message` says why. */
   constructor(option: string, message: string, cause?: unknown) {
     super(message, { code: "invalid_option", cause });
     this.name = "ConfigurationError";
     this.option = option;
   }
 }
-
-/**
- * What went wrong between this process and Redis. `erased`: the session was erased a short time ago, and a guard keeps
- * late writers from bringing it back.
- */
-export type StoreErrorCode =
-  | "unavailable"
-  | "timeout"
-  | "out_of_memory"
-  | "read_only"
-  | "wrong_type"
-  | "damaged"
-  | "too_large"
-  | "erased"
-  | "closed"
-  | "script_failed";
 
 /**
  * Redis refused, failed, or did not answer in time.
@@ -90,9 +78,10 @@ export class StoreError extends MemoryError {
   /** Undefined where the call concerns no single session. */
   readonly sessionId: string | undefined;
 
+  /** `details.operation` is the method of the store that failed. */
   constructor(
     message: string,
-    details: { code: StoreErrorCode; operation: string; sessionId?: string; retryable?: boolean; cause?: unknown },
+    details: Pick<StoreError, "code" | "operation"> & Partial<Pick<StoreError, "sessionId" | "retryable" | "cause">>,
   ) {
     super(message, details);
     this.name = "StoreError";
@@ -133,9 +122,10 @@ export class ConflictError extends MemoryError {
   /** With `position`: the position that the session's next message gets. */
   readonly next: number | undefined;
 
+  /** Can be tried again (`retryable`) with the codes `stale` and `busy`. */
   constructor(
     message: string,
-    details: { code: ConflictError["code"]; sessionId: string; messageId?: string; next?: number },
+    details: Pick<ConflictError, "code" | "sessionId"> & Partial<Pick<ConflictError, "messageId" | "next">>,
   ) {
     super(message, { code: details.code, retryable: details.code === "stale" || details.code === "busy" });
     this.name = "ConflictError";
@@ -156,7 +146,8 @@ export class RecordError extends MemoryError {
   /** The place in the log, or in the messages of the call. */
   readonly position: number | undefined;
 
-  constructor(message: string, details: { code: RecordError["code"]; position?: number; cause?: unknown }) {
+  /** `details.position` is the place in the log, or in the messages of the call. */
+  constructor(message: string, details: Pick<RecordError, "code"> & Partial<Pick<RecordError, "position" | "cause">>) {
     super(message, details);
     this.name = "RecordError";
     this.position = details.position;
@@ -168,8 +159,16 @@ export class StructureError extends MemoryError {
   protected static override readonly brandName = "StructureError";
   override readonly [brand]: readonly string[] = ["MemoryError", "StructureError"];
   /** What is wrong: the rule, the index of the message, and the reason. */
-  readonly issues: readonly { readonly rule: string; readonly index: number; readonly message: string }[];
+  readonly issues: readonly {
+    /** The rule, such as `S07`. */
+    readonly rule: string;
+    /** The message's index. */
+    readonly index: number;
+    /** The reason. */
+    readonly message: string;
+  }[];
 
+  /** `issues` says what is wrong, each with its rule and index. */
   constructor(message: string, issues: StructureError["issues"]) {
     super(message, { code: "invalid_structure" });
     this.name = "StructureError";
@@ -186,7 +185,8 @@ export class BudgetError extends MemoryError {
   /** What is allowed. */
   readonly allowed: number;
 
-  constructor(message: string, details: { needed: number; allowed: number }) {
+  /** `details` are in one unit, which `message` names. */
+  constructor(message: string, details: Pick<BudgetError, "needed" | "allowed">) {
     super(message, { code: "over_budget" });
     this.name = "BudgetError";
     this.needed = details.needed;
@@ -200,7 +200,8 @@ export class SummaryError extends MemoryError {
   override readonly [brand]: readonly string[] = ["MemoryError", "SummaryError"];
   declare readonly code: "failed" | "empty" | "too_long" | "timeout" | "backing_off";
 
-  constructor(message: string, details: { code: SummaryError["code"]; cause?: unknown }) {
+  /** Can always be tried again (`retryable`). */
+  constructor(message: string, details: Pick<SummaryError, "code"> & Partial<Pick<SummaryError, "cause">>) {
     super(message, { ...details, retryable: true });
     this.name = "SummaryError";
   }
@@ -226,16 +227,11 @@ export class EncryptionError extends MemoryError {
    */
   readonly keys: readonly string[];
 
+  /** `details.keyId` is the id of the key that was needed. */
   constructor(
     message: string,
-    details: {
-      code: EncryptionError["code"];
-      sessionId: string | undefined;
-      keyId: string;
-      keys?: readonly string[];
-      retryable?: boolean;
-      cause?: unknown;
-    },
+    details: Pick<EncryptionError, "code" | "sessionId" | "keyId"> &
+      Partial<Pick<EncryptionError, "keys" | "retryable" | "cause">>,
   ) {
     super(message, details);
     this.name = "EncryptionError";

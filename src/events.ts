@@ -19,51 +19,127 @@
  */
 export type MemoryEvent =
   | {
+      /** One round trip to Redis was made. */
       readonly type: "command";
+      /** The session of the call; `""` for a call that concerns no single session. */
       readonly sessionId: string;
+      /** The store's method, such as `append`. */
       readonly operation: string;
+      /** How long the round trip took, in milliseconds, with the wait for a connection. */
       readonly milliseconds: number;
+      /** Why it failed; left out if it did not. */
       readonly error?: Error;
     }
   | {
+      /** Calls in a row timed out on one open connection. */
       readonly type: "connection_stalled";
+      /** The session of the last of these calls; `""` if it concerned no single session. */
       readonly sessionId: string;
+      /** The store's method that timed out last, such as `append`. */
       readonly operation: string;
+      /** How many calls in a row timed out: 3. */
       readonly timeouts: number;
     }
   | {
+      /** A stored record could not be read and was left out of the result. */
       readonly type: "record_skipped";
+      /** The session, or the Redis key of a list that another package wrote. */
       readonly sessionId: string;
+      /** The record's place in the log; undefined where it stands elsewhere. */
       readonly position: number | undefined;
+      /** Why it could not be read: a `RecordError`. */
       readonly error: Error;
     }
-  | { readonly type: "damaged"; readonly sessionId: string; readonly operation: string }
-  | { readonly type: "conflict_kept"; readonly sessionId: string; readonly messageId: string }
   | {
-      readonly type: "tool_result_hidden";
+      /** A part of the session is missing in Redis; the result holds the rest. */
+      readonly type: "damaged";
+      /** The session that it is about. */
       readonly sessionId: string;
+      /** The store's method that noticed it, such as `readView`. */
+      readonly operation: string;
+    }
+  | {
+      /** A message id came again with other content, and the first was kept. */
+      readonly type: "conflict_kept";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** The id that came twice. */
+      readonly messageId: string;
+    }
+  | {
+      /** A tool result without its call was left out of the view. */
+      readonly type: "tool_result_hidden";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** The id of the tool message, if it has one. */
       readonly messageId: string | undefined;
+      /** The id of the call that it answers. */
       readonly toolCallId: string;
     }
   | {
+      /** A reduction was stored. */
       readonly type: "reduced";
+      /** The session that it is about. */
       readonly sessionId: string;
-      readonly before: { readonly messages: number; readonly tokens?: number };
-      readonly after: { readonly messages: number; readonly tokens?: number };
+      /** The view's size before the reduction. */
+      readonly before: {
+        /** Messages of the view. */
+        readonly messages: number;
+        /** Tokens of the view; left out where the reducer does not count them. */
+        readonly tokens?: number;
+      };
+      /** The view's size after the reduction. */
+      readonly after: {
+        /** Messages of the view. */
+        readonly messages: number;
+        /** Tokens of the view; left out where the reducer does not count them. */
+        readonly tokens?: number;
+      };
+      /** Tokens by which the view still exceeds the reducer's maximum; 0 if it fits. */
       readonly overBudgetBy: number;
     }
-  | { readonly type: "turn_repeated"; readonly sessionId: string; readonly turnId: string | undefined }
   | {
-      readonly type: "turn_not_stored";
+      /** A turn that is already stored came again; nothing was written. */
+      readonly type: "turn_repeated";
+      /** The session that it is about. */
       readonly sessionId: string;
+      /** The turn's id, where the caller gave one. */
       readonly turnId: string | undefined;
+    }
+  | {
+      /** A part of a turn was not stored. */
+      readonly type: "turn_not_stored";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** The turn's id, where the caller gave one. */
+      readonly turnId: string | undefined;
+      /** Why it was not stored; the words are explained above. */
       readonly reason: "forgotten" | "overtaken" | "skipped" | "failed";
       /** Why it failed. */
       readonly error?: unknown;
     }
-  | { readonly type: "reduction_stale"; readonly sessionId: string }
-  | { readonly type: "reduction_failed"; readonly sessionId: string; readonly error: unknown }
-  | { readonly type: "repaired"; readonly sessionId: string; readonly rules: readonly string[] };
+  | {
+      /** A reduction was not stored, because another writer changed the view first. */
+      readonly type: "reduction_stale";
+      /** The session that it is about. */
+      readonly sessionId: string;
+    }
+  | {
+      /** A reduction failed; the session is as it was. */
+      readonly type: "reduction_failed";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** What the reducer or the store threw. */
+      readonly error: unknown;
+    }
+  | {
+      /** Messages were changed on their way to a model. */
+      readonly type: "repaired";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** The structure rules that asked for the changes, such as `S07`; each once. */
+      readonly rules: readonly string[];
+    };
 
 /** Receives every {@link MemoryEvent}; called synchronously, so keep it short. */
 export type MemoryEventHandler = (event: MemoryEvent) => void;

@@ -1,3 +1,4 @@
+export type { StoreErrorCode } from "./error-codes.js";
 export {
   BudgetError,
   ConfigurationError,
@@ -9,7 +10,6 @@ export {
   StructureError,
   SummaryError,
   type MemoryErrorDetails,
-  type StoreErrorCode,
 } from "./errors.js";
 export type { MemoryEvent, MemoryEventHandler } from "./events.js";
 export type {
@@ -55,6 +55,7 @@ export type {
   RedisStoreSettings,
 } from "./store/redis/redis-store-options.js";
 export type { EncryptionSetting, StoreOptions, StoreSource } from "./store/redis/open-store.js";
+export type { IndexProgress, SessionAccess } from "./store/session-index.js";
 export type { SessionStore } from "./store/session-store.js";
 export type { SideChanges } from "./store/side-fields.js";
 
@@ -116,7 +117,14 @@ export type {
   SessionImportProblem,
   SessionImportSummary,
 } from "./memory/sessions/import-lines.js";
-export { MemorySessions, type SessionList } from "./memory/sessions/memory-sessions.js";
+export { MemorySessions } from "./memory/sessions/memory-sessions.js";
+export type {
+  ReencryptOptions,
+  ReindexOptions,
+  SessionErasureOptions,
+  SessionList,
+  SessionListOptions,
+} from "./memory/sessions/session-requests.js";
 export type { ReencryptProgress } from "./memory/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "./memory/sessions/stored-sessions.js";
 export type { SessionMetadata, SessionNames } from "./memory/sessions/session-labels.js";
@@ -143,14 +151,16 @@ export type {
   MessageRole,
   MessageToolCall,
   OpenAIMessage,
-  OpenAIRequestMessage,
   RefusalPart,
+  TextPart,
+} from "./openai/openai-message.js";
+export type {
+  OpenAIRequestMessage,
   RequestAssistantMessage,
   RequestInstruction,
   RequestToolMessage,
   RequestUserMessage,
-  TextPart,
-} from "./openai/openai-message.js";
+} from "./openai/openai-request.js";
 export type { ChatHistoryLike } from "./openai/saved-messages.js";
 export type { SimulatedCall } from "./openai/simulated-calls.js";
 export type { Clock } from "./openai/timestamp.js";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { SessionView } from "../../src/store/session-reads.js";
-import type { CompleteSessionStore, NewRecord } from "../../src/store/session-store.js";
+import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnFence } from "../../src/store/turn-queue.js";
 import { identify } from "./store-commands.js";
 

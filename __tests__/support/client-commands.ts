@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { SessionLabel } from "../../src/store/session-index.js";
-import type { NewRecord } from "../../src/store/session-store.js";
+import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnRemainder } from "../../src/store/turns.js";
 import {
   command,

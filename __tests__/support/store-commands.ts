@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import type {
-  AppendRequest,
-  CompleteSessionStore,
-  IdentifiedRecord,
-  NewRecord,
-} from "../../src/store/session-store.js";
+import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import type { AppendRequest, IdentifiedRecord, NewRecord } from "../../src/store/session-writes.js";
 import type { SideChanges } from "../../src/store/side-fields.js";
 import type { SessionView } from "../../src/store/session-reads.js";
 import type { TurnClaim, TurnRemainder } from "../../src/store/turns.js";

@@ -7,8 +7,11 @@ import { shortHash } from "../short-hash.js";
  * messages at the end of the turn are the answer.
  */
 export interface TurnOutput {
+  /** The form in which the run returned its answer. */
   readonly as: "message" | "messages" | "text" | "conversation";
+  /** How many messages at the end of the turn are the answer; 1 or more. */
   readonly count: number;
+  /** The only key of the object that held the answer; left out where the run returned no object. */
   readonly key?: string;
 }
 

@@ -5,7 +5,9 @@ import { roleOf } from "../messages/roles.js";
  * A human message and all up to the next human message. Messages before a session's first human message are round 0.
  */
 export interface Round {
+  /** The round's number in its session: 1 for the first human message, 0 for what stands before it. */
   readonly index: number;
+  /** The round's messages, oldest first; never empty. */
   readonly messages: BaseMessage[];
 }
 

@@ -62,6 +62,7 @@ export class HistoryManager {
   #turn = new Turn();
   #committing: Promise<void> | undefined;
 
+  /** @throws ConfigurationError naming the option. */
   constructor(options: forms.HistoryManagerOptions) {
     this.#options = parseOptions("HistoryManager", forms.managerSchema(), options);
     const { history, maxInputTokens, safetyMargin, percentForUploadedContent, tools, references, maxSources } =
@@ -74,10 +75,9 @@ export class HistoryManager {
     const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
     // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
     const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
-    const { profile: given } = this.#options;
-    const profile = resolveProfile("HistoryManager", given === undefined ? this.#session.context.profile : given);
-    const uploadShare = percentForUploadedContent;
-    this.#window = new TokenWindow(new TokenMeter(counter, tools), { limit, uploadShare, profile });
+    const { profile: given = this.#session.context.profile } = this.#options;
+    const limits = { limit, uploadShare: percentForUploadedContent, profile: resolveProfile("HistoryManager", given) };
+    this.#window = new TokenWindow(new TokenMeter(counter, tools), limits);
   }
 
   /** Adds an AI message without text that makes these calls. Their results are matched by call id. */
@@ -172,7 +172,7 @@ export class HistoryManager {
    * @throws StructureError while a call is waiting for its result; ConflictError if a turn with this id is stored with
    *   other content; StoreError.
    */
-  async commit(options: { readonly turnId?: string } = {}): Promise<void> {
+  async commit(options: Pick<forms.ModelCallRequest, "turnId"> = {}): Promise<void> {
     const { turnId } = parseOptions("commit", forms.commitSchema(), options);
     this.#turn.nameAs("commit", turnId);
     this.#committing ??= this.#store().finally(() => {

@@ -46,7 +46,12 @@ export function withRedisMemory<
   const HistoryKey extends string = never,
 >(
   runnable: RunnableLike<Input, Output> | AgentLike<Output>,
-  options: WithRedisMemoryOptions & { readonly inputMessagesKey?: InputKey; readonly historyMessagesKey?: HistoryKey },
+  options: WithRedisMemoryOptions & {
+    /** The key of the input that holds what the user said. @default the only key, else "input" */
+    readonly inputMessagesKey?: InputKey;
+    /** The key under which the runnable gets the history. @default none: it stands before the input */
+    readonly historyMessagesKey?: HistoryKey;
+  },
 ): Runnable<MemoryInput<Input, InputKey, HistoryKey>, Output> {
   return new RunnableWithRedisMemory<MemoryInput<Input, InputKey, HistoryKey>, Output>(runnable, options);
 }

@@ -3,7 +3,7 @@ import type { TurnOutput } from "../codec/record-meta.js";
 import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../options.js";
 import { checkSide } from "../store/request-checks.js";
 import type { SessionView } from "../store/session-reads.js";
-import type { RewindRequest } from "../store/session-store.js";
+import type { RewindRequest } from "../store/session-writes.js";
 import type { SideChanges } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
 

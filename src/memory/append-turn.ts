@@ -5,7 +5,7 @@ import { ConflictError } from "../errors.js";
 import { report } from "../events.js";
 import { roleOf } from "../messages/roles.js";
 import { hasCapability } from "../store/capabilities.js";
-import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-store.js";
+import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import { prepareMessages } from "./count-copies.js";

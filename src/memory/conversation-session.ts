@@ -11,7 +11,7 @@ import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability, requireCapability } from "../store/capabilities.js";
 import { lastRounds } from "../store/round-starts.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
-import type { AppendRequest, AppendResult } from "../store/session-store.js";
+import type { AppendRequest, AppendResult } from "../store/session-writes.js";
 import { appendSchema, copySide, type AppendOptions, type AppendOutcome } from "./append-options.js";
 import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";

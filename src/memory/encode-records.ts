@@ -4,7 +4,7 @@ import { encodeContent, recordOf, type EncodedContent } from "../codec/encode-me
 import { messageIdOf, ownIdOf } from "../codec/message-ids.js";
 import type { RecordMeta } from "../codec/record-meta.js";
 import { ConfigurationError, MemoryError, RecordError } from "../errors.js";
-import type { NewRecord } from "../store/session-store.js";
+import type { NewRecord } from "../store/session-writes.js";
 import type { ModelUsage } from "../store/session-index.js";
 import { checkNumberOfRecords } from "../store/size-limits.js";
 import { usageOf } from "./usage-of.js";

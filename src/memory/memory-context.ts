@@ -47,7 +47,12 @@ export interface MemorySettings {
    * message or turn that is sent again late adds nothing. About 110 bytes of Redis for each.
    * @default 10,000 and a day
    */
-  readonly discardedIds?: { readonly count?: number; readonly seconds?: number };
+  readonly discardedIds?: {
+    /** Ids that are remembered at most; 0 or more. @default 10,000 */
+    readonly count?: number;
+    /** How long each is remembered, in seconds; 1 or more. @default 86,400 */
+    readonly seconds?: number;
+  };
   /** Counts each message once when it is written, so that token reducers need not. @default the reducer's counter */
   readonly tokenCounter?: TokenCounter;
   /**

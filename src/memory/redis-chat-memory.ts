@@ -36,6 +36,7 @@ export class RedisChatMemory implements AsyncDisposable {
   /** Lists of sessions by owner, titles, export, erasure and re-encryption. */
   readonly sessions: MemorySessions;
 
+  /** Opens no connection yet. @throws ConfigurationError naming the option. */
   constructor(options: RedisChatMemoryOptions) {
     this.#context = createMemoryContext("RedisChatMemory", options);
     this.sessions = new MemorySessions(withoutRefresh(this.#context.store));

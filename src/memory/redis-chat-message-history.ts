@@ -59,6 +59,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   readonly #session: ConversationSession;
   readonly #ownsContext: boolean;
 
+  /** Opens no connection yet. @throws ConfigurationError naming the option. */
   constructor(options: RedisChatMessageHistoryOptions) {
     super();
     const shared = options && sharedContexts.get(options);
@@ -106,7 +107,12 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    * Every message ever stored, or a page of them, oldest first: `from` is a position (0 is the first message), `limit`
    * a number of messages.
    */
-  getTranscript(options?: { readonly from?: number; readonly limit?: number }): Promise<BaseMessage[]> {
+  getTranscript(options?: {
+    /** Position of the first message; 0 or more. @default the oldest that is kept */
+    readonly from?: number;
+    /** Messages at most; 1 or more. @default all */
+    readonly limit?: number;
+  }): Promise<BaseMessage[]> {
     return this.#session.transcript(options);
   }
 

@@ -6,7 +6,7 @@ import { report } from "../events.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability } from "../store/capabilities.js";
 import type { SessionView } from "../store/session-reads.js";
-import type { CommitRequest } from "../store/session-store.js";
+import type { CommitRequest } from "../store/session-writes.js";
 import type { MemoryContext } from "./memory-context.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";
 import { tracedReduction } from "./traced-reduction.js";

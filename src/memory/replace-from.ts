@@ -5,7 +5,7 @@ import { ConfigurationError, ConflictError } from "../errors.js";
 import { requireCapability } from "../store/capabilities.js";
 import { positionConflict } from "../store/refusals.js";
 import type { StoredPage } from "../store/session-pages.js";
-import type { RewindRequest } from "../store/session-store.js";
+import type { RewindRequest } from "../store/session-writes.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import type { MemoryContext } from "./memory-context.js";
 

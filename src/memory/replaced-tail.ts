@@ -1,7 +1,7 @@
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { turnNameOf } from "../codec/record-meta.js";
 import type { SessionView } from "../store/session-reads.js";
-import type { RewindRequest } from "../store/session-store.js";
+import type { RewindRequest } from "../store/session-writes.js";
 import { answerStart } from "./turn-messages.js";
 import type { StoredEntry } from "./view.js";
 

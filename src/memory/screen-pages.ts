@@ -28,6 +28,7 @@ export interface PageItem {
   readonly position: number;
   /** When it was stored, in milliseconds since 1970; older messages have none. Order is by position, not by time. */
   readonly at?: number;
+  /** The message as it is stored. */
   readonly message: BaseMessage;
   /** True if the message is part of the view, in the log or, as it is or shortened, in the head. */
   readonly inView: boolean;
@@ -52,7 +53,12 @@ export interface HistoryStats {
   /** Rounds that have begun. */
   readonly rounds: number;
   /** What the model sees; `tokens` where a token counter counted all of it. */
-  readonly view: { readonly messages: number; readonly tokens?: number };
+  readonly view: {
+    /** Messages of the view. */
+    readonly messages: number;
+    /** Tokens of the view; left out where not known. */
+    readonly tokens?: number;
+  };
   /** Tokens of all messages; left out where not known, and once the view is smaller than the transcript. */
   readonly tokens?: number;
   /** Reductions since the session was created. */

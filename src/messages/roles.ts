@@ -14,8 +14,11 @@ export const summaryKey = "lcmem_summary";
 
 /** What a summary stands for: the first and last message that it covers, by id, and how many they are. */
 export interface SummaryMark {
+  /** Id of the first message that it covers; undefined where that had none. */
   readonly firstId: string | undefined;
+  /** Id of the last message that it covers; undefined where that had none. */
   readonly lastId: string | undefined;
+  /** How many messages it covers. */
   readonly count: number;
 }
 

@@ -4,14 +4,8 @@ import { parseJson } from "./json-value.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
 import { checkArgument, checkMark } from "./message-arguments.js";
 import { copyMessage, parseMessage, parseMessages, requestMessage } from "./message-schema.js";
-import type {
-  ContentPart,
-  MessageNotes,
-  MessageRole,
-  MessageToolCall,
-  OpenAIMessage,
-  OpenAIRequestMessage,
-} from "./openai-message.js";
+import type { ContentPart, MessageNotes, MessageRole, MessageToolCall, OpenAIMessage } from "./openai-message.js";
+import type { OpenAIRequestMessage } from "./openai-request.js";
 import { readPrompt } from "./xml-prompt/prompt-reader.js";
 import { writePrompt } from "./xml-prompt/prompt-writer.js";
 import { checkHistory, SavedMessages, type ChatHistoryLike } from "./saved-messages.js";
@@ -120,7 +114,10 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   /** Adds an assistant message with tool calls: at least one, with different ids. `content` is optional. */
   addToolCall(
     toolCalls: readonly MessageToolCall[],
-    notes: Omit<MessageNotes, "name"> & { readonly content?: string } = {},
+    notes: Omit<MessageNotes, "name"> & {
+      /** What the model said beside the calls. @default nothing */
+      readonly content?: string;
+    } = {},
   ): void {
     checkArgument(`${owner}.addToolCall`, "toolCalls", { toolCalls });
     const { content, ...others } = notes;

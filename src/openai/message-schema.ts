@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { anyText, lazy, parseOptions } from "../options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
-import type { OpenAIMessage, OpenAIRequestMessage } from "./openai-message.js";
+import type { OpenAIMessage } from "./openai-message.js";
+import type { OpenAIRequestMessage } from "./openai-request.js";
 import { timestampSchema } from "./timestamp.js";
 
 /** Text that is not empty. */

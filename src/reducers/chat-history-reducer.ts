@@ -4,12 +4,18 @@ import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../errors.js";
 import { toMessage } from "../messages/message-like.js";
-import type { ViewLimit } from "../store/session-store.js";
+import type { ViewLimit } from "../store/session-writes.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** The input of a reducer: messages (or what LangChain converts to messages), a prompt value, or `{ messages }`. */
-export type ReducerInput = BaseMessageLike[] | BasePromptValueInterface | { messages: BaseMessageLike[] };
+export type ReducerInput =
+  | BaseMessageLike[]
+  | BasePromptValueInterface
+  | {
+      /** The messages to reduce, oldest first. */
+      messages: BaseMessageLike[];
+    };
 
 /**
  * Reduces a list of messages, or leaves it as it is. As a Runnable, it works between a prompt and a model; in a

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../errors.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import type { ViewLimit } from "../store/session-store.js";
+import type { ViewLimit } from "../store/session-writes.js";
 import { asReducer, type ReducerLike } from "./as-reducer.js";
 import { OutcomeReducer, type ChatHistoryReducer } from "./chat-history-reducer.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";

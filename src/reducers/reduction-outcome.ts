@@ -5,7 +5,9 @@ import type { TokenCounter } from "../tokens/token-counter.js";
 
 /** The size of a list of messages. `tokens` is present if the reducer counts them, and includes `perRequest`. */
 export interface ViewSize {
+  /** How many messages they are. */
   readonly messages: number;
+  /** Their tokens under the reducer's counter. */
   readonly tokens?: number;
 }
 
@@ -24,7 +26,9 @@ export type ReductionReason = "reduced" | "within_limit" | "nothing_removable" |
 export interface ReductionOutcome {
   /** The reduced messages in a fresh array; the input's own objects, except for messages that had to change. */
   readonly messages: BaseMessage[];
+  /** True if `messages` differ from the input. */
   readonly changed: boolean;
+  /** How the reduction ended. */
   readonly reason: ReductionReason;
   /** The input's messages that are not in the result, in order; without messages that only became shorter. */
   readonly removed: BaseMessage[];
@@ -32,7 +36,9 @@ export interface ReductionOutcome {
   readonly summary?: BaseMessage;
   /** With `summary_failed`: why there is no summary. */
   readonly error?: SummaryError;
+  /** The input's size. */
   readonly before: ViewSize;
+  /** The result's size. */
   readonly after: ViewSize;
   /** Tokens by which the result still exceeds the maximum; 0 if it fits or there is no maximum. */
   readonly overBudgetBy: number;

@@ -71,7 +71,10 @@ export class ChatHistoryTokenReducer extends OutcomeReducer {
     return "ChatHistoryTokenReducer";
   }
 
-  override get viewLimit(): { readonly tokens: number } {
+  override get viewLimit(): {
+    /** The most tokens of a view that is left as it is, without `perRequest`. */
+    readonly tokens: number;
+  } {
     return { tokens: Math.max(0, this.#budget.maxTokens - this.tokenCounter.perRequest) };
   }
 

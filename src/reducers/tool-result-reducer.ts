@@ -71,7 +71,10 @@ export class ChatHistoryToolResultReducer extends OutcomeReducer {
     return "ChatHistoryToolResultReducer";
   }
 
-  override get viewLimit(): { readonly fromStart: number } {
+  override get viewLimit(): {
+    /** The most records from the start on of a view that is left as it is. */
+    readonly fromStart: number;
+  } {
     // Each step with results has at least two messages, and whole ones are not in the head.
     return { fromStart: 2 * (this.#keepLast + this.#threshold) + 1 };
   }

@@ -54,7 +54,10 @@ export class ChatHistoryTruncationReducer extends OutcomeReducer {
     return "ChatHistoryTruncationReducer";
   }
 
-  override get viewLimit(): { readonly messages: number } {
+  override get viewLimit(): {
+    /** The most messages of a view that is left as it is. */
+    readonly messages: number;
+  } {
     return { messages: this.#options.targetCount + this.#options.thresholdCount };
   }
 

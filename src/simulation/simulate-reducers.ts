@@ -11,13 +11,17 @@ import { noTotals, SimulatedConversation, type RequestTotals } from "./simulated
 
 /** A reducer under a name; without a reducer, nothing is ever cut. */
 export interface NamedReducer {
+  /** The name under which the result is listed. */
   readonly name: string;
+  /** The reducer to play. @default none, so that every request holds all messages */
   readonly reducer?: ReducerLike;
 }
 
 /** What a prompt token costs, in any unit: `input` if the provider's prompt cache lacks it, `cached` if not. */
 export interface PromptPrices {
+  /** Price of a token that is not in the prompt cache; 0 or more. */
   readonly input: number;
+  /** Price of a token that is in the prompt cache; 0 or more. */
   readonly cached: number;
 }
 
@@ -41,6 +45,7 @@ export interface ReducerSimulation {
   readonly cached: number;
   /** Price of `sent`. */
   readonly billed: number;
+  /** How often the view became smaller. */
   readonly reductions: number;
   /** Requests that do not begin with all of the request before. */
   readonly prefixBreaks: number;

@@ -1,17 +1,21 @@
 import { anyDigest } from "./discarded-ids.js";
 import { contentConflict, positionConflict, refuseFenced } from "./refusals.js";
 import type { AppendPlan } from "./append-plan.js";
-import type { AppendRequest, NewRecord } from "./session-store.js";
+import type { AppendRequest, NewRecord } from "./session-writes.js";
 
 /** A request to append, and the plan that `planAppend` returned for it. */
 export interface PlannedAppend {
+  /** The session to append to. */
   readonly sessionId: string;
+  /** The request as it was made. */
   readonly request: AppendRequest;
+  /** What `planAppend` returned for the request. */
   readonly plan: AppendPlan;
 }
 
 /** What an append depends on of a session that exists. */
 export interface AppendTarget {
+  /** The session's epoch. */
   readonly epoch: string;
   /** The position that the next record will get. */
   readonly next: number;
@@ -25,6 +29,7 @@ export interface AppendTarget {
 export interface AppendDecision {
   /** To be added, in this order. */
   readonly fresh: readonly NewRecord[];
+  /** How many records are left out because they are stored already. */
   readonly duplicates: number;
   /** Indexes in the request, ascending, of records that are left out because their id holds other content. */
   readonly conflicts: readonly number[];

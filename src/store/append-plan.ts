@@ -11,7 +11,7 @@ import {
   received,
 } from "./request-checks.js";
 import { checkSessionId } from "./session-id-rules.js";
-import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-store.js";
+import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-writes.js";
 import {
   checkNumberOfRecords,
   checkSizes,

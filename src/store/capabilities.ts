@@ -12,20 +12,35 @@ const coreMethods = {
 
 /** What a store may be able to do beyond the core, and the members for it: methods, or objects of their own. */
 export interface CapabilityMethods {
+  /** The last rounds in one read. */
   readonly rounds: "readRounds";
+  /** Removing records from the end. */
   readonly rewind: "rewind";
+  /** Replacing the end of the log in one step. */
   readonly replaceTail: "replaceTail";
+  /** Remembering which turns are stored. */
   readonly turns: "readTurn";
+  /** Mending a damaged session from its log. */
   readonly rebuild: "rebuild";
+  /** Fields beside the log. */
   readonly sideData: "readSide" | "writeSide";
+  /** A lease for work that only one process should pay for. */
   readonly leases: "acquireLease" | "releaseLease";
+  /** Extending a session's life without a write. */
   readonly expiry: "extendExpiry";
+  /** Pages of the log, figures and reductions. */
   readonly pages: "pages";
+  /** Lists of sessions by owner. */
   readonly index: "index";
+  /** Copies of sessions. */
   readonly forks: "forks";
+  /** Replacing stored texts, for encryption. */
   readonly recordSwaps: "recordSwaps";
+  /** Whole sessions out and in. */
   readonly transfers: "transfers";
+  /** One turn of a session at a time. */
   readonly turnQueue: "turnQueue";
+  /** Closing what the store opened. */
   readonly close: "close";
 }
 

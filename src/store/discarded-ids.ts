@@ -1,6 +1,8 @@
 /** How many ids of discarded messages a session remembers, and for how many seconds, counted up to a later discard. */
 export interface DiscardedIds {
+  /** Ids at most; 0 or more. The oldest are forgotten first. */
   readonly count: number;
+  /** How long each is remembered, in seconds; 1 or more. */
   readonly seconds: number;
 }
 

@@ -67,21 +67,19 @@ export type {
   SessionView,
   StoredRounds,
 } from "./session-reads.js";
+export type { CompleteSessionStore, SessionStore, SessionStoreCore } from "./session-store.js";
 export type {
   AppendRequest,
   AppendResult,
   CommitRequest,
-  CompleteSessionStore,
   IdentifiedRecord,
   IdentifyRecord,
   NewRecord,
   RecordIdentity,
   ReplaceTailRequest,
   RewindRequest,
-  SessionStore,
-  SessionStoreCore,
   ViewLimit,
-} from "./session-store.js";
+} from "./session-writes.js";
 export type { RecordSwap, RecordSwaps, SwapPass, SwapRequest } from "./record-swaps.js";
 export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "./side-fields.js";
 export type { SizeLimits } from "./size-limits.js";

@@ -22,6 +22,7 @@ export interface RecordSwaps {
 
 /** A pass over a session. */
 export interface SwapPass {
+  /** The session's epoch when the pass began. */
   readonly epoch: string;
   /** What was noted of keys, with the pass's mark. */
   readonly mark: string;
@@ -31,15 +32,34 @@ export interface SwapPass {
 
 /** Texts to replace; at most a hundred keep a server busy for three milliseconds. */
 export interface SwapRequest {
+  /** The epoch of the pass; nothing is replaced under another. */
   readonly epoch: string;
+  /** Records of the log to replace. */
   readonly records: readonly RecordSwap[];
-  readonly fields?: readonly { readonly name: string; readonly was: string; readonly text: string }[];
+  /** Fields beside the log to replace. @default none */
+  readonly fields?: readonly {
+    /** The field's name, as in `SwapPass.fields`. */
+    readonly name: string;
+    /** The text that was read; another one stays as it is. */
+    readonly was: string;
+    /** The text to put in its place. */
+    readonly text: string;
+  }[];
 }
 
 /** A record to replace; the digest of its id, if `identity` is given, where that id stands at this position. */
 export interface RecordSwap {
+  /** The record's place in the log. */
   readonly position: number;
+  /** The text that was read; another one stays as it is. */
   readonly was: string;
+  /** The text to put in its place. */
   readonly text: string;
-  readonly identity?: { readonly id: string; readonly digest: string };
+  /** The record's id and its new digest; left out where the digest stays as it is. */
+  readonly identity?: {
+    /** The message's id. */
+    readonly id: string;
+    /** The digest to store for that id. */
+    readonly digest: string;
+  };
 }

@@ -3,7 +3,8 @@ import { accessPlace } from "./bound-store.js";
 import { ConfigurationError } from "../errors.js";
 import { requireCapability, type StoreWith } from "./capabilities.js";
 import type { SessionAccess } from "./session-index.js";
-import type { AppendRequest, AppendResult, SessionStore } from "./session-store.js";
+import type { SessionStore } from "./session-store.js";
+import type { AppendRequest, AppendResult } from "./session-writes.js";
 import { shareLimits } from "./size-limits.js";
 
 /** Methods whose reads keep a session alive. */

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../errors.js";
 import { checkSessionId } from "./session-id-rules.js";
 import { outOfRange } from "./refusals.js";
-import type { CommitRequest, RewindRequest } from "./session-store.js";
+import type { CommitRequest, RewindRequest } from "./session-writes.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { HeldTicket, TurnEntry } from "./turn-queue.js";
 
@@ -43,7 +43,15 @@ export function checkSideWrite(sessionId: string, changes: SideWrite): void {
 }
 
 /** Rejects a page with invalid bounds. */
-export function checkPage({ from, limit }: { readonly from?: number; readonly limit?: number }): void {
+export function checkPage({
+  from,
+  limit,
+}: {
+  /** Position of the first record; 0 or more. */
+  readonly from?: number;
+  /** Records at most; 1 or more. */
+  readonly limit?: number;
+}): void {
   checkOptional("from", from, notNegative);
   checkOptional("limit", limit, positive);
 }

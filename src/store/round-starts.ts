@@ -11,7 +11,18 @@ export function beginsRound(record: string): boolean {
  */
 export function lastRounds(
   log: readonly string[],
-  { base, count, total }: { readonly base: number; readonly count: number; readonly total?: number },
+  {
+    base,
+    count,
+    total,
+  }: {
+    /** Position of the log's first record. */
+    readonly base: number;
+    /** Rounds at most; 1 or more. */
+    readonly count: number;
+    /** Rounds since the session was created. @default those of this log */
+    readonly total?: number;
+  },
 ): Omit<StoredRounds, "damaged"> {
   const begins = log.flatMap((record, index) => (beginsRound(record) ? [index] : []));
   const first = begins.at(-count) ?? 0;

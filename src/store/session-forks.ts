@@ -2,7 +2,7 @@ import { alreadyExists } from "./refusals.js";
 import { checkOptional, notNegative, positive } from "./request-checks.js";
 import type { SessionAccess } from "./session-index.js";
 import { checkSessionId } from "./session-id-rules.js";
-import type { IdentifiedRecord } from "./session-store.js";
+import type { IdentifiedRecord } from "./session-writes.js";
 import type { KeyedWrite } from "./writer-keys.js";
 
 /** Copies of sessions under another id. */
@@ -48,13 +48,17 @@ export const stagingMs = 300_000;
 
 /** A record of the new session. */
 export interface CopiedRecord {
+  /** The record's text in the new session. */
   readonly record: string;
+  /** What `rebuild` would know of it; undefined for a record that cannot be read. */
   readonly identity: IdentifiedRecord | undefined;
 }
 
 /** A session that was created by a fork. */
 export interface ForkedSession {
+  /** The new session's epoch. */
   readonly epoch: string;
+  /** The position that the new session's next record will get. */
   readonly next: number;
 }
 

@@ -1,5 +1,6 @@
 /** Who makes a call. With an owner, a session of another owner is refused, for reads and writes alike. */
 export interface SessionAccess {
+  /** Who calls; left out, the call concerns a session of any owner. */
   readonly owner?: string;
 }
 
@@ -8,8 +9,11 @@ export interface SessionAccess {
  * back. `listed` stands for `metadata` in lists where that is too long for them.
  */
 export interface SessionLabel {
+  /** What people call it. */
   readonly title?: string;
+  /** What the application notes about it. */
   readonly metadata?: string;
+  /** What a list shows in the place of `metadata`. */
   readonly listed?: string;
 }
 
@@ -18,35 +22,47 @@ export interface SessionLabel {
  * changes by `relabel`.
  */
 export interface SessionClaim extends SessionAccess {
+  /** The label for a session that never had one. */
   readonly label?: SessionLabel;
 }
 
 /** Tokens of stored answers of one model. Integers. */
 export interface ModelUsage {
+  /** The model's name. */
   readonly model: string;
+  /** Tokens of the prompts. */
   readonly input: number;
+  /** Tokens of the answers. */
   readonly output: number;
+  /** Both, as the provider adds them up. */
   readonly total: number;
 }
 
 /** What an index says of a session. Times are milliseconds since 1970, server time. */
 export interface SessionSummary {
+  /** The session's id. */
   readonly sessionId: string;
+  /** Its title and metadata; empty for a session without. */
   readonly label: SessionLabel;
+  /** When the session was created; where an older release did, the time of the last write. */
   readonly createdAt: number;
+  /** When it was last written. */
   readonly updatedAt: number;
   /** Messages of the transcript. */
   readonly messages: number;
+  /** Rounds that have begun. */
   readonly rounds: number;
   /** Tokens of the view; undefined where not known. */
   readonly tokens?: number;
   /** In order of the first answer of each model; undefined where none was counted. */
   readonly usage?: readonly ModelUsage[];
+  /** When it expires; undefined for a session that does not. */
   readonly expiresAt?: number;
 }
 
 /** All that is kept about a session besides its messages and side data. */
 export interface SessionDetails extends SessionSummary {
+  /** Whose session it is; undefined where it has no owner. */
   readonly owner?: string;
   /** A token that is new with each change of the label; `""` for a session that never had one. */
   readonly labelVersion: string;
@@ -54,6 +70,7 @@ export interface SessionDetails extends SessionSummary {
 
 /** A page of an owner's sessions, newest first. */
 export interface SessionsPage {
+  /** The sessions of the page. */
   readonly sessions: readonly SessionSummary[];
   /** Pass it as `before` for the next page; undefined on the last one. */
   readonly next?: number;
@@ -85,7 +102,14 @@ export interface SessionIndex {
    */
   list(
     owner: string,
-    request: { readonly limit: number; readonly before?: number; readonly verify?: boolean },
+    request: {
+      /** Sessions of the page, 1 to `maxListLimit`. */
+      readonly limit: number;
+      /** The `next` of the page before. @default the first page */
+      readonly before?: number;
+      /** True to look at each session of the page. @default false */
+      readonly verify?: boolean;
+    },
   ): Promise<SessionsPage>;
   /** The number of sessions in the owner's list. One round trip. */
   count(owner: string): Promise<number>;
@@ -94,25 +118,44 @@ export interface SessionIndex {
   /** Replaces the label if its version is as it was read; `missing` for a session that does not exist. */
   relabel(
     sessionId: string,
-    request: SessionAccess & { readonly label: SessionLabel; readonly version: string },
+    request: SessionAccess & {
+      /** The whole new label. */
+      readonly label: SessionLabel;
+      /** The `labelVersion` that was read. */
+      readonly version: string;
+    },
   ): Promise<"changed" | "stale" | "missing">;
   /**
    * Removes a session and all that is kept about it; false if there was none. For `guardMs` every write to it fails
    * with a StoreError `erased`.
    */
-  erase(sessionId: string, request: SessionAccess & { readonly guardMs: number }): Promise<boolean>;
+  erase(
+    sessionId: string,
+    request: SessionAccess & {
+      /** Milliseconds for which writes are refused. */
+      readonly guardMs: number;
+    },
+  ): Promise<boolean>;
   /**
    * Erases every session of an owner, those that the list lost included, while writers go on. Returns their number.
    * Safe to repeat after a failure: it goes on where it ended.
    */
   eraseOwner(
     owner: string,
-    request: { readonly guardMs: number; readonly onProgress?: (progress: IndexProgress) => void },
+    request: {
+      /** Milliseconds for which writes to the erased sessions are refused. */
+      readonly guardMs: number;
+      /** Is told after each step how many sessions were erased. */
+      readonly onProgress?: (progress: IndexProgress) => void;
+    },
   ): Promise<number>;
   /** The ids of all sessions, or of those of an owner, each once, in no order; found by looking through all keys. */
   scan(access?: SessionAccess): AsyncIterable<string>;
   /** Makes every list agree with the sessions. Returns the number of sessions that were looked at. */
-  reindex(options?: { readonly onProgress?: (progress: IndexProgress) => void }): Promise<number>;
+  reindex(options?: {
+    /** Is told after each step how many sessions were looked at. */
+    readonly onProgress?: (progress: IndexProgress) => void;
+  }): Promise<number>;
   /** Resolves when lists show everything that this process has written. */
   flush(): Promise<void>;
 }

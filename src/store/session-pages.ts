@@ -34,27 +34,37 @@ export interface StoredPageRequest extends SessionAccess {
 export interface StoredPage {
   /** `""` if the session does not exist. */
   readonly epoch: string;
+  /** The session's `rev`. */
   readonly rev: string;
+  /** The page's records, oldest first. */
   readonly records: readonly string[];
   /** Position of the first record. */
   readonly from: number;
   /** The position behind the last record of the page, also where records of it are missing. */
   readonly to: number;
+  /** Position of the oldest record that is kept. */
   readonly base: number;
+  /** Position from which the view shows the log as it is. */
   readonly start: number;
+  /** The position that the next record will get. */
   readonly next: number;
   /** The session's head if the page begins before the start; else `""`. */
   readonly head: string;
+  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
 /** Figures of a session; times in milliseconds since 1970. */
 export interface StoredStats {
+  /** Records of the log. */
   readonly messages: number;
+  /** Rounds that have begun. */
   readonly rounds: number;
+  /** Messages of the view. */
   readonly viewMessages: number;
   /** Tokens of the view under `counter`; undefined where not known. */
   readonly viewTokens: number | undefined;
+  /** Id of the token counter; `""` where none counted. */
   readonly counter: string;
   /** True if the view is the whole log. */
   readonly isWhole: boolean;
@@ -62,14 +72,17 @@ export interface StoredStats {
   readonly reductions: number;
   /** Undefined for a session that was created by an older release. */
   readonly createdAt: number | undefined;
+  /** Time of the last write; undefined where not known. */
   readonly updatedAt: number | undefined;
   /** Undefined for a session that does not expire. */
   readonly expiresAt: number | undefined;
+  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
 /** A size of the view. */
 export interface ReductionSize {
+  /** Messages of the view. */
   readonly messages: number;
   /** Left out where not known. */
   readonly tokens?: number;
@@ -85,14 +98,31 @@ export interface StoredReduction {
   readonly head: number;
   /** The view's size before and after it. */
   readonly before: ReductionSize;
+  /** The view's size after it. */
   readonly after: ReductionSize;
 }
 
 /** The positions of a page: its first, and the one behind its last. `found` is that of the id in the request. */
 export function pageBounds(
   { before, after, since, limit }: StoredPageRequest,
-  { base, next, found }: { readonly base: number; readonly next: number; readonly found: number | undefined },
-): { readonly from: number; readonly to: number } {
+  {
+    base,
+    next,
+    found,
+  }: {
+    /** Position of the oldest record that is kept. */
+    readonly base: number;
+    /** The position that the next record will get. */
+    readonly next: number;
+    /** Position of the id in the request; undefined where it names none. */
+    readonly found: number | undefined;
+  },
+): {
+  /** Position of the page's first record. */
+  readonly from: number;
+  /** The position behind its last record. */
+  readonly to: number;
+} {
   const within = (position: number) => Math.min(Math.max(position, base), next);
   if (found !== undefined || after !== undefined) {
     const centred = Math.min(found! - Math.floor((limit - 1) / 2), next - limit);

@@ -23,17 +23,21 @@ export interface ReadLogOptions extends SessionAccess {
 export interface SessionView {
   /** `""` if the session does not exist (then all else is empty or 0). */
   readonly epoch: string;
+  /** New after each reduction, rewind and rebuild. */
   readonly rev: string;
   /** Position of the oldest record that is kept; above 0 only after retention `discard`. */
   readonly base: number;
+  /** Position from which the view shows the log as it is. */
   readonly start: number;
   /** The position that the next record will get. */
   readonly next: number;
   /** As committed; `""` if there is none. */
   readonly head: string;
+  /** Messages that the head stands for. */
   readonly headCount: number;
   /** Tokens of head and log from the start under `counter`; undefined if not known. */
   readonly tokens: number | undefined;
+  /** Id of the token counter; `""` where none counted. */
   readonly counter: string;
   /** Records from `start` to `next`. If `damaged`, those that are left. */
   readonly records: readonly string[];
@@ -47,6 +51,7 @@ export interface SessionView {
 
 /** The records of the last rounds. */
 export interface StoredRounds {
+  /** The rounds' records, oldest first. */
   readonly records: readonly string[];
   /** Position of the first of them. */
   readonly from: number;
@@ -55,22 +60,31 @@ export interface StoredRounds {
    * is 1.
    */
   readonly firstRound: number;
+  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
 /** A page of the log. */
 export interface LogPage {
+  /** The page's records, oldest first. */
   readonly records: readonly string[];
+  /** Position of the first of them. */
   readonly from: number;
+  /** Position of the oldest record that is kept. */
   readonly base: number;
+  /** The position that the next record will get. */
   readonly next: number;
+  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
 /** A session as it was read. A write that names it is refused as `stale` where the session has changed since. */
 export interface ReadState {
+  /** The `epoch` that was read. */
   readonly epoch: string;
+  /** The `rev` that was read. */
   readonly rev: string;
+  /** The `next` that was read. */
   readonly next: number;
   /**
    * Id of the message at `next - 1`; another one stands there where a failover brought an older log back that others

@@ -1,22 +1,21 @@
-import type { Discard } from "./discarded-ids.js";
 import type { ExpiryExtension } from "./session-expiry.js";
 import type { SessionForks } from "./session-forks.js";
-import type { ModelUsage, SessionAccess, SessionClaim, SessionIndex } from "./session-index.js";
+import type { SessionAccess, SessionIndex } from "./session-index.js";
 import type { RecordSwaps } from "./record-swaps.js";
 import type { SessionPages } from "./session-pages.js";
-import type {
-  LogPage,
-  ReadLogOptions,
-  ReadState,
-  ReadViewOptions,
-  SessionView,
-  StoredRounds,
-} from "./session-reads.js";
+import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
 import type { SessionTransfers } from "./session-transfers.js";
-import type { SideChanges, SideWrite } from "./side-fields.js";
-import type { Fenced, TurnQueue } from "./turn-queue.js";
-import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
-import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
+import type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  IdentifyRecord,
+  ReplaceTailRequest,
+  RewindRequest,
+} from "./session-writes.js";
+import type { SideWrite } from "./side-fields.js";
+import type { TurnQueue } from "./turn-queue.js";
+import type { StoredTurn } from "./turns.js";
 
 /**
  * Where conversations are kept: the methods that every store has. This is the contract in prose; `sessionStoreContract`
@@ -142,108 +141,3 @@ export interface SessionStore extends SessionStoreCore {
 
 /** A store with all capabilities, such as `RedisSessionStore` and `InMemorySessionStore`. */
 export type CompleteSessionStore = Required<SessionStore>;
-
-/** Returns a record's id, digest and turn; undefined for a record that cannot be read. */
-export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
-
-/** What `rebuild` must know of a record; `turn` is left out where it carries none. */
-export interface IdentifiedRecord extends RecordIdentity, KeyedRecord {
-  readonly turn?: TurnOfRecord;
-}
-
-/** What a store must know of a record besides its text: the message's id and a digest (8 characters of base64url). */
-export interface RecordIdentity {
-  readonly id: string;
-  readonly digest: string;
-}
-
-/** A record to append; `tokens` is its count under the request's `counter`. */
-export interface NewRecord extends RecordIdentity {
-  readonly record: string;
-  readonly tokens?: number;
-  /** Added to what is counted for the model, if the record is new. */
-  readonly usage?: ModelUsage;
-}
-
-/** A size of the view. Messages are `headCount` and the records from the start on; tokens count the same. */
-export interface ViewLimit {
-  readonly messages?: number;
-  readonly tokens?: number;
-  /** Records from the start on, without the head: what came since the last reduction, and what that one kept. */
-  readonly fromStart?: number;
-}
-
-/** One turn to append. */
-export interface AppendRequest extends KeyedWrite, SessionClaim, Fenced {
-  readonly records: readonly NewRecord[];
-  /** Refuse with `position` unless the log ends before this position. */
-  readonly expectedNext?: number;
-  /** What to do when an id is stored with another digest: refuse all (default), or keep the first and go on. */
-  readonly onConflict?: "error" | "keep";
-  /**
-   * All keys of the session expire this many milliseconds from now, server time; left out, the expiry stays as it is.
-   */
-  readonly ttlMs?: number;
-  /** Id of the counter that made the `tokens`; the view's total is known only while every append uses the same. */
-  readonly counter?: string;
-  readonly side?: SideChanges;
-  /**
-   * Return the view if it is larger than this after the append, or if a token limit is given and the total is not
-   * known.
-   */
-  readonly viewLimit?: ViewLimit;
-  /** The turn that the records belong to. Checked before everything but damage. */
-  readonly turn?: TurnClaim;
-}
-
-/** An append that replaces the end of the log. `records` must not be empty. */
-export interface ReplaceTailRequest extends AppendRequest {
-  /** What to remove. Ids of removed records count as not stored. */
-  readonly cut: RewindRequest;
-}
-
-/**
- * What an append did. `conflicts` are indexes of records that were left out because their id holds other content
- * (`onConflict: "keep"`).
- */
-export interface AppendResult extends ComparedResult {
-  readonly appended: number;
-  readonly duplicates: number;
-  readonly conflicts: readonly number[];
-  readonly next: number;
-  readonly epoch: string;
-  readonly view?: SessionView;
-  /** Set if the request's `turn` did not fit what is stored of it: nothing was written. */
-  readonly turn?: StoredTurn;
-  /** The store's time of the write, in milliseconds since 1970; left out by a store that does not know it. */
-  readonly time?: number;
-}
-
-/** A reduction to commit. Records that were appended since the read stay. */
-export interface CommitRequest extends ReadState, KeyedWrite, SessionAccess, Pick<Fenced, "fencingToken"> {
-  /** The new start, between `base` and `next`. */
-  readonly start: number;
-  readonly head: string;
-  readonly headCount: number;
-  /**
-   * Tokens of the new head, and of the log from the new start to `next`, under `counter`. Records that were appended
-   * since are added by the store.
-   */
-  readonly tokens?: number;
-  readonly counter?: string;
-  /**
-   * `tokens` of the view as it was read, if its `counter` was the same: from it the store knows the tokens of records
-   * that were appended since. Left out, a commit that other appends have overtaken leaves the total unknown.
-   */
-  readonly tokensRead?: number;
-  /** Remove all records before the new start. */
-  readonly discard?: Discard;
-}
-
-/** A rewind: where the log is cut, and the ids of all records from there on. */
-export interface RewindRequest extends ReadState, SessionAccess, Pick<Fenced, "fencingToken"> {
-  readonly to: number;
-  readonly forget: readonly string[];
-  /** Every turn that loses a record, with the part that stays. @default none */
-  readonly turns?: readonly TurnRemainder[];
-}

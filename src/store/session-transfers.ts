@@ -32,25 +32,37 @@ export interface SessionTransfers {
 export interface KeptState {
   /** Position of the first record. */
   readonly base: number;
+  /** Position from which the view shows the log as it is. */
   readonly start: number;
   /** Rounds that have begun; more than the log holds after retention `discard`. */
   readonly rounds: number;
+  /** The head; `""` if there is none. */
   readonly head: string;
+  /** Messages that the head stands for. */
   readonly headCount: number;
   /** Tokens of the view under `counter`; undefined where not known. */
   readonly tokens?: number;
+  /** Id of the token counter. */
   readonly counter?: string;
+  /** Whose session it is. */
   readonly owner?: string;
+  /** Its title and metadata; empty for a session without. */
   readonly label: SessionLabel;
   /** True for a session that has, or had, a title or metadata. */
   readonly hasLabel: boolean;
+  /** When the session was created. */
   readonly createdAt?: number;
+  /** When it was last written. */
   readonly updatedAt?: number;
+  /** When it expires; left out for a session that does not. */
   readonly expiresAt?: number;
   /** The last reductions, oldest first, and the number of all. */
   readonly reductions: readonly StoredReduction[];
+  /** Reductions since the session was created. */
   readonly reduced: number;
+  /** Tokens of stored answers by model; left out where none was counted. */
   readonly usage?: readonly ModelUsage[];
+  /** All side fields by name. */
   readonly side: Readonly<Record<string, string>>;
   /** Turns that are remembered although their records are gone, oldest first. */
   readonly discardedTurns: readonly NamedMark[];
@@ -58,16 +70,19 @@ export interface KeptState {
 
 /** The state of a session, as it was read. */
 export interface WholeState extends KeptState {
+  /** The session's epoch; `""` where it is lost. */
   readonly epoch: string;
   /** Changes when records are removed from the end; `""` before. */
   readonly cut: string;
   /** The position that the next record will get. */
   readonly next: number;
+  /** True if a part of the session is missing. */
   readonly damaged: boolean;
 }
 
 /** A part of the log of a session that is created. */
 export interface TransferPage {
+  /** The records, in the order of the log. */
   readonly records: readonly CopiedRecord[];
   /** The marks of turns, each once. What `identity` says of turns does not count. */
   readonly marks: readonly NamedMark[];
@@ -75,11 +90,13 @@ export interface TransferPage {
 
 /** The mark of a turn, and the turn's name. */
 export interface NamedMark extends TurnMark {
+  /** The turn's name, see `TurnClaim.name`. */
   readonly name: string;
 }
 
 /** A session to create. */
 export interface CreateRequest {
+  /** What is kept beside the log. */
   readonly state: KeptState;
   /** The records from `base` on, in pages, in the order of the log. */
   readonly pages: AsyncIterable<TransferPage>;
@@ -89,7 +106,9 @@ export interface CreateRequest {
 
 /** A session that was created. */
 export interface CreatedSession {
+  /** The new session's epoch. */
   readonly epoch: string;
+  /** The position that its next record will get. */
   readonly next: number;
 }
 

@@ -7,13 +7,20 @@ import type { KeyedWrite } from "./writer-keys.js";
  * the session.
  */
 export interface SideChanges {
+  /** Values to store, by name. @default none */
   readonly set?: Readonly<Record<string, string>>;
+  /** Names of fields to remove; removed before `set` is stored. @default none */
   readonly remove?: readonly string[];
   /**
    * After the change, of the fields whose names begin with `prefix` only the `keep` last in byte order of their names
    * stay.
    */
-  readonly bound?: { readonly prefix: string; readonly keep: number };
+  readonly bound?: {
+    /** How the names begin. */
+    readonly prefix: string;
+    /** Fields that stay at most; 0 or more. */
+    readonly keep: number;
+  };
 }
 
 /**
@@ -21,6 +28,7 @@ export interface SideChanges {
  * is absent).
  */
 export interface SideWrite extends SideChanges, KeyedWrite, SessionClaim, Fenced {
+  /** What each field must hold for the write to happen. @default anything */
   readonly expected?: Readonly<Record<string, string | undefined>>;
   /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */
   readonly ttlMs?: number;

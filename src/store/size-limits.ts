@@ -3,7 +3,9 @@ import type { SideChanges } from "./side-fields.js";
 
 /** Size limits in bytes of UTF-8. */
 export interface SizeLimits {
+  /** The most bytes of one record. @default 1,000,000 */
   readonly maxMessageBytes: number;
+  /** The most bytes of one append, with its side fields. @default 10,000,000 */
   readonly maxAppendBytes: number;
 }
 

@@ -1,4 +1,4 @@
-import type { AppendRequest, CommitRequest, NewRecord } from "./session-store.js";
+import type { AppendRequest, CommitRequest, NewRecord } from "./session-writes.js";
 import type { SessionView } from "./session-reads.js";
 
 /** Tokens of a view under a counter; undefined and `""` where not known. */
@@ -13,7 +13,15 @@ export const unknownTotal: TokenTotal = { tokens: undefined, counter: "" };
  */
 export function totalAfterAppend(
   before: TokenTotal | undefined,
-  { fresh, counter }: { readonly fresh: readonly NewRecord[]; readonly counter: string | undefined },
+  {
+    fresh,
+    counter,
+  }: {
+    /** The records that were added. */
+    readonly fresh: readonly NewRecord[];
+    /** Id of the counter of their tokens; undefined where one of them has none. */
+    readonly counter: string | undefined;
+  },
 ): TokenTotal | undefined {
   if (fresh.length === 0) {
     return before;
@@ -26,7 +34,13 @@ export function totalAfterAppend(
 }
 
 /** The total after a reduction was committed to a session with this total and next position. */
-export function totalAfterCommit(before: TokenTotal & { readonly next: number }, request: CommitRequest): TokenTotal {
+export function totalAfterCommit(
+  before: TokenTotal & {
+    /** The position that the session's next record gets. */
+    readonly next: number;
+  },
+  request: CommitRequest,
+): TokenTotal {
   const { next, tokens, counter, tokensRead } = request;
   if (tokens === undefined || counter === undefined) {
     return unknownTotal;

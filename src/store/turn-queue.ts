@@ -32,7 +32,9 @@ export interface TurnQueue {
 
 /** A ticket of its holder's own, 1 to 64 characters of base64url, and how long it holds the turn, in milliseconds. */
 export interface HeldTicket {
+  /** The ticket: a random text that its holder chose. */
   readonly ticket: string;
+  /** Milliseconds from now for which the turn is held. */
   readonly holdMs: number;
   /** The session's time to live: the session does not expire while the turn is taken and renewed in time. */
   readonly ttlMs?: number;
@@ -45,12 +47,23 @@ export interface TurnEntry extends HeldTicket, SessionAccess {
 }
 
 /** Either the turn, or the number of waiters before the ticket. */
-export type TurnPlace = ({ readonly isHeld: true } & TurnFence) | { readonly isHeld: false; readonly ahead: number };
+export type TurnPlace =
+  | ({
+      /** The ticket holds the turn. */
+      readonly isHeld: true;
+    } & TurnFence)
+  | {
+      /** The ticket waits. */
+      readonly isHeld: false;
+      /** Tickets in front of this one: the holder's, if any, is not among them. */
+      readonly ahead: number;
+    };
 
 /** What the writes of a turn carry: no write passes once a later turn has begun, or the session's life has ended. */
 export interface TurnFence {
   /** Higher than that of every turn before. */
   readonly fencingToken: number;
+  /** The session's epoch when the turn was taken. */
   readonly epoch: string;
 }
 

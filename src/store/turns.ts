@@ -15,6 +15,7 @@ export interface TurnClaim {
 
 /** What a store remembers of a turn. */
 export interface TurnMark {
+  /** True if the turn has ended: every later append to it is a repetition. */
   readonly done: boolean;
   /** Records that were stored for the turn; messages that were stored before under their own ids are not among them. */
   readonly count: number;
@@ -41,11 +42,28 @@ export interface StoredTurn extends TurnMark {
  * records it loses. A turn without records is forgotten, any other is open again.
  */
 export type TurnRemainder =
-  | { readonly name: string; readonly count: number; readonly first: number; readonly removed?: undefined }
-  | { readonly name: string; readonly removed: number; readonly count?: undefined };
+  | {
+      /** The turn's name. */
+      readonly name: string;
+      /** Records of the turn that stay. */
+      readonly count: number;
+      /** Position of the first of them. */
+      readonly first: number;
+      /** Not given together with `count`. */
+      readonly removed?: undefined;
+    }
+  | {
+      /** The turn's name. */
+      readonly name: string;
+      /** Records that the turn loses. */
+      readonly removed: number;
+      /** Not given together with `removed`. */
+      readonly count?: undefined;
+    };
 
 /** What `rebuild` reads from a record about its turn. */
 export interface TurnOfRecord {
+  /** The turn's name, see `TurnClaim.name`. */
   readonly name: string;
   /** True for a record with which a turn can end. */
   readonly ends: boolean;
@@ -58,7 +76,15 @@ export const maxDiscardedTurns = 1_000;
 export const turnNameLength = 14;
 
 /** The marks of the turns that records belong to, in order of their first record; `first` is an index. */
-export function marksIn(records: Iterable<{ readonly turn?: TurnOfRecord } | undefined>): Map<string, TurnMark> {
+export function marksIn(
+  records: Iterable<
+    | {
+        /** The record's turn; left out where it carries none. */
+        readonly turn?: TurnOfRecord;
+      }
+    | undefined
+  >,
+): Map<string, TurnMark> {
   const marks = new Map<string, TurnMark>();
   let index = 0;
   for (const record of records) {

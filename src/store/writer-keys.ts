@@ -16,6 +16,7 @@ export interface WriterKeys {
  * an EncryptionError, also without `keys`; checked after damage and before everything else.
  */
 export interface KeyedWrite {
+  /** The writer's keys; left out by a writer that does not encrypt. */
   readonly keys?: WriterKeys;
 }
 
@@ -49,5 +50,19 @@ export function withKey(stored: string, current: string | undefined): string {
 
 /** What is stored under an id with another digest: the record, or, where that was discarded, its digest. */
 export type DifferingRecord =
-  | { readonly index: number; readonly record: string; readonly digest?: undefined }
-  | { readonly index: number; readonly digest: string; readonly record?: undefined };
+  | {
+      /** The record's index in the request. */
+      readonly index: number;
+      /** The stored record. */
+      readonly record: string;
+      /** Not given together with `record`. */
+      readonly digest?: undefined;
+    }
+  | {
+      /** The record's index in the request. */
+      readonly index: number;
+      /** The digest that is remembered. */
+      readonly digest: string;
+      /** Not there: the record was discarded. */
+      readonly record?: undefined;
+    };

@@ -34,14 +34,22 @@ export interface SanitizeOptions {
 
 /** One thing that was done to a history, at a message of the input. */
 export interface SanitizeChange {
+  /** Index of the message in the input. */
   readonly index: number;
+  /**
+   * `removed`: the message was left out. `marked`: an unknown tool result says so. `shortened`: its content was cut, or
+   * some of its calls were left out. `stripped`: metadata was left out.
+   */
   readonly action: "removed" | "marked" | "shortened" | "stripped";
+  /** What was done, in a sentence without message text. */
   readonly message: string;
 }
 
 /** What of a history can be taken over, and what was done to it. */
 export interface SanitizedConversation {
+  /** The messages that can be taken over, made anew. */
   readonly messages: BaseMessage[];
+  /** What was done, in the order of the input; empty if nothing was. */
   readonly changes: SanitizeChange[];
 }
 

@@ -7,6 +7,7 @@ import type { BaseMessage } from "@langchain/core/messages";
  * is not used. A message's count must depend on that message alone.
  */
 export interface TokenCounter {
+  /** Names the encoding and its version; not empty. */
   readonly id: string;
   /** Tokens that a request costs once, whatever it holds (the priming of the reply, tool schemas). */
   readonly perRequest: number;

@@ -2,15 +2,21 @@ import { ConfigurationError } from "../../errors.js";
 
 /** A piece of a document that a tool found. `id` names the document, `chunkId` the piece. */
 export interface Chunk {
+  /** Names the document. The model reads it as `content_id`. */
   readonly id: string;
+  /** Names the piece within its document. */
   readonly chunkId: string;
+  /** What the model reads of it. */
   readonly text: string;
 }
 
 /** A chunk with the number by which the model cites it, and the tool call that found it. */
 export interface SourceReference {
+  /** The number that the model cites as `[sourceN]`; counted from 1 in a session, and never used again. */
   readonly sourceNumber: number;
+  /** The id of the tool call that found it. */
   readonly toolCallId: string;
+  /** What was found. */
   readonly chunk: Chunk;
 }
 

@@ -7,7 +7,9 @@ import { anyText, lazy, nonEmptyText } from "../../options.js";
 export interface UploadedContent {
   /** Identifies the file in the session; a second file with the same id replaces the first. */
   readonly id: string;
+  /** The file's name, as the model reads it. */
   readonly name: string;
+  /** The file's type, such as `image/png` or `text/plain`; it decides how `data` is read. */
   readonly mimeType: string;
   /** The text that the model reads. */
   readonly text?: string;

@@ -27,7 +27,9 @@ export interface WindowContent {
 
 /** The messages for a model call, and what was left out of them. */
 export interface FittedWindow {
+  /** The messages to send, in order. */
   readonly messages: BaseMessage[];
+  /** What each part asked for and was given, and what was left out. */
   readonly outcome: WindowOutcome;
 }
 

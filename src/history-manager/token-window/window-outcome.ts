@@ -10,38 +10,76 @@ export type WindowSection = "system" | "user" | "tools" | "uploads" | "history" 
 export type DroppedPart =
   /** A whole round. */
   | {
+      /** Stored messages of earlier turns. */
       readonly section: "history";
+      /** A whole round. */
       readonly kind: "round";
+      /** How many messages the round has. */
       readonly messages: number;
+      /** Tokens that they would have taken. */
       readonly tokens: number;
+      /** The id of the round's first message, if it has one. */
       readonly firstMessageId?: string;
     }
   /** Stored system messages and summaries. */
-  | { readonly section: "history"; readonly kind: "pinned"; readonly messages: number; readonly tokens: number }
+  | {
+      /** Stored messages of earlier turns. */
+      readonly section: "history";
+      /** Stored system messages and summaries, all of them. */
+      readonly kind: "pinned";
+      /** How many messages they are. */
+      readonly messages: number;
+      /** Tokens that they would have taken. */
+      readonly tokens: number;
+    }
   /** Sources of a tool result; of `shortened` ones only the end of the text. */
   | {
+      /** Tool results of this turn. */
       readonly section: "loop";
+      /** Sources of a tool result. */
       readonly kind: "sources";
+      /** The id of the call whose result it is. */
       readonly toolCallId: string;
+      /** The numbers of the sources that were not sent. */
       readonly sourceNumbers: readonly number[];
+      /** The numbers of the sources of which only the beginning was sent. */
       readonly shortened: readonly number[];
     }
   /** The end of a tool result: `shown` of its `of` characters are sent. */
   | {
+      /** Tool results of this turn. */
       readonly section: "loop";
+      /** The end of a tool result's text. */
       readonly kind: "text";
+      /** The id of the call whose result it is. */
       readonly toolCallId: string;
+      /** Characters that are sent; 0 where a note stands in their place. */
       readonly shown: number;
+      /** Characters of the whole text. */
       readonly of: number;
     }
   /** Image number `index` of a tool result. */
-  | { readonly section: "loop"; readonly kind: "image"; readonly toolCallId: string; readonly index: number }
+  | {
+      /** Tool results of this turn. */
+      readonly section: "loop";
+      /** An image of a tool result. */
+      readonly kind: "image";
+      /** The id of the call whose result it is. */
+      readonly toolCallId: string;
+      /** The image's place among the result's images, from 0. */
+      readonly index: number;
+    }
   /** The end of an upload: `shown` of its `of` characters are sent. An image is always dropped whole. */
   | {
+      /** Files that the user uploaded. */
       readonly section: "uploads";
+      /** The end of an upload's text, or a whole image. */
       readonly kind: "upload";
+      /** The upload's id. */
       readonly id: string;
+      /** Characters of its text that are sent; 0 for an image. */
       readonly shown: number;
+      /** Characters of its text; 0 for an image. */
       readonly of: number;
     };
 
@@ -53,7 +91,19 @@ export interface WindowOutcome {
   readonly tokens: number;
   /** By how much `tokens` exceeds `limit`; 0 if it fits. */
   readonly overBudgetBy: number;
-  readonly sections: Readonly<Record<WindowSection, { readonly asked: number; readonly given: number }>>;
+  /** For each section its share of the window, in tokens. */
+  readonly sections: Readonly<
+    Record<
+      WindowSection,
+      {
+        /** Tokens that the whole section would take. */
+        readonly asked: number;
+        /** Tokens of what is sent of it. */
+        readonly given: number;
+      }
+    >
+  >;
+  /** What was not sent, or only in part; empty if all was. */
   readonly dropped: readonly DroppedPart[];
   /**
    * Repairs of what the model would have refused. First those of stored messages; their indexes count the human, AI and

@@ -11,10 +11,13 @@ import type { Chunk, SourceReference } from "../stored/reference-manager.js";
 export interface ToolCallResponse {
   /** The id of the call that this responds to. */
   readonly id: string;
+  /** The tool's name. */
   readonly name: string;
+  /** What the tool returned as text. With a text, the model does not see `chunks`. */
   readonly content?: string;
   /** The sources that the tool found, the most relevant first. */
   readonly chunks?: readonly Chunk[];
+  /** Why the tool failed. The model reads it in the place of a result. */
   readonly errorMessage?: string;
   /** Follows the result after a blank line, and stays however much the result is shortened. */
   readonly systemReminder?: string;

@@ -13,8 +13,11 @@ import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type Upl
 
 /** A tool call of the model; `args` is an object. */
 export interface ToolCallRequest {
+  /** The call's id, to which the result refers. */
   readonly id: string;
+  /** The tool's name. */
   readonly name: string;
+  /** The arguments as an object, not as JSON text. */
   readonly args: Readonly<Record<string, unknown>>;
 }
 

@@ -7,7 +7,7 @@ import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-hi
 import { replacedTail } from "../../memory/replaced-tail.js";
 import { answerStart, messagesOfTurn } from "../../memory/turn-messages.js";
 import { roleOf } from "../../messages/roles.js";
-import type { RewindRequest } from "../../store/session-store.js";
+import type { RewindRequest } from "../../store/session-writes.js";
 import type { StructureProfile } from "../../structure/profiles/profile.js";
 import { modelInput } from "../../turns/model-input.js";
 import { canOpenByWriting, openByWriting } from "../../turns/open-by-writing.js";

@@ -9,7 +9,9 @@ const sessionHint =
 
 /** What a session can be named by: what the agent was invoked with. */
 export interface AgentRuntime<Context = unknown> {
+  /** The `configurable` of the config that the agent was invoked with. */
   readonly configurable?: Readonly<Record<string, unknown>>;
+  /** The `context` that the agent was invoked with. */
   readonly context?: Context;
 }
 

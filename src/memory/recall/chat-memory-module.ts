@@ -50,7 +50,9 @@ export interface RetrieveOptions<F extends RoundFormat = RoundFormat> {
  * for retrievals.
  */
 export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionId"> {
+  /** The history to retrieve from. Give this or `memory`, not both. */
   readonly history?: RoundSource;
+  /** The memory to retrieve from; each retrieval then names its session. Give this or `history`, not both. */
   readonly memory?: {
     /** The history of a session. */
     history(sessionId: string): RoundSource;
@@ -115,7 +117,13 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
   override lc_namespace: string[] = ["langchain_redis_memory", "memory"];
   readonly #options: ChatMemoryModuleOptions;
 
-  constructor(options: ChatMemoryModuleOptions & { readonly format?: F }) {
+  /** @throws ConfigurationError naming the option. */
+  constructor(
+    options: ChatMemoryModuleOptions & {
+      /** The form of what is retrieved. @default "text" */
+      readonly format?: F;
+    },
+  ) {
     super();
     this.#options = parseOptions("ChatMemoryModule", moduleSchema(), options);
     refuseShortJson(this.#options);

@@ -11,6 +11,7 @@ export interface SessionImportProblem {
   readonly line: number;
   /** `""` where a line is wrong before it names a session. */
   readonly sessionId: string;
+  /** Why it was not imported. */
   readonly error: MemoryError;
 }
 
@@ -18,6 +19,7 @@ export interface SessionImportProblem {
 export interface SessionImportSummary {
   /** Sessions that were imported, and their messages. */
   readonly sessions: number;
+  /** Messages of the sessions that were imported. */
   readonly messages: number;
   /** Sessions that were there already. */
   readonly unchanged: number;

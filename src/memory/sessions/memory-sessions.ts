@@ -10,18 +10,18 @@ import { importLines, type SessionImportOptions, type SessionImportSummary } fro
 import { checkOwnerName } from "./owner-name.js";
 import { cursorText, placeIn } from "./session-cursor.js";
 import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "./session-labels.js";
-import { listedSession, storedSession, type ListedSession, type StoredSession } from "./stored-sessions.js";
+import type {
+  ReencryptOptions,
+  ReindexOptions,
+  SessionErasureOptions,
+  SessionList,
+  SessionListOptions,
+} from "./session-requests.js";
+import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
 const attempts = 5;
 const defaultLimit = 30;
 const defaultGuardMs = 600_000;
-
-/** A page of an owner's sessions. */
-export interface SessionList {
-  readonly sessions: readonly ListedSession[];
-  /** Pass it as `cursor` for the next page; left out on the last one. */
-  readonly next?: string;
-}
 
 const accessSchema = lazy(() => z.strictObject({ owner: z.optional(z.unknown()) }));
 const listSchema = lazy(() =>
@@ -60,7 +60,7 @@ export class MemorySessions {
    *
    * @throws ConfigurationError `owner`, `limit`, `cursor`; StoreError.
    */
-  async list(options: { owner: string; limit?: number; cursor?: string; verify?: boolean }): Promise<SessionList> {
+  async list(options: SessionListOptions): Promise<SessionList> {
     const { owner, limit, cursor, verify } = parseOptions("sessions.list", listSchema(), options);
     checkOwnerName("sessions.list", owner);
     const before = cursor === undefined ? undefined : placeIn(cursor);
@@ -76,7 +76,7 @@ export class MemorySessions {
   }
 
   /** The number of an owner's sessions. One round trip. */
-  async count(options: { owner: string }): Promise<number> {
+  async count(options: Pick<SessionListOptions, "owner">): Promise<number> {
     const { owner } = parseOptions("sessions.count", accessSchema(), options);
     checkOwnerName("sessions.count", owner);
     return this.#indexed("count").index.count(owner);
@@ -87,7 +87,7 @@ export class MemorySessions {
    *
    * @throws EncryptionError where title or metadata are encrypted with a key that this process does not have.
    */
-  async get(sessionId: string, options: { owner?: string } = {}): Promise<StoredSession | undefined> {
+  async get(sessionId: string, options: SessionAccess = {}): Promise<StoredSession | undefined> {
     const details = await this.#indexed("get").index.describe(sessionId, accessOf("sessions.get", options));
     if (details === undefined) {
       return undefined;
@@ -107,7 +107,7 @@ export class MemorySessions {
   async update(
     sessionId: string,
     changes: SessionNames,
-    options: { owner?: string } = {},
+    options: SessionAccess = {},
   ): Promise<StoredSession | undefined> {
     const access = accessOf("sessions.update", options);
     const { index } = this.#indexed("update");
@@ -142,7 +142,10 @@ export class MemorySessions {
    * late writers are refused with a StoreError `erased`, so that a run under way does not bring it back.
    * `history.clear()` empties a session and leaves no guard.
    */
-  async delete(sessionId: string, options: { owner?: string; guardMs?: number } = {}): Promise<boolean> {
+  async delete(
+    sessionId: string,
+    options: SessionAccess & Pick<SessionErasureOptions, "guardMs"> = {},
+  ): Promise<boolean> {
     const { owner, guardMs } = parseOptions("sessions.delete", erasureSchema(), options);
     const access = accessOf("sessions.delete", owner === undefined ? {} : { owner });
     return this.#indexed("delete").index.erase(sessionId, { ...access, guardMs });
@@ -153,10 +156,7 @@ export class MemorySessions {
    * minutes by default; it must outlast this call and the longest turn) nobody brings one of them back. New sessions of
    * the owner are allowed when it has ended. Safe to call again after a failure. Looks through all keys of Redis.
    */
-  async deleteOwner(
-    owner: string,
-    options: { guardMs?: number; onProgress?: (progress: IndexProgress) => void } = {},
-  ): Promise<number> {
+  async deleteOwner(owner: string, options: SessionErasureOptions = {}): Promise<number> {
     checkOwnerName("sessions.deleteOwner", owner);
     const { guardMs, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
     return this.#indexed("deleteOwner").index.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
@@ -169,7 +169,7 @@ export class MemorySessions {
    * @throws EncryptionError where something is encrypted with a key that this process does not have; ConflictError
    *   `stale` where messages are removed meanwhile.
    */
-  export(sessionId: string, options: { owner?: string } = {}): AsyncIterable<string> {
+  export(sessionId: string, options: SessionAccess = {}): AsyncIterable<string> {
     const access = accessOf("sessions.export", options);
     return exportSession(requireCapability("sessions.export()", this.#store, "transfers"), sessionId, access);
   }
@@ -202,7 +202,7 @@ export class MemorySessions {
    * Makes all lists agree with the sessions, by looking through all keys of Redis, and returns the number of sessions
    * with an owner. Writers go on meanwhile.
    */
-  async reindex(options: { onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
+  async reindex(options: ReindexOptions = {}): Promise<number> {
     const { onProgress } = parseOptions("sessions.reindex", erasureSchema(), options);
     return this.#indexed("reindex").index.reindex(onProgress && { onProgress });
   }
@@ -213,7 +213,7 @@ export class MemorySessions {
    *
    * @throws ConfigurationError without the option `encryption`; EncryptionError if a key is missing; StoreError.
    */
-  async reencrypt(options: { onProgress?: (progress: ReencryptProgress) => void } = {}): Promise<ReencryptProgress> {
+  async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptProgress> {
     const { onProgress } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
     const { index } = this.#indexed("reencrypt");
     return reencryptSessions(this.#store, { sessionIds: index.scan(), onProgress });

@@ -7,7 +7,9 @@ export type SessionMetadata = Readonly<Record<string, unknown>>;
 
 /** What people call a session, and what an application notes about it. */
 export interface SessionNames {
+  /** What people call the session; at most 1,000 bytes. @default none */
   readonly title?: string;
+  /** Notes of the application; at most 65,536 bytes as JSON. @default none */
   readonly metadata?: SessionMetadata;
 }
 

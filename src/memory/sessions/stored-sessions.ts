@@ -3,33 +3,43 @@ import { isLocked, namesIn, type SessionMetadata } from "./session-labels.js";
 
 /** Tokens that stored answers of a model took. */
 export interface UsageSum {
+  /** Tokens of the prompts. */
   readonly input_tokens: number;
+  /** Tokens of the answers. */
   readonly output_tokens: number;
+  /** Both, as the provider adds them up. */
   readonly total_tokens: number;
 }
 
 /** A session in a list. Times are milliseconds since 1970, server time. */
 export interface ListedSession {
+  /** The session's id. */
   readonly sessionId: string;
+  /** What people call the session; left out where it has no title. */
   readonly title?: string;
   /** In a list the first keys that fit into 1 kB. */
   readonly metadata: SessionMetadata;
   /** Set where title and metadata are encrypted with a key that this process does not have; they are left out. */
   readonly locked?: true;
+  /** When the session was created; where an older release did, the time of the last write. */
   readonly createdAt: number;
+  /** When it was last written. */
   readonly updatedAt: number;
   /** Messages of the transcript. */
   readonly messages: number;
+  /** Rounds that have begun. */
   readonly rounds: number;
   /** Tokens of the view, where they are known. */
   readonly tokens?: number;
   /** By model, with `trackUsage`. */
   readonly usage?: Readonly<Record<string, UsageSum>>;
+  /** When it expires; left out for a session that does not. */
   readonly expiresAt?: number;
 }
 
 /** A session with its owner. */
 export interface StoredSession extends ListedSession {
+  /** Whose session it is; left out where it has no owner. */
   readonly owner?: string;
 }
 

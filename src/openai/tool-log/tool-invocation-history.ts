@@ -46,7 +46,10 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
 
   /** @throws ConfigurationError naming the invalid field, such as `records.2.status`. */
   constructor(
-    records: readonly (NewToolInvocation & { readonly id?: string })[] = [],
+    records: readonly (NewToolInvocation & {
+      /** The record's id. @default one that sorts by time */
+      readonly id?: string;
+    })[] = [],
     options: ToolInvocationHistoryOptions = {},
   ) {
     const schema = z.strictObject({ limit: z.optional(positiveInteger), clock: z.optional(anyFunction<Clock>()) });

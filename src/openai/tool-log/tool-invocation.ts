@@ -13,9 +13,11 @@ export type ToolStatus = "success" | "error" | (string & {});
 export interface NewToolInvocation {
   /** Name of the tool. */
   readonly name?: string;
+  /** What the tool was called with. */
   readonly inputs: unknown;
   /** What the tool returned; by convention the error's message if the status is `error`. */
   readonly outputs: unknown;
+  /** How the run ended. */
   readonly status: ToolStatus;
   /** The id of the tool call that requested the run: links the record to the message that made the call. */
   readonly toolCallId?: string;
@@ -29,15 +31,21 @@ export interface NewToolInvocation {
 
 /** A recorded tool run. */
 export interface ToolInvocation extends NewToolInvocation {
+  /** The record's id; ids that one process gives sort by time. */
   readonly id: string;
+  /** When the run began: ISO 8601 in UTC. */
   readonly timestamp: string;
+  /** JSON data of your own; empty where none was given. */
   readonly meta: Readonly<Record<string, unknown>>;
 }
 
 /** Which records to return: those that match every field. */
 export interface ToolInvocationFilter {
+  /** Runs of the tool of this name. */
   readonly name?: string;
+  /** Runs that ended so. */
   readonly status?: ToolStatus;
+  /** Runs that this call requested. */
   readonly toolCallId?: string;
   /** Runs that began at this moment or later: ISO 8601 with a time zone. */
   readonly since?: string;

@@ -53,7 +53,12 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     return "ChatHistorySummarizationReducer";
   }
 
-  override get viewLimit(): { readonly messages?: number; readonly tokens?: number } {
+  override get viewLimit(): {
+    /** The most messages of a view that is left as it is. */
+    readonly messages?: number;
+    /** The most tokens of a view that is left as it is, without `perRequest`. */
+    readonly tokens?: number;
+  } {
     return this.#settings.measure.viewLimit;
   }
 

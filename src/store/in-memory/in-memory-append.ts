@@ -2,7 +2,7 @@ import { decideAppend, type AppendTarget, type PlannedAppend } from "../append-d
 import { anyDigest } from "../discarded-ids.js";
 import { outOfRange, refuseUnlessKnown } from "../refusals.js";
 import { beginsRound } from "../round-starts.js";
-import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-store.js";
+import type { AppendResult, NewRecord, ReplaceTailRequest } from "../session-writes.js";
 import type { StoredTurn } from "../turns.js";
 import { applySide } from "../side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../token-total.js";

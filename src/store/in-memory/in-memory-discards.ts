@@ -1,4 +1,4 @@
-import type { CommitRequest } from "../session-store.js";
+import type { CommitRequest } from "../session-writes.js";
 import type { InMemorySession } from "./in-memory-session.js";
 
 /** An id whose message was discarded, and the second in which it was, counted from 1970. */

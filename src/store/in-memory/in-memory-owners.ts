@@ -6,7 +6,7 @@ import {
   type SessionDetails,
   type SessionLabel,
 } from "../session-index.js";
-import type { NewRecord } from "../session-store.js";
+import type { NewRecord } from "../session-writes.js";
 import type { InMemorySession } from "./in-memory-session.js";
 
 /** What a session knows about whose it is, and what it is called. */

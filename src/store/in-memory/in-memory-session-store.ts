@@ -22,15 +22,15 @@ import type { TurnQueue } from "../turn-queue.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../request-checks.js";
 import type { SessionAccess, SessionIndex } from "../session-index.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { CompleteSessionStore } from "../session-store.js";
 import type {
   AppendRequest,
   AppendResult,
   CommitRequest,
-  CompleteSessionStore,
   IdentifyRecord,
   ReplaceTailRequest,
   RewindRequest,
-} from "../session-store.js";
+} from "../session-writes.js";
 import type { ExpiryExtension } from "../session-expiry.js";
 import { noteLimits } from "../size-limits.js";
 import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memory-store-options.js";
@@ -57,6 +57,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   readonly transfers: SessionTransfers;
   readonly turnQueue: TurnQueue;
 
+  /** @throws ConfigurationError naming the option. */
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
     const { now, onEvent } = this.#options;

@@ -3,7 +3,7 @@ import { randomToken } from "../random-token.js";
 import { beginsRound, lastRounds } from "../round-starts.js";
 import type { LogPage, ReadState, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
 import { maxReductions, type ReductionSize, type StoredReduction } from "../session-pages.js";
-import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-store.js";
+import type { CommitRequest, IdentifyRecord, RewindRequest } from "../session-writes.js";
 import { totalAfterCommit, unknownTotal, type TokenTotal } from "../token-total.js";
 
 import { newOwnership, type InMemoryOwnership } from "./in-memory-owners.js";

@@ -1,4 +1,4 @@
-import type { IdentifiedRecord } from "../session-store.js";
+import type { IdentifiedRecord } from "../session-writes.js";
 import {
   marksIn,
   maxDiscardedTurns,

@@ -16,7 +16,7 @@ import { beginsRound } from "../round-starts.js";
 import { randomToken } from "../random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
 import type { AppendPlan } from "../append-plan.js";
-import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../session-store.js";
+import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../session-writes.js";
 import type { SideChanges } from "../side-fields.js";
 import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
 

@@ -1,5 +1,5 @@
 import { randomToken } from "../random-token.js";
-import type { CommitRequest, RewindRequest } from "../session-store.js";
+import type { CommitRequest, RewindRequest } from "../session-writes.js";
 import { idHash } from "./id-hash.js";
 import { hashesOf, marksOf } from "./turn-marks.js";
 

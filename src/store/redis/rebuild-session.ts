@@ -7,7 +7,7 @@ import type { SessionKeys } from "./keys.js";
 import type { ScriptRunner } from "./script-runner.js";
 import { readAllScript } from "./scripts/read-all.js";
 import { rebuildScript } from "./scripts/rebuild.js";
-import type { IdentifiedRecord } from "../session-store.js";
+import type { IdentifiedRecord } from "../session-writes.js";
 import { marksIn } from "../turns.js";
 import { sizesOf } from "./turn-marks.js";
 import type { CallName } from "./redis-errors.js";

@@ -1,4 +1,5 @@
-import { MemoryError, StoreError, type StoreErrorCode } from "../../errors.js";
+import type { StoreErrorCode } from "../../error-codes.js";
+import { MemoryError, StoreError } from "../../errors.js";
 import { sessionLabel } from "../refusals.js";
 
 /** Names the call that failed. */

@@ -33,15 +33,15 @@ import { rewindScript } from "./scripts/rewind.js";
 import { lookedUp, turnFrom } from "./turn-marks.js";
 import { SessionCache } from "./session-cache.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { CompleteSessionStore } from "../session-store.js";
 import type {
   AppendRequest,
   AppendResult,
   CommitRequest,
-  CompleteSessionStore,
   IdentifyRecord,
   ReplaceTailRequest,
   RewindRequest,
-} from "../session-store.js";
+} from "../session-writes.js";
 import type { StoredTurn } from "../turns.js";
 import type { SideWrite } from "../side-fields.js";
 import type { ExpiryExtension } from "../session-expiry.js";

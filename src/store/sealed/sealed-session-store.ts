@@ -7,16 +7,15 @@ import type { SessionForks } from "../session-forks.js";
 import type { SessionPages, StoredPage, StoredPageRequest } from "../session-pages.js";
 import type { SessionAccess, SessionIndex } from "../session-index.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../session-reads.js";
+import type { CompleteSessionStore, SessionStore } from "../session-store.js";
 import type {
   AppendRequest,
   AppendResult,
   CommitRequest,
-  CompleteSessionStore,
   IdentifyRecord,
   ReplaceTailRequest,
   RewindRequest,
-  SessionStore,
-} from "../session-store.js";
+} from "../session-writes.js";
 import type { SessionTransfers } from "../session-transfers.js";
 import type { SideWrite } from "../side-fields.js";
 import type { ExpiryExtension } from "../session-expiry.js";

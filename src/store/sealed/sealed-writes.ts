@@ -3,7 +3,7 @@ import { sealField } from "../../encryption/sealed-field.js";
 import { parseSealed } from "../../encryption/sealed-header.js";
 import type { SessionKey } from "../../encryption/session-key.js";
 import { EncryptionError } from "../../errors.js";
-import type { AppendRequest, AppendResult, NewRecord } from "../session-store.js";
+import type { AppendRequest, AppendResult, NewRecord } from "../session-writes.js";
 import type { SideChanges } from "../side-fields.js";
 import type { WriterKeys } from "../writer-keys.js";
 import { sealRecord } from "./sealed-record.js";

@@ -42,7 +42,9 @@ export interface NameForm {
  * that are not named do not hold.
  */
 export interface StructureProfile {
+  /** What the profile is called in messages. */
   readonly name: string;
+  /** The rules that hold, each with how strictly: a repair changes what an `error` forbids. */
   readonly rules: Readonly<Partial<Record<StructureRule, StructureSeverity>>>;
   /** For rules S11 and S13. */
   readonly callIds?: CallIdForm;

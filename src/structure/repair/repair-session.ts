@@ -11,10 +11,13 @@ export type RepairAction = "added" | "changed" | "merged" | "moved" | "removed";
  * text.
  */
 export interface StructureRepair {
+  /** The rule that asked for the change. */
   readonly rule: StructureRule;
   /** Index in the input; for an added message, the index of the message that it was added at. */
   readonly index: number;
+  /** What was done, in one word. */
   readonly action: RepairAction;
+  /** What was done, in a sentence. */
   readonly message: string;
 }
 

@@ -52,12 +52,15 @@ export type StructureSeverity = "error" | "warning";
 
 /** One place where a conversation breaks a rule. `message` says what is wrong and never shows message text. */
 export interface StructureIssue {
+  /** The rule that is broken. */
   readonly rule: StructureRule;
+  /** How strictly the profile takes the rule. */
   readonly severity: StructureSeverity;
   /** Index of the message in the list; 0 for an empty list. */
   readonly index: number;
   /** Id of that message, if it has one. */
   readonly messageId?: string;
+  /** What is wrong, in a sentence. */
   readonly message: string;
 }
 

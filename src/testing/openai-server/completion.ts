@@ -2,20 +2,34 @@
 export interface ScriptedCall {
   /** @default `call_<request>_<place>` */
   readonly id?: string;
+  /** The tool's name. */
   readonly name: string;
+  /** The call's arguments. @default {} */
   readonly arguments?: string | Readonly<Record<string, unknown>>;
 }
 
 /** An answer of the test server's model: text, calls, or an error of the service. */
 export interface ScriptedReply {
+  /** The text of the answer. @default no text */
   readonly content?: string;
+  /** Calls that the answer makes. @default none */
   readonly toolCalls?: readonly ScriptedCall[];
   /** Tokens to report. @default a quarter of the characters */
-  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
+  readonly usage?: {
+    /** Tokens of the request. */
+    readonly promptTokens: number;
+    /** Tokens of the answer. */
+    readonly completionTokens: number;
+  };
   /** Milliseconds between the chunks of a stream, so that a test can stop it. @default 0 */
   readonly chunkDelayMs?: number;
   /** Answers with this status and message instead, as the service does when it is busy (429) or broken (500). */
-  readonly failure?: { readonly status: number; readonly message: string };
+  readonly failure?: {
+    /** The HTTP status, such as 429. */
+    readonly status: number;
+    /** The error's message. */
+    readonly message: string;
+  };
 }
 
 /** A reply that is ready to be sent, whole or as a stream. */

@@ -1,8 +1,12 @@
 /** OpenAI's answer to a request that it refuses with status 400: the object under `error`. */
 export interface ChatCompletionRefusal {
+  /** What is wrong, in the service's words. */
   readonly message: string;
+  /** The same for every refusal. */
   readonly type: "invalid_request_error";
+  /** The part of the request, such as `messages[1].role`; null where no single part is at fault. */
   readonly param: string | null;
+  /** The service's word for the reason, such as `invalid_type`; null where it has none. */
   readonly code: string | null;
 }
 

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import type { CopiedRecord, ForkRequest } from "../../store/session-forks.js";
-import type { NewRecord } from "../../store/session-store.js";
+import type { NewRecord } from "../../store/session-writes.js";
 import { asRead, code, human, option, record, records, sideOf, texts, written } from "./store-case.js";
 import type { StoreCase } from "./store-case.js";
 

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import type { ForkRequest } from "../../store/session-forks.js";
-import type { NewRecord } from "../../store/session-store.js";
+import type { NewRecord } from "../../store/session-writes.js";
 import { asRead, code, human, record, records, written, type StoreCase, type StoreContext } from "./store-case.js";
 
 function copying(list: readonly NewRecord[], rest: Partial<ForkRequest> = {}): ForkRequest {

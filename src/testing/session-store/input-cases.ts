@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import type { AppendRequest } from "../../store/session-store.js";
+import type { AppendRequest } from "../../store/session-writes.js";
 import { option, record, type StoreCase } from "./store-case.js";
 
 const badNumbers: readonly unknown[] = [-1, 0.5, Number.NaN, Infinity, "1", null, 2 ** 53];

@@ -11,7 +11,7 @@ import {
   written,
   type StoreCase,
 } from "./store-case.js";
-import type { NewRecord } from "../../store/session-store.js";
+import type { NewRecord } from "../../store/session-writes.js";
 
 const identifyAs = (list: readonly NewRecord[]) => (text: string) => list.find((item) => item.record === text);
 

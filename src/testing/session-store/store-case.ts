@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { StoreCapability } from "../../store/capabilities.js";
 import type { ReadState, SessionView } from "../../store/session-reads.js";
-import type { AppendRequest, CompleteSessionStore, NewRecord, SessionStore } from "../../store/session-store.js";
+import type { CompleteSessionStore, SessionStore } from "../../store/session-store.js";
+import type { AppendRequest, NewRecord } from "../../store/session-writes.js";
 import type { SideChanges } from "../../store/side-fields.js";
 
 /** How to create the store under test. */

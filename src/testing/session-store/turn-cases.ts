@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import type { SessionView } from "../../store/session-reads.js";
-import type { NewRecord } from "../../store/session-store.js";
+import type { NewRecord } from "../../store/session-writes.js";
 import { maxDiscardedTurns, type TurnClaim } from "../../store/turns.js";
 import { asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
 

@@ -13,6 +13,7 @@ export interface CountingModel {
   getName?(): string;
   /** The model's own name, such as `gpt-4o`; many classes say `modelName` instead. */
   readonly model?: string;
+  /** The model's own name, where `model` is left out. */
   readonly modelName?: string;
 }
 

@@ -1,0 +1,132 @@
+import type { Discard } from "./discarded-ids.js";
+import type { ModelUsage, SessionAccess, SessionClaim } from "./session-index.js";
+import type { ReadState, SessionView } from "./session-reads.js";
+import type { SideChanges } from "./side-fields.js";
+import type { Fenced } from "./turn-queue.js";
+import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
+import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
+
+/** Returns a record's id, digest and turn; undefined for a record that cannot be read. */
+export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
+
+/** What `rebuild` must know of a record; `turn` is left out where it carries none. */
+export interface IdentifiedRecord extends RecordIdentity, KeyedRecord {
+  /** The turn that the record was stored for. */
+  readonly turn?: TurnOfRecord;
+}
+
+/** What a store must know of a record besides its text: the message's id and a digest (8 characters of base64url). */
+export interface RecordIdentity {
+  /** The message's id; not empty. */
+  readonly id: string;
+  /** A hash of the message's content: equal for equal content. */
+  readonly digest: string;
+}
+
+/** A record to append; `tokens` is its count under the request's `counter`. */
+export interface NewRecord extends RecordIdentity {
+  /** The text to store. */
+  readonly record: string;
+  /** The message's tokens; 0 or more. Left out where nothing counts. */
+  readonly tokens?: number;
+  /** Added to what is counted for the model, if the record is new. */
+  readonly usage?: ModelUsage;
+}
+
+/** A size of the view. Messages are `headCount` and the records from the start on; tokens count the same. */
+export interface ViewLimit {
+  /** Messages of the view. */
+  readonly messages?: number;
+  /** Tokens of the view. */
+  readonly tokens?: number;
+  /** Records from the start on, without the head: what came since the last reduction, and what that one kept. */
+  readonly fromStart?: number;
+}
+
+/** One turn to append. */
+export interface AppendRequest extends KeyedWrite, SessionClaim, Fenced {
+  /** The records to add, in order; may be empty. */
+  readonly records: readonly NewRecord[];
+  /** Refuse with `position` unless the log ends before this position. */
+  readonly expectedNext?: number;
+  /** What to do when an id is stored with another digest: refuse all (default), or keep the first and go on. */
+  readonly onConflict?: "error" | "keep";
+  /**
+   * All keys of the session expire this many milliseconds from now, server time; left out, the expiry stays as it is.
+   */
+  readonly ttlMs?: number;
+  /** Id of the counter that made the `tokens`; the view's total is known only while every append uses the same. */
+  readonly counter?: string;
+  /** Side fields to change in the same step. @default none */
+  readonly side?: SideChanges;
+  /**
+   * Return the view if it is larger than this after the append, or if a token limit is given and the total is not
+   * known.
+   */
+  readonly viewLimit?: ViewLimit;
+  /** The turn that the records belong to. Checked before everything but damage. */
+  readonly turn?: TurnClaim;
+}
+
+/** An append that replaces the end of the log. `records` must not be empty. */
+export interface ReplaceTailRequest extends AppendRequest {
+  /** What to remove. Ids of removed records count as not stored. */
+  readonly cut: RewindRequest;
+}
+
+/**
+ * What an append did. `conflicts` are indexes of records that were left out because their id holds other content
+ * (`onConflict: "keep"`).
+ */
+export interface AppendResult extends ComparedResult {
+  /** Records that were added. */
+  readonly appended: number;
+  /** Records that were stored already. */
+  readonly duplicates: number;
+  /** Ascending; empty unless the request says `keep`. */
+  readonly conflicts: readonly number[];
+  /** The position that the next record will get. */
+  readonly next: number;
+  /** The session's epoch; new where the append created the session. */
+  readonly epoch: string;
+  /** The view after the append, where `viewLimit` asked for it. */
+  readonly view?: SessionView;
+  /** Set if the request's `turn` did not fit what is stored of it: nothing was written. */
+  readonly turn?: StoredTurn;
+  /** The store's time of the write, in milliseconds since 1970; left out by a store that does not know it. */
+  readonly time?: number;
+}
+
+/** A reduction to commit. Records that were appended since the read stay. */
+export interface CommitRequest extends ReadState, KeyedWrite, SessionAccess, Pick<Fenced, "fencingToken"> {
+  /** The new start, between `base` and `next`. */
+  readonly start: number;
+  /** The new head; `""` for none. */
+  readonly head: string;
+  /** Messages that the new head stands for. */
+  readonly headCount: number;
+  /**
+   * Tokens of the new head, and of the log from the new start to `next`, under `counter`. Records that were appended
+   * since are added by the store.
+   */
+  readonly tokens?: number;
+  /** Id of the counter of `tokens`. */
+  readonly counter?: string;
+  /**
+   * `tokens` of the view as it was read, if its `counter` was the same: from it the store knows the tokens of records
+   * that were appended since. Left out, a commit that other appends have overtaken leaves the total unknown.
+   */
+  readonly tokensRead?: number;
+  /** Remove all records before the new start. */
+  readonly discard?: Discard;
+}
+
+/** A rewind: where the log is cut, and the ids of all records from there on. */
+export interface RewindRequest extends ReadState, SessionAccess, Pick<Fenced, "fencingToken"> {
+  /** Position of the first record to remove. */
+  readonly to: number;
+  /** Message ids of the records to remove; they count as not stored afterwards. */
+  readonly forget: readonly string[];
+  /** Every turn that loses a record, with the part that stays. @default none */
+  readonly turns?: readonly TurnRemainder[];
+}
