@@ -18,7 +18,7 @@ describe("a turn that is held", () => {
     const { turnQueue: queue } = new InMemorySessionStore();
     const entry = { holdMs: 30 * seconds, graceMs: 2 * seconds };
     await queue.enter("s", { ...entry, ticket: "first" });
-    const parts = { queue, sessionId: "s", ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
+    const parts = { queue, line: {}, sessionId: "s", ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
     const held = new HeldTurn({ ...parts, longestMs: 5 * minutes, onRelease: () => undefined });
     const isFree = async () => {
       const { isHeld } = await queue.enter("s", { ...entry, ticket: "second" });

@@ -2,11 +2,13 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
+import { tool } from "@langchain/core/tools";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { Redis } from "ioredis";
 import { createAgent } from "langchain";
+import { z } from "zod";
 import type { MemoryEvent } from "../../src/events.js";
 import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
@@ -18,6 +20,7 @@ import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js"
 import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
 import type { TurnQueue } from "../../src/store/turn-queue.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { startFaultProxy } from "../support/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
@@ -354,12 +357,41 @@ describe("a turn within a turn of the same session", () => {
     await expect(asked).rejects.toMatchObject({ code: "nested_turn" });
   });
 
-  it("ends as busy where a chain holds the session, and the error says why", async () => {
+  it("is refused at once within a chain that is invoked or streamed, and the session is free afterwards", async () => {
     const memory = newMemory();
-    const func = () => memory.withTurn("s", () => "a", { waitMs: 0 });
-    const chain = withRedisMemory(new RunnableLambda({ func }), { memory, oneTurnAtATime: true });
-    const nested = chain.invoke([human("q")], { configurable: { sessionId: "s" } });
-    await expect(nested).rejects.toThrow(/This process holds the session.*use the history that the turn was given/s);
+    const config = { configurable: { sessionId: "s" } };
+    const begin = () => memory.withTurn("s", () => "a");
+    async function* inStream() {
+      yield "a";
+      yield await begin();
+    }
+    for (const func of [begin, inStream as unknown as typeof begin]) {
+      const chain = withRedisMemory(new RunnableLambda({ func }), { memory, oneTurnAtATime: true });
+      await expect(chain.invoke([human("q")], config)).rejects.toMatchObject({ code: "nested_turn" });
+      const stream = await chain.stream([human("q")], config).catch((error: unknown) => error);
+      const read = async () => {
+        for await (const chunk of stream as AsyncIterable<string>) {
+          expect(chunk).toBe("a");
+        }
+      };
+      const reading = stream instanceof Error ? Promise.reject(stream) : read();
+      await expect(reading).rejects.toMatchObject({ code: "nested_turn" });
+      expect(await begin()).toBe("a");
+    }
+  });
+
+  it("ends as busy in a tool of an agent that holds the session, and the error says why", async () => {
+    const memory = newMemory();
+    const call = { name: "ask", args: {}, id: "c1", type: "tool_call" as const };
+    const model = new ToolModel((messages) => {
+      const last = messages.at(-1)!;
+      return last.getType() === "tool" ? last.text : new AIMessage({ content: "", tool_calls: [call] });
+    });
+    const ask = tool(() => memory.withTurn("s", () => "a", { waitMs: 0 }), { name: "ask", schema: z.object({}) });
+    const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true })];
+    const agent = createAgent({ model, tools: [ask], middleware });
+    const { messages } = await agent.invoke({ messages: [human("q")] }, { configurable: { sessionId: "s" } });
+    expect(messages.at(-1)!.text).toMatch(/This process holds the session.*use the history that the turn was given/s);
   });
 
   it("waits where another memory holds the session", async () => {

@@ -119,6 +119,11 @@ export class ChainTurn {
     return turn;
   }
 
+  /** Runs what the turn is about: what it calls knows that the session is held. */
+  within<Result>(run: () => Result | Promise<Result>): Result | Promise<Result> {
+    return this.#parts.held === undefined ? run() : this.#parts.held.within(run);
+  }
+
   /** The runnable's input. */
   get input(): unknown {
     return this.#parts.input;

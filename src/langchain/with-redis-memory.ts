@@ -108,7 +108,8 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
         return turn.repeated.value as Output;
       }
       config.signal?.throwIfAborted();
-      running = this.#bound.invoke(turn.input, childConfig(config, runManager, config.signal && said));
+      const child = childConfig(config, runManager, config.signal && said);
+      running = Promise.resolve(turn.within(() => this.#bound.invoke(turn.input, child)));
       return await turn.finish(await running);
     } finally {
       unwatch();
@@ -132,7 +133,8 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
         if (turn.repeated !== undefined) {
           yield turn.repeated.value as Output;
         } else {
-          for await (const chunk of await this.#bound.stream(turn.input, childConfig(config, runManager))) {
+          const stream = () => this.#bound.stream(turn.input, childConfig(config, runManager));
+          for await (const chunk of await turn.within(stream)) {
             chunks.add(chunk);
             turn.signOfLife();
             yield chunk;

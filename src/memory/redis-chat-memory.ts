@@ -12,8 +12,6 @@ import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-his
 import { contextFor, type HistoryIdentity } from "./sessions/history-identity.js";
 import { MemorySessions } from "./sessions/memory-sessions.js";
 import { withoutRefresh } from "../store/refreshing-store.js";
-import { originalStore } from "../store/bound-store.js";
-import { runWithin } from "./one-at-a-time/nested-turns.js";
 import { takeTurn } from "./one-at-a-time/take-turn.js";
 import { turnOptions, type WithTurnOptions } from "./one-at-a-time/turn-options.js";
 import { noteContext, sessionOf } from "./session-of.js";
@@ -97,7 +95,7 @@ export class RedisChatMemory implements AsyncDisposable {
     const session = sessionOf("withTurn", history);
     const turn = await takeTurn(session, { owner: "withTurn", waitMs, holdMs });
     try {
-      return await runWithin({ store: originalStore(this.#context.store), sessionId }, () => run(history));
+      return await turn.within(() => run(history));
     } finally {
       await turn.release();
     }

@@ -1,8 +1,11 @@
 import type { TurnQueue } from "../../store/turn-queue.js";
+import { RunningTurn } from "./nested-turns.js";
 
 /** What a turn that was taken needs to stay and to be given back. */
 export interface HeldTurnParts {
   readonly queue: TurnQueue;
+  /** The store, as all users of the session know it. */
+  readonly line: object;
   readonly sessionId: string;
   readonly ticket: string;
   readonly holdMs: number;
@@ -16,6 +19,7 @@ export interface HeldTurnParts {
 /** The turn of a session: renewed until it is given back, lost, or its run shows no life any more. */
 export class HeldTurn {
   readonly #parts: HeldTurnParts;
+  readonly #running: RunningTurn;
   readonly #timer: ReturnType<typeof setInterval>;
   #lastSign = performance.now();
   #isWorking = false;
@@ -23,7 +27,8 @@ export class HeldTurn {
 
   constructor(parts: HeldTurnParts) {
     this.#parts = parts;
-    const { holdMs, ttlMs = Infinity } = parts;
+    const { line, sessionId, holdMs, ttlMs = Infinity } = parts;
+    this.#running = new RunningTurn(line, sessionId);
     this.#timer = setInterval(() => this.#renew(), Math.max(1, Math.floor(Math.min(holdMs, ttlMs) / 3)));
     this.#timer.unref();
   }
@@ -34,9 +39,15 @@ export class HeldTurn {
     this.#isWorking = isWorking;
   }
 
+  /** Runs a function within the turn: another turn of the session that it begins is refused at once. */
+  within<Result>(run: () => Result | Promise<Result>): Promise<Result> {
+    return this.#running.run(run);
+  }
+
   /** Lets the next turn begin. Never rejects: a turn that cannot be given back ends by itself after `holdMs`. */
   release(): Promise<void> {
     clearInterval(this.#timer);
+    this.#running.end();
     const { queue, sessionId, ticket, onRelease } = this.#parts;
     onRelease();
     this.#released ??= queue.leave(sessionId, ticket).catch(() => undefined);

@@ -74,7 +74,7 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
     turn.isGivenBack = true;
     forget();
   };
-  return new HeldTurn({ queue, sessionId, ticket, holdMs, ttlMs, longestMs, onRelease });
+  return new HeldTurn({ queue, line, sessionId, ticket, holdMs, ttlMs, longestMs, onRelease });
 }
 
 async function inLine<T>({ first, leave }: LinePlace, waiting: Waiting, work: () => Promise<T>): Promise<T> {
