@@ -33,8 +33,9 @@ function literalsOf(node: ts.Node): string[] {
 }
 
 const errors = join(root, "src/errors.ts");
+const errorCodes = join(root, "src/error-codes.ts");
 const events = join(root, "src/events.ts");
-const program = sourceProgram([errors, events]);
+const program = sourceProgram([errors, errorCodes, events]);
 const declarationOf = (file: string, name: string) =>
   exportsOf(program, file).find((exported) => exported.name === name)!.symbol.declarations![0]!;
 
@@ -43,7 +44,7 @@ function codesOf(name: string): string[] {
   const declaration = declarationOf(errors, name) as ts.ClassDeclaration;
   const code = declaration.members.find((member) => member.name?.getText() === "code") as ts.PropertyDeclaration;
   const named = code?.type && ts.isTypeReferenceNode(code.type) ? code.type.getText() : undefined;
-  const type = named === undefined ? code?.type : declarationOf(errors, named);
+  const type = named === undefined ? code?.type : declarationOf(errorCodes, named);
   const typed = type === undefined ? [] : literalsOf(type);
   return typed.length > 0 ? typed : [/code: "(\w+)"/.exec(declaration.getText())?.[1] ?? ""].filter(Boolean);
 }
