@@ -88,7 +88,8 @@ export async function beginMove(cluster: PrivateCluster, key: string): Promise<S
         } while (names.length > 0);
       }),
     finish: async () => {
-      for (const server of [other, owner]) {
+      // All nodes are told: one that learns it later, from the others, sends clients and the next move astray.
+      for (const server of new Set([other, owner, ...cluster.servers])) {
         await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
       }
     },
