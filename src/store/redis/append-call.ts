@@ -15,6 +15,7 @@ import { unknownReply } from "./redis-errors.js";
 import { beginsRound } from "../round-starts.js";
 import { randomToken } from "../random-token.js";
 import { viewFrom, viewReply } from "./redis-replies.js";
+import { isPlain, plainStart } from "./plain-request.js";
 import type { AppendPlan } from "../append-plan.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../session-writes.js";
 import type { SideChanges } from "../side-fields.js";
@@ -83,12 +84,19 @@ export function appendArguments(
     keys: request.keys,
     cut: request.cut && cutRequest(request.cut),
   };
-  return [JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
+  const start = isPlain(request, scriptRequest) ? plainStart(scriptRequest) : "";
+  return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 
 function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTailRequest["cut"]) {
   const last = lastId === undefined ? undefined : idHash(lastId);
   return { epoch, rev, next, last, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
+}
+
+/** The reply of the append script; that of its short path in the form of the others. */
+export function fullReply(reply: unknown, { records }: AppendPlan): unknown {
+  const [, next, time, epoch, owner] = (typeof reply === "string" && /^(\d+) (\d+) (\S+) (.*)$/s.exec(reply)) || [];
+  return next === undefined ? reply : ["OK", records.length, 0, [], next, epoch, "", time, owner];
 }
 
 /** Returns the result of the append script, or throws the error that its reply stands for. */

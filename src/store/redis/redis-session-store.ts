@@ -1,5 +1,5 @@
 import { parseOptions, type SchemaOutput } from "../../options.js";
-import { appendArguments, appendResult, ownerIn } from "./append-call.js";
+import { appendArguments, appendResult, fullReply, ownerIn } from "./append-call.js";
 import { clearSession } from "./clear-session.js";
 import { commitArguments, rewindArguments } from "./commit-call.js";
 import { openConnection, type Connection } from "./connection.js";
@@ -212,10 +212,10 @@ export class RedisSessionStore implements CompleteSessionStore {
     sessionId: string,
     { request, plan }: { readonly request: AppendRequest; readonly plan: AppendPlan },
   ): Promise<AppendResult | "stale"> {
-    const at = this.#seen.get(sessionId)?.next ?? 0;
-    const args = appendArguments(request, plan, at);
+    const args = appendArguments(request, plan, this.#seen.get(sessionId)?.next ?? 0);
     const write = async () => {
-      const reply = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
+      const sent = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
+      const reply = fullReply(sent, plan);
       const result = appendResult(sessionId, { reply, request, plan });
       this.#index.noteOwner(sessionId, ownerIn(reply));
       if (result !== "stale") {

@@ -3,6 +3,7 @@ import * as lua from "./fragments.js";
 import { compareKeys, noteKey, refuseKey } from "./key-fragments.js";
 import { claim, countUsage, forbid } from "./owner-fragments.js";
 import { readMark, writeMark } from "./mark-fragments.js";
+import { plainAppend } from "./plain-append.js";
 import { refuse } from "./refuse-fragment.js";
 import { script } from "./script.js";
 import { truncate } from "./truncate-fragment.js";
@@ -23,19 +24,22 @@ import { checkTurnAndCut, markTurn, storedTurn } from "./turn-fragments.js";
  * session needs them) | DIFFERS next epoch indexes records
  * digests (an empty record where it was discarded).
  *
+ * A request of nothing but records begins with numbers, and {@link plainAppend} mostly answers it, with a text.
+ *
  * Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
  * are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
  * refuses: then nothing has changed (an UNLINK first would let all later writes pass).
  */
 export const appendScript = script(
   [
+    plainAppend,
     ...[lua.loadSession, lua.view, lua.inChunks, lua.beginsRound, lua.now, lua.changeSide, lua.sortOut, lua.explainIds],
     ...[lua.forget, readMark, writeMark, truncate, storedTurn, markTurn, lua.exceeds, lua.expireAll, refuseKey],
     ...[checkTurnAndCut, refuse, noteKey, compareKeys, forbid, claim, countUsage],
   ],
   `
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s = cjson.decode(ARGV[1]), loadSession()
+local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession()
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
 local reply, mark = forbid(request, s)
 if not reply then reply, mark = checkTurnAndCut(request, s) end

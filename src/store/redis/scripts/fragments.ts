@@ -91,7 +91,7 @@ local function inChunks(command, key, values, from, to)
 end`;
 
 /** Fields of `ids` up to which Redis may keep it in its compact form. */
-const mostCompact = 32;
+export const mostCompact = 32;
 
 /**
  * Lua: `explainIds(known, added, anew)` keeps the field of `ids` that says how to read it, which no id has: in a hash

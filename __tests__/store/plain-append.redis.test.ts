@@ -1,0 +1,130 @@
+import { Redis } from "ioredis";
+import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
+import { asRead, human, record, records } from "../../src/testing/session-store/store-case.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+describe("An append that takes the script's short path", () => {
+  let client: Redis;
+  let replies: unknown[];
+  beforeAll(() => {
+    client = new Redis(sharedRedisUrl());
+    const { call } = client;
+    jest.spyOn(client, "call").mockImplementation(async (...args: unknown[]) => {
+      const reply = await (call.apply(client, args as never) as Promise<unknown>);
+      replies.push(reply);
+      return reply as never;
+    });
+  });
+  beforeEach(() => {
+    replies = [];
+  });
+  afterAll(() => client.disconnect());
+
+  const isShort = () => typeof replies.at(-1) === "string";
+  const chat = [human("q1"), record("a1"), human("q2"), record("a2")];
+
+  /** A session under a prefix of its own, and all that Redis holds of it but what is random or a time. */
+  async function session(change: (store: RedisSessionStore) => Promise<unknown> = async () => undefined) {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ client, keyPrefix });
+    await store.append("s", { records: chat, ttlMs: 60_000 });
+    await change(store);
+    await store.readView("s");
+    const { log, ids, state } = sessionKeys(keyPrefix, "s");
+    const contents = async () => {
+      const { epoch, rev, created, updated, cut, reductions, ...fields } = await client.hgetall(state);
+      const random = [epoch, rev, created, updated, cut, reductions].map((value) => value !== undefined);
+      return { log: await client.lrange(log, 0, -1), ids: await client.hgetall(ids), fields, random };
+    };
+    const lifetimes = () => Promise.all([log, ids, state].map((key) => client.pexpiretime(key)));
+    return { keyPrefix, store, contents, lifetimes, state };
+  }
+
+  const reduced = async (store: RedisSessionStore) => {
+    const view = await store.readView("s");
+    await store.commitReduction("s", { ...asRead(view), start: 2, head: "[]", headCount: 1 });
+  };
+  const discarded = async (store: RedisSessionStore) => {
+    const view = await store.readView("s");
+    const discard = { forget: ["q1", "a1"] };
+    await store.commitReduction("s", { ...asRead(view), start: 2, head: "", headCount: 0, discard });
+  };
+  const requests: [string, AppendRequest][] = [
+    ["one record", { records: [human("n1")] }],
+    ["a turn with a time to live", { records: [human("n1"), record("n2")], ttlMs: 90_000 }],
+    ["27 records", { records: records("n", 27), ttlMs: 90_000 }],
+    ["a view that stays small enough", { records: [record("n1")], viewLimit: { messages: 5, fromStart: 5 } }],
+  ];
+
+  describe.each([
+    ["a new session", undefined],
+    ["a reduced one", reduced],
+    ["one that lost its oldest records", discarded],
+  ])("(%s)", (_, change) => {
+    it.each(requests)("leaves the session as the long path does, and says the same (%s)", async (__, request) => {
+      const [short, long] = [await session(change), await session(change)];
+      const result = await short.store.append("s", request);
+      expect(isShort()).toBe(true);
+      // A store that has not seen the session does not know where its log ends.
+      const expected = await new RedisSessionStore({ client, keyPrefix: long.keyPrefix }).append("s", request);
+      expect(isShort()).toBe(false);
+      expect({ ...result, epoch: "", time: 0 }).toEqual({ ...expected, epoch: "", time: 0 });
+      expect(await short.contents()).toEqual(await long.contents());
+      expect(new Set(await short.lifetimes()).size).toBe(1);
+    });
+  });
+
+  it("names the session's epoch and the server's time", async () => {
+    const { store, state, lifetimes } = await session();
+    const { epoch, time } = await store.append("s", { records: [record("n")], ttlMs: 90_000 });
+    expect(isShort()).toBe(true);
+    expect(await client.hmget(state, "epoch", "updated")).toEqual([epoch, String(time)]);
+    expect(await lifetimes()).toEqual([time! + 90_000, time! + 90_000, time! + 90_000]);
+  });
+
+  const repeated: NewRecord = { ...chat[0]!, digest: "otherone" };
+  it.each<[string, AppendRequest, object]>([
+    ["a repetition", { records: [chat[3]!, record("n")] }, { appended: 1, duplicates: 1 }],
+    ["a conflict that is kept", { records: [repeated, record("n")], onConflict: "keep" }, { conflicts: [0] }],
+    ["a view that becomes too large", { records: [record("n")], viewLimit: { messages: 4 } }, { next: 5 }],
+    ["records from the start on", { records: [record("n")], viewLimit: { fromStart: 4 } }, { next: 5 }],
+    ["an index that becomes long", { records: records("n", 28) }, { appended: 28 }],
+    ["a token counter", { records: [{ ...record("n"), tokens: 3 }], counter: "c" }, { appended: 1 }],
+    ["an owner", { records: [record("n")], owner: "ann" }, { appended: 1 }],
+  ])("goes the long way for %s", async (_, request, result) => {
+    const { store } = await session();
+    expect(await store.append("s", request)).toMatchObject(result);
+    expect(isShort()).toBe(false);
+  });
+
+  it.each([
+    ...[
+      ["erased", "1"],
+      ["fence", "7"],
+      ["key", "k1"],
+      ["tokens", "5"],
+      ["headCount", "2.5"],
+      ["rounds", "1 2"],
+    ],
+    ...[
+      ["rounds", "5"],
+      ["base", ""],
+      ["start", "5"],
+      ["start", "0x1"],
+      ["headCount", "99999999999999"],
+    ],
+    ...[
+      ["epoch", ""],
+      ["epoch", "a b"],
+      ["next", "04"],
+      ["next", "5"],
+    ],
+  ])("goes the long way where the field %s holds %j", async (field, value) => {
+    const { store, state } = await session();
+    await client.hset(state, field!, value!);
+    await store.append("s", { records: [record("n")] }).catch(() => undefined);
+    expect(isShort()).toBe(false);
+  });
+});
