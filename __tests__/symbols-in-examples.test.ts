@@ -3,25 +3,26 @@ import { join } from "node:path";
 import { commentBlocks, documentBlocks } from "./support/code-blocks.js";
 import { entries } from "./support/entries.js";
 import { readDocument } from "./support/markdown.js";
+import { shownTypes, type ShownCode } from "./support/shown-types.js";
+import { exportsOf, sourceProgram } from "./support/source-program.js";
 import { readTree } from "./support/source-tree.js";
 
 const root = join(__dirname, "..");
 const paths = entries.map((entry) => join("src", entry));
+const placeOf = (name: string) => join(root, "examples", name);
 
 /** Classes and functions of an entry. */
 async function valuesOf(path: string): Promise<string[]> {
   return Object.keys((await import(join(root, path))) as object);
 }
 
-const examples = readTree(join(root, "examples")).filter(({ path }) => path.endsWith(".ts"));
-const shown = new Set(
-  [
-    ...[...documentBlocks(root), ...commentBlocks(root)]
-      .filter(({ language }) => /^tsx?$/.test(language))
-      .map(({ code }) => code),
-    ...examples.map(({ path }) => readFileSync(join(root, "examples", path), "utf8")),
-  ].flatMap((code) => code.match(/\w+/g) ?? []),
-);
+const blocks = [...documentBlocks(root), ...commentBlocks(root)]
+  .filter(({ language }) => /^tsx?$/.test(language))
+  .map(({ code, language }, index) => ({ path: placeOf(`block-${index}.${language}`), code: `${code}\nexport {};` }));
+const examples = readTree(join(root, "examples"))
+  .filter(({ path }) => path.endsWith(".ts"))
+  .map(({ path }) => ({ path: placeOf(path), code: readFileSync(placeOf(path), "utf8") }));
+const shown = new Set([...blocks, ...examples].flatMap(({ code }) => code.match(/\w+/g) ?? []));
 const ofStores = paths.find((path) => path.endsWith("store/index.ts"))!;
 
 describe("the public classes and functions", () => {
@@ -32,5 +33,46 @@ describe("the public classes and functions", () => {
   it("for authors of stores are each named in their guide", async () => {
     const named = new Set(readDocument(root, "docs/writing-a-store.md").match(/\w+/g));
     expect((await valuesOf(ofStores)).filter((name) => !named.has(name))).toEqual([]);
+  });
+});
+
+const lead = 'import { HistoryManager } from "langchain-redis-memory";\ndeclare const manager: HistoryManager;';
+const snippet = (name: string, code: string) => ({ path: placeOf(`snippet-${name}.ts`), code: `${lead}\n${code}` });
+const snippets = {
+  named: snippet("named", ""),
+  called: snippet("called", 'void manager.addToolCallResults([{ id: "c1", name: "search" }]);'),
+  given: snippet("given", 'void manager.addToolCallResults([{ id: "c1", name: "search", chunks: [] }]);'),
+  read: snippet("read", "void (await manager.getHistoryForModelCall({} as never)).outcome;"),
+  taken: snippet("taken", "const { messages } = await manager.getHistoryForModelCall({} as never);"),
+};
+const typesByPath = shownTypes([...blocks, ...examples, ...Object.values(snippets)], root);
+
+describe("the public types", () => {
+  const types = new Set([...blocks, ...examples].flatMap(({ path }) => [...typesByPath.get(path)!]));
+  const program = sourceProgram(paths.map((path) => join(root, path)));
+
+  it.each(paths)("of %s are each named in an example, or the type of what an example uses", async (path) => {
+    const values = new Set(await valuesOf(path));
+    const names = exportsOf(program, join(root, path)).map(({ name }) => name);
+    expect(names.filter((name) => !values.has(name) && !types.has(name))).toEqual([]);
+  });
+});
+
+describe("the types that code shows", () => {
+  const typesOf = ({ path }: ShownCode) => [...typesByPath.get(path)!];
+
+  it("are not those of methods that it does not call", () => {
+    expect(typesOf(snippets.named)).toEqual(["HistoryManager"]);
+  });
+
+  it("are those of the parameters of a call, and of the fields that it gives", () => {
+    expect(typesOf(snippets.called)).toContain("ToolCallResponse");
+    expect(typesOf(snippets.called)).not.toContain("Chunk");
+    expect(typesOf(snippets.given)).toContain("Chunk");
+  });
+
+  it("are those of the fields that it reads of a result", () => {
+    expect(typesOf(snippets.read)).toContain("WindowOutcome");
+    expect(typesOf(snippets.taken)).not.toContain("WindowOutcome");
   });
 });

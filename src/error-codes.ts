@@ -1,6 +1,16 @@
 /**
  * What went wrong between this process and Redis. `erased`: the session was erased a short time ago, and a guard keeps
  * late writers from bringing it back.
+ * @example
+ * import { RedisChatMemory, StoreError } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * await memory.history("chat-7").getMessages().catch((error: unknown) => {
+ *   if (StoreError.isInstance(error) && error.code === "out_of_memory") {
+ *     console.error("Redis is full."); // no retry helps
+ *   }
+ *   throw error;
+ * });
  */
 export type StoreErrorCode =
   | "unavailable"

@@ -2,7 +2,13 @@ import type { StoreErrorCode } from "./error-codes.js";
 
 const brand = Symbol.for("langchain-redis-memory.error");
 
-/** What a {@link MemoryError} is made of besides its message. */
+/**
+ * What a {@link MemoryError} is made of besides its message.
+ * @example
+ * import { MemoryError } from "langchain-redis-memory";
+ *
+ * const refused = new MemoryError("The archive takes no more sessions today.", { code: "quota", retryable: true });
+ */
 export interface MemoryErrorDetails {
   /** Stable, for branching. */
   readonly code: string;

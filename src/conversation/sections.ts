@@ -5,6 +5,10 @@ import { stepsOf } from "./steps.js";
 
 /**
  * Which system and developer messages a reduction keeps: all of different content, the first one, or the latest one.
+ * @example
+ * import { ChatHistoryTruncationReducer } from "langchain-redis-memory";
+ *
+ * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, systemMessages: "latest" });
  */
 export type SystemMessages = "all" | "first" | "latest";
 

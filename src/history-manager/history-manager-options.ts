@@ -64,7 +64,15 @@ export interface ModelCallRequest {
   readonly removeFromText?: RemoveFromText;
 }
 
-/** Options of `getUserVisibleHistory`. */
+/**
+ * Options of `getUserVisibleHistory`.
+ * @example
+ * import { HistoryManager, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * const manager = new HistoryManager({ history, maxInputTokens: 8_000 });
+ * const shown = await manager.getUserVisibleHistory({ rounds: 10 }); // for the page, not for a model
+ */
 export interface UserVisibleOptions {
   /** Removes text that the user should not see from human and AI messages. @default nothing is removed */
   readonly removeFromText?: RemoveFromText;

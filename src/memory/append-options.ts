@@ -7,7 +7,22 @@ import type { RewindRequest } from "../store/session-writes.js";
 import type { SideChanges } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
 
-/** What an append takes besides the messages. */
+/**
+ * What an append takes besides the messages.
+ * @example
+ * import type { BaseMessage } from "@langchain/core/messages";
+ * import { RedisChatMessageHistory, type AppendOptions } from "langchain-redis-memory";
+ *
+ * class CountedHistory extends RedisChatMessageHistory {
+ *   answers = 0;
+ *
+ *   override async append(messages: readonly BaseMessage[], options?: AppendOptions) {
+ *     const outcome = await super.append(messages, options); // options as they are
+ *     this.answers += options?.turn?.output?.count ?? 0;
+ *     return outcome;
+ *   }
+ * }
+ */
 export interface AppendOptions {
   /**
    * Names the turn. A turn is stored once: a second append with the same name adds nothing, even with other ids and

@@ -46,7 +46,15 @@ export interface MessagePage {
   readonly next?: number;
 }
 
-/** Figures of a session; times in milliseconds since 1970, by the server's clock. */
+/**
+ * Figures of a session; times in milliseconds since 1970, by the server's clock.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * const { messages, view } = await history.stats();
+ * console.log(`The model sees ${view.messages} of ${messages} messages.`);
+ */
 export interface HistoryStats {
   /** Messages that are stored. */
   readonly messages: number;

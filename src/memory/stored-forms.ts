@@ -7,6 +7,16 @@ import { changeMessage } from "../messages/change-message.js";
 /**
  * Returns the message to store in the place of the one given, or a promise of it. Gets a copy, which it may change;
  * what it does to the id is ignored. Throws to refuse the turn.
+ * @example
+ * import { RedisChatMemory, type BeforeStore } from "langchain-redis-memory";
+ *
+ * const withoutCardNumbers: BeforeStore = (message) => {
+ *   if (typeof message.content === "string") {
+ *     message.content = message.content.replaceAll(/\b\d{16}\b/g, "[card]");
+ *   }
+ *   return message;
+ * };
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", beforeStore: withoutCardNumbers });
  */
 export type BeforeStore = (message: BaseMessage) => BaseMessage | Promise<BaseMessage>;
 

@@ -5,7 +5,16 @@ import { objectWith, parseOptions } from "../options.js";
 import { toLangChain } from "./conversion/langchain-conversion.js";
 import type { OpenAIMessage } from "./openai-message.js";
 
-/** The part of LangChain's chat message histories that loading and saving need. */
+/**
+ * The part of LangChain's chat message histories that loading and saving need.
+ * @example
+ * import { MessageHistory, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * const messages = await MessageHistory.load(history);
+ * messages.addMessage("user", "And tomorrow?");
+ * await messages.save(history); // stores the new message only
+ */
 export interface ChatHistoryLike {
   /** All messages, oldest first. */
   getMessages(): Promise<BaseMessage[]>;

@@ -1,7 +1,15 @@
 import * as z from "zod/mini";
 import { lazy } from "../options.js";
 
-/** Returns the current time; injected where tests must control it. */
+/**
+ * Returns the current time; injected where tests must control it.
+ * @example
+ * import { MessageHistory, type Clock } from "langchain-redis-memory";
+ *
+ * const clock: Clock = () => new Date("2026-01-31T12:00:00Z");
+ * const messages = new MessageHistory([], { clock });
+ * messages.addMessage("user", "Hi"); // its timestamp is that of the clock
+ */
 export type Clock = () => Date;
 
 /** The system clock. */

@@ -4,7 +4,13 @@ import { changeMessage } from "../messages/change-message.js";
 import { blocksOf, isBlankText, isStandardContent, type Block } from "../messages/content.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 
-/** How long a provider keeps what is marked. */
+/**
+ * How long a provider keeps what is marked.
+ * @example
+ * import { promptCacheMarks } from "langchain-redis-memory";
+ *
+ * const marks = promptCacheMarks({ profile: "anthropic", ttl: "1h" }); // dearer to write, and kept for an hour
+ */
 export type CacheTtl = "5m" | "1h";
 
 /** How a provider is told up to where to cache. */

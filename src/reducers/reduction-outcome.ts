@@ -22,7 +22,16 @@ export interface ViewSize {
  */
 export type ReductionReason = "reduced" | "within_limit" | "nothing_removable" | "summary_failed";
 
-/** The result of a reduction. */
+/**
+ * The result of a reduction.
+ * @example
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { ChatHistoryTruncationReducer } from "langchain-redis-memory";
+ *
+ * const messages = Array.from({ length: 20 }, (_, turn) => new HumanMessage(`Question ${turn}`));
+ * const outcome = await new ChatHistoryTruncationReducer({ targetCount: 10 }).reduceWithOutcome(messages);
+ * console.log(outcome.reason, outcome.removed.length, outcome.after.messages); // reduced 10 10
+ */
 export interface ReductionOutcome {
   /** The reduced messages in a fresh array; the input's own objects, except for messages that had to change. */
   readonly messages: BaseMessage[];

@@ -17,7 +17,18 @@ export interface NamedReducer {
   readonly reducer?: ReducerLike;
 }
 
-/** What a prompt token costs, in any unit: `input` if the provider's prompt cache lacks it, `cached` if not. */
+/**
+ * What a prompt token costs, in any unit: `input` if the provider's prompt cache lacks it, `cached` if not.
+ * @example
+ * import { AIMessage, HumanMessage } from "@langchain/core/messages";
+ * import { ChatHistoryTokenReducer, simulateReducers, type PromptPrices } from "langchain-redis-memory";
+ *
+ * const prices: PromptPrices = { input: 2.5, cached: 1.25 }; // dollars for a million tokens
+ * const conversations = [[new HumanMessage("Hi"), new AIMessage("Hello!")]]; // yours
+ * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000 });
+ * const [result] = await simulateReducers(conversations, [reducer], { prices });
+ * console.log(`${result!.billed / 1_000_000} dollars`);
+ */
 export interface PromptPrices {
   /** Price of a token that is not in the prompt cache; 0 or more. */
   readonly input: number;

@@ -44,7 +44,16 @@ export interface CapabilityMethods {
   readonly close: "close";
 }
 
-/** The name of something that a store may be able to do beyond the core. */
+/**
+ * The name of something that a store may be able to do beyond the core.
+ * @example
+ * import { hasCapability, InMemorySessionStore, type SessionStore } from "langchain-redis-memory/store";
+ *
+ * const store: SessionStore = new InMemorySessionStore();
+ * if (hasCapability(store, "rounds")) {
+ *   await store.readRounds("chat-7", 3); // the type has the method now
+ * }
+ */
 export type StoreCapability = keyof CapabilityMethods;
 
 /** A store that has the members of a capability. */

@@ -5,6 +5,19 @@ import type { WriterKeys } from "./writer-keys.js";
  * with this capability also honours `keys` in every request that takes them.
  *
  * Missing: the option `encryption` throws a ConfigurationError.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ * const key = "2026.x3Rk90aB"; // the name of a key, not the key
+ * const pass = await store.recordSwaps.begin("chat-7", { current: key, known: [key] });
+ * if (pass !== undefined) {
+ *   const records = [{ position: 0, was: hello.record, text: "the same, sealed" }];
+ *   console.log(await store.recordSwaps.swap("chat-7", { epoch: pass.epoch, records })); // 1
+ *   await store.recordSwaps.finish("chat-7", pass, key);
+ * }
  */
 export interface RecordSwaps {
   /**

@@ -5,7 +5,18 @@ import { checkSessionId } from "./session-id-rules.js";
 import type { IdentifiedRecord } from "./session-writes.js";
 import type { KeyedWrite } from "./writer-keys.js";
 
-/** Copies of sessions under another id. */
+/**
+ * Copies of sessions under another id.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ * const copyRecord = (record: string) => ({ record, identity: { id: hello.id, digest: hello.digest } });
+ * const forked = await store.forks.fork("chat-7", "branch", { at: 1, copyRecord });
+ * console.log(forked?.next); // 1
+ */
 export interface SessionForks {
   /**
    * Copies the records before a position, and what the session keeps about them, into a new session.

@@ -94,6 +94,17 @@ export const maxUsageModels = 32;
  * `owner` in every call that takes one, `label` in writes, and `NewRecord.usage`.
  *
  * Missing: an owner, a title or metadata for a history, `trackUsage` and `memory.sessions` throw a ConfigurationError.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * const usage = { model: "gpt-4o-mini", input: 12, output: 3, total: 15 };
+ * await store.append("chat-7", { records: [{ ...hello, usage }], owner: "user-1", label: { title: "Oslo" } });
+ * const { sessions } = await store.index.list("user-1", { limit: 30 });
+ * const { labelVersion: version = "" } = (await store.index.describe("chat-7")) ?? {};
+ * await store.index.relabel("chat-7", { label: { title: "Trip to Oslo" }, version });
+ * console.log(sessions[0]?.usage?.[0]?.total); // 15
  */
 export interface SessionIndex {
   /**

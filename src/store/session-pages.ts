@@ -3,6 +3,15 @@ import { checkInteger, checkOptional } from "./request-checks.js";
 
 /**
  * Parts of a session for those who show it: pages of the log by position, figures, and the last reductions.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ * const page = await store.pages.readPage("chat-7", { limit: 50 });
+ * const stats = await store.pages.readStats("chat-7");
+ * console.log(page?.records.length, stats?.messages); // 1 1
  */
 export interface SessionPages {
   /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */
@@ -88,7 +97,16 @@ export interface ReductionSize {
   readonly tokens?: number;
 }
 
-/** One reduction of a session. */
+/**
+ * One reduction of a session.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * for (const { at, before, after } of await history.getReductions()) {
+ *   console.log(new Date(at).toISOString(), `${before.messages} → ${after.messages} messages`);
+ * }
+ */
 export interface StoredReduction {
   /** When it was stored, in milliseconds since 1970. */
   readonly at: number;

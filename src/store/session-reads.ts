@@ -49,7 +49,17 @@ export interface SessionView {
   readonly turn?: TurnMark;
 }
 
-/** The records of the last rounds. */
+/**
+ * The records of the last rounds.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ * const { firstRound, records } = await store.readRounds("chat-7", 3);
+ * console.log(firstRound, records.length); // 1 1
+ */
 export interface StoredRounds {
   /** The rounds' records, oldest first. */
   readonly records: readonly string[];

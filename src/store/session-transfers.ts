@@ -6,7 +6,24 @@ import type { ModelUsage, SessionAccess, SessionLabel } from "./session-index.js
 import type { StoredReduction } from "./session-pages.js";
 import type { TurnMark } from "./turns.js";
 
-/** Whole sessions out of a store and into one: what exports are read by, and imports written by. */
+/**
+ * Whole sessions out of a store and into one: what exports are read by, and imports written by.
+ * @example
+ * import { InMemorySessionStore, type TransferPage } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ *
+ * async function* pagesOf(sessionId: string): AsyncGenerator<TransferPage> {
+ *   const { records } = await store.readLog(sessionId);
+ *   const identity = { id: hello.id, digest: hello.digest };
+ *   yield { records: records.map((record) => ({ record, identity })), marks: [] };
+ * }
+ * const state = await store.transfers.readState("chat-7");
+ * const created = state && (await store.transfers.create("copy", { state, pages: pagesOf("chat-7") }));
+ * console.log(created?.next); // 1
+ */
 export interface SessionTransfers {
   /**
    * All that is kept about a session besides its log, of one moment; undefined for one that does not exist. Of a

@@ -6,7 +6,17 @@ import type { Fenced } from "./turn-queue.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
 
-/** Returns a record's id, digest and turn; undefined for a record that cannot be read. */
+/**
+ * Returns a record's id, digest and turn; undefined for a record that cannot be read.
+ * @example
+ * import { InMemorySessionStore, type IdentifyRecord } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ * const identify: IdentifyRecord = (_record, position) => ({ id: `m${position + 1}`, digest: "AAAAAAAA" });
+ * await store.rebuild("chat-7", identify);
+ */
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
 
 /** What `rebuild` must know of a record; `turn` is left out where it carries none. */
@@ -43,7 +53,18 @@ export interface ViewLimit {
   readonly fromStart?: number;
 }
 
-/** One turn to append. */
+/**
+ * One turn to append.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const records = [{ id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}', tokens: 4 }];
+ * const turn = { name: "oneTurn-123456", stored: 0, done: true };
+ * const first = await store.append("chat-7", { records, turn, counter: "o200k_base:1", viewLimit: { tokens: 8_000 } });
+ * const again = await store.append("chat-7", { records, turn });
+ * console.log(first.appended, again.appended, again.turn?.done); // 1 0 true
+ */
 export interface AppendRequest extends KeyedWrite, SessionClaim, Fenced {
   /** The records to add, in order; may be empty. */
   readonly records: readonly NewRecord[];
@@ -97,7 +118,21 @@ export interface AppendResult extends ComparedResult {
   readonly time?: number;
 }
 
-/** A reduction to commit. Records that were appended since the read stay. */
+/**
+ * A reduction to commit. Records that were appended since the read stay.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ * const { epoch, rev, next } = await store.readView("chat-7");
+ * const outcome = await store.commitReduction("chat-7", {
+ *   ...{ epoch, rev, next, start: 1, head: "a summary", headCount: 1 },
+ *   discard: { forget: [], remember: { count: 10_000, seconds: 86_400 } },
+ * });
+ * console.log(outcome); // committed
+ */
 export interface CommitRequest extends ReadState, KeyedWrite, SessionAccess, Pick<Fenced, "fencingToken"> {
   /** The new start, between `base` and `next`. */
   readonly start: number;
@@ -121,7 +156,20 @@ export interface CommitRequest extends ReadState, KeyedWrite, SessionAccess, Pic
   readonly discard?: Discard;
 }
 
-/** A rewind: where the log is cut, and the ids of all records from there on. */
+/**
+ * A rewind: where the log is cut, and the ids of all records from there on.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append("chat-7", { records: [hello] });
+ * const { epoch, rev, next } = await store.readView("chat-7");
+ * const cut = { epoch, rev, next, to: 0, forget: [hello.id] };
+ * const edited = { id: "m1", digest: "BBBBBBBB", record: '{"type":"human","data":{"content":"Hello"}}' };
+ * const replaced = await store.replaceTail("chat-7", { cut, records: [edited] });
+ * console.log(replaced === "stale" ? replaced : replaced.next); // 1
+ */
 export interface RewindRequest extends ReadState, SessionAccess, Pick<Fenced, "fencingToken"> {
   /** Position of the first record to remove. */
   readonly to: number;

@@ -5,6 +5,12 @@ import type { KeyedWrite } from "./writer-keys.js";
 /**
  * Side fields to set and to remove. Their names have a namespace of their own, apart from what the store keeps about
  * the session.
+ * @example
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * await history.append([new HumanMessage("Hei")], { side: { set: { "app:language": "nb" } } });
  */
 export interface SideChanges {
   /** Values to store, by name. @default none */
@@ -26,6 +32,12 @@ export interface SideChanges {
 /**
  * A change of side fields on its own: nothing is written unless each field of `expected` holds that value (undefined:
  * is absent).
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * await store.writeSide("chat-7", { set: { counter: "1" }, expected: { counter: undefined } }); // true
+ * console.log(await store.readSide("chat-7", "count")); // { counter: '1' }
  */
 export interface SideWrite extends SideChanges, KeyedWrite, SessionClaim, Fenced {
   /** What each field must hold for the write to happen. @default anything */

@@ -8,6 +8,19 @@ import type { SessionAccess } from "./session-index.js";
  * takes a place in the session's queue by the same call, and repeats it to be seen: a waiter that is not seen for
  * `graceMs` loses its place. The queue belongs to the session: `clear` and expiry end it. A store with a queue honours
  * the fencing tokens of all requests.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const held = { ticket: "worker-1", holdMs: 30_000 };
+ * const place = await store.turnQueue.enter("chat-7", { ...held, graceMs: 5_000 });
+ * if (place.isHeld) {
+ *   const { fencingToken, epoch: expectedEpoch } = place;
+ *   const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ *   await store.append("chat-7", { records: [hello], fencingToken, expectedEpoch });
+ *   await store.turnQueue.renew("chat-7", held); // for long work, before holdMs is over
+ *   await store.turnQueue.leave("chat-7", held.ticket);
+ * }
  */
 export interface TurnQueue {
   /**

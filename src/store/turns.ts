@@ -40,6 +40,17 @@ export interface StoredTurn extends TurnMark {
 /**
  * A turn that loses records by a rewind: the part that stays (`count` records, the first at `first`), or how many
  * records it loses. A turn without records is forgotten, any other is open again.
+ * @example
+ * import { InMemorySessionStore, type TurnRemainder } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * const turn = { name: "oneTurn-123456", stored: 0, done: true };
+ * await store.append("chat-7", { records: [hello], turn });
+ * const { epoch, rev, next } = await store.readView("chat-7");
+ * const turns: TurnRemainder[] = [{ name: turn.name, removed: 1 }];
+ * await store.rewind("chat-7", { epoch, rev, next, to: 0, forget: [hello.id], turns });
+ * console.log(await store.readTurn("chat-7", turn.name)); // undefined
  */
 export type TurnRemainder =
   | {
@@ -61,7 +72,14 @@ export type TurnRemainder =
       readonly count?: undefined;
     };
 
-/** What `rebuild` reads from a record about its turn. */
+/**
+ * What `rebuild` reads from a record about its turn.
+ * @example
+ * import { marksIn } from "langchain-redis-memory/store";
+ *
+ * const marks = marksIn([{}, { turn: { name: "oneTurn-123456", ends: true } }]);
+ * console.log(marks.get("oneTurn-123456")); // { done: true, count: 1, first: 1 }
+ */
 export interface TurnOfRecord {
   /** The turn's name, see `TurnClaim.name`. */
   readonly name: string;

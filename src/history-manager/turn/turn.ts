@@ -11,7 +11,16 @@ import type { SourceReference } from "../stored/reference-manager.js";
 import { toToolResult, type ToolCallResponse, type ToolResult } from "./tool-results.js";
 import { checkUploadSizes, toUpload, type Upload, type UploadedContent, type UploadLimits } from "../stored/uploads.js";
 
-/** A tool call of the model; `args` is an object. */
+/**
+ * A tool call of the model; `args` is an object.
+ * @example
+ * import { HistoryManager, RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * const manager = new HistoryManager({ history, maxInputTokens: 8_000 });
+ * manager.appendToolCalls([{ id: "c1", name: "search", args: { query: "travel rules" } }]);
+ * await manager.addToolCallResults([{ id: "c1", name: "search", content: "By air after four hours." }]);
+ */
 export interface ToolCallRequest {
   /** The call's id, to which the result refers. */
   readonly id: string;

@@ -7,7 +7,17 @@ const owner = "redisMemoryMiddleware";
 const sessionHint =
   'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
 
-/** What a session can be named by: what the agent was invoked with. */
+/**
+ * What a session can be named by: what the agent was invoked with.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
+ * import * as z from "zod";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const contextSchema = z.object({ userId: z.string() });
+ * const middleware = redisMemoryMiddleware({ memory, contextSchema, sessionId: ({ context }) => context?.userId });
+ */
 export interface AgentRuntime<Context = unknown> {
   /** The `configurable` of the config that the agent was invoked with. */
   readonly configurable?: Readonly<Record<string, unknown>>;

@@ -29,7 +29,20 @@ export interface SessionImportSummary {
   readonly failed: number;
 }
 
-/** How to import sessions. */
+/**
+ * How to import sessions.
+ * @example
+ * import { createReadStream } from "node:fs";
+ * import { createInterface } from "node:readline";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const lines = createInterface({ input: createReadStream("sessions.jsonl") }); // what an export wrote
+ * const { sessions, failed } = await memory.sessions.import(lines, {
+ *   onProblem: ({ line, sessionId, error }) => console.error(`Line ${line}, session ${sessionId}: ${error.message}`),
+ * });
+ * console.log(`${sessions} sessions imported, ${failed} not`);
+ */
 export interface SessionImportOptions {
   /** Seconds after which the sessions expire, in the place of the times in the export. @default as exported */
   readonly sessionTTL?: number;

@@ -30,7 +30,14 @@ export interface SessionErasureOptions {
   readonly onProgress?: (progress: IndexProgress) => void;
 }
 
-/** How to make the lists anew. */
+/**
+ * How to make the lists anew.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * await memory.sessions.reindex({ onProgress: ({ sessions }) => console.log(`${sessions} sessions so far`) });
+ */
 export interface ReindexOptions {
   /** Is told after each step how many sessions were looked at. */
   readonly onProgress?: (progress: IndexProgress) => void;

@@ -1,7 +1,17 @@
 import type { SessionDetails, SessionSummary } from "../../store/session-index.js";
 import { isLocked, namesIn, type SessionMetadata } from "./session-labels.js";
 
-/** Tokens that stored answers of a model took. */
+/**
+ * Tokens that stored answers of a model took.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", trackUsage: true });
+ * const session = await memory.sessions.get("chat-7");
+ * for (const [model, { input_tokens, output_tokens }] of Object.entries(session?.usage ?? {})) {
+ *   console.log(`${model}: ${input_tokens} tokens read, ${output_tokens} written`);
+ * }
+ */
 export interface UsageSum {
   /** Tokens of the prompts. */
   readonly input_tokens: number;

@@ -2,7 +2,15 @@ import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langc
 import { randomUUID } from "node:crypto";
 import { summaryKey, type SummaryMark, summaryMarkOf } from "../../messages/roles.js";
 
-/** The role of a summary message. */
+/**
+ * The role of a summary message.
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { ChatHistorySummarizationReducer } from "langchain-redis-memory";
+ *
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20, summaryRole: "system" });
+ */
 export type SummaryRole = "human" | "system" | "ai";
 
 /** Precedes the text of a summary, so that the model does not read it as a request. */

@@ -8,6 +8,13 @@ export interface CommandBatch {
  * The part of an ioredis `Redis` or `Cluster`, version 5 or 6, that the store uses.
  *
  * The store adds no methods to the client, never closes it and leaves its options unchanged.
+ * @example
+ * import { Redis } from "ioredis";
+ * import { RedisChatMemory, type RedisClient } from "langchain-redis-memory";
+ *
+ * const client: RedisClient = new Redis("redis://localhost:6379");
+ * const replies = await client.multi([["ping"], ["ping"]]).exec(); // the way in which the store reads
+ * const memory = new RedisChatMemory({ client });
  */
 export interface RedisClient {
   /** The options of the client; only looked at. */

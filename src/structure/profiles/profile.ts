@@ -40,6 +40,20 @@ export interface NameForm {
 /**
  * What one provider accepts, as a plain value: you can write one of your own like those of the package. Rules
  * that are not named do not hold.
+ * @example
+ * import { HumanMessage } from "@langchain/core/messages";
+ * import { validateConversation, type StructureProfile } from "langchain-redis-memory";
+ *
+ * const letters = "abcdefghijklmnopqrstuvwxyz";
+ * const profile: StructureProfile = {
+ *   name: "our own server",
+ *   rules: { S02: "error", S13: "error", S26: "warning", S27: "error", S29: "error" },
+ *   callIds: { characters: `${letters}0123456789`, minLength: 9, maxLength: 9 },
+ *   names: { characters: `${letters}_`, maxLength: 64 },
+ *   blocks: { user: ["text", "image_url"] },
+ *   callBlocks: { types: ["tool_use"] },
+ * };
+ * const issues = validateConversation([new HumanMessage("Hi")], { profile });
  */
 export interface StructureProfile {
   /** What the profile is called in messages. */
