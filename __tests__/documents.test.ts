@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { leastCommands } from "./support/least-commands.js";
+import { allLeastCommands, leastCommands } from "./support/least-commands.js";
 import { anchorsOf, documentsIn, linksOf, pathsNamed, readDocument } from "./support/markdown.js";
 
 const root = join(__dirname, "..");
@@ -66,6 +66,15 @@ describe("the documents", () => {
       .slice(2);
     const listed = rows.map((row) => [...row.replaceAll("\\|", "|").matchAll(/`([a-z|]+)`/g)].map(([, name]) => name!));
     expect(listed).toEqual(Object.values(leastCommands));
+  });
+
+  it("create a Redis user with these commands and no others", () => {
+    const [line] = readDocument(root, "docs/many-instances.md").match(/^redis-cli ACL SETUSER (?:.*\\\n)*.*$/m)!;
+    const words = line.replaceAll(/\\\n|'/g, "").split(/ +/);
+    expect(words.slice(0, words.indexOf("-@all") + 1).join(" ")).toBe(
+      "redis-cli ACL SETUSER chat on >PASSWORD resetkeys ~lcmem:* resetchannels -@all",
+    );
+    expect(words.slice(words.indexOf("-@all") + 1)).toEqual(allLeastCommands.map((command) => `+${command}`));
   });
 
   it.each(["an append", "a read", "a reduction"])("show the way of %s, through ten files at most", (call) => {
