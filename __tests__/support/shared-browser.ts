@@ -26,7 +26,10 @@ export function browserPages(): (options?: BrowserContextOptions) => Promise<Wat
     const [requests, complaints]: [string[], string[]] = [[], []];
     page.on("request", (request) => requests.push(request.url()));
     page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    page.on(
+      "console",
+      (message) => message.type() === "error" && complaints.push(`${message.text()} ${message.location().url}`),
+    );
     page.on("dialog", (dialog) => {
       complaints.push(`dialog ${dialog.message()}`);
       void dialog.dismiss();
