@@ -38,13 +38,16 @@ export function browserPages(): (options?: BrowserContextOptions) => Promise<Wat
   };
 }
 
-/** What axe finds on the page as it is, each as a rule and the elements. */
-export async function accessibilityFindings(page: Page): Promise<string[]> {
+/** What axe finds on the page as it is, each as a rule and the elements; by these rules, or by all. */
+export async function accessibilityFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
   // By the protocol of the browser, which the page's policy does not bind.
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => {
-    return (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run();
-  });
+  if (!(await page.evaluate("'axe' in globalThis"))) {
+    await page.evaluate(axe.source);
+  }
+  const options = rules === undefined ? {} : { runOnly: rules };
+  const { violations } = await page.evaluate((given) => {
+    return (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run(given);
+  }, options);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`));
 }
 
