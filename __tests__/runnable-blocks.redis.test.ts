@@ -45,7 +45,8 @@ describe("the programs in the documents", () => {
     programs.forEach(({ code }, index) => writeFileSync(pathOf(index), code.replaceAll("redis://localhost:6379", url)));
     const run = "for (const run of cases) await run();\nconsole.log(cases.length);";
     writeFileSync(join(folder, "store.mts"), `${caseRunner}${contract}\n${run}\n`);
-    built = await buildPrograms([...programs.map((_, index) => pathOf(index)), join(folder, "store.mts")]);
+    const paths = [...programs.map((_, index) => pathOf(index)), join(folder, "store.mts")];
+    built = await buildPrograms(paths, { withPackages: true });
   });
   afterAll(() => {
     built?.remove();

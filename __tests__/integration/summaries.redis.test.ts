@@ -68,7 +68,7 @@ describe("summaries of a session that several processes share", () => {
       },
     });
     const source = "__tests__/support/summary-worker.ts";
-    const programs = await buildPrograms([source]);
+    const programs = await buildPrograms([source], { withPackages: true });
     const workers = names.map((name) => startWorker(programs.pathOf(source), name, keyPrefix, server.url));
     await Promise.all(workers.map(({ ready }) => ready));
     workers.forEach(({ process }) => process.stdin!.write("go\n"));

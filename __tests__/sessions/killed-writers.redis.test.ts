@@ -14,7 +14,7 @@ const root = join(__dirname, "../..");
 describe("a process that is killed while it begins sessions", () => {
   let programs: BuiltPrograms;
   beforeAll(async () => {
-    programs = await buildPrograms([source]);
+    programs = await buildPrograms([source], { withPackages: true });
   });
   afterAll(() => programs.remove());
 

@@ -13,13 +13,22 @@ export interface BuiltPrograms {
   remove(): void;
 }
 
+/** How to build programs. */
+export interface ProgramSettings {
+  /** True to bundle installed packages too: the build takes longer, each process a third. @default false */
+  readonly withPackages?: boolean;
+}
+
 /**
  * Bundles TypeScript programs in folders of this project, with the sources of the package that they import. Paths begin
  * at the project's folder.
  *
  * A process that loads them through tsx takes three seconds of CPU, one that loads the bundle less than one.
  */
-export async function buildPrograms(sources: readonly string[]): Promise<BuiltPrograms> {
+export async function buildPrograms(
+  sources: readonly string[],
+  { withPackages = false }: ProgramSettings = {},
+): Promise<BuiltPrograms> {
   mkdirSync(join(root, ".cache"), { recursive: true });
   const folder = mkdtempSync(join(root, ".cache", "programs-"));
   await build({
@@ -33,7 +42,8 @@ export async function buildPrograms(sources: readonly string[]): Promise<BuiltPr
     platform: "node",
     target: "node20",
     tsconfig: join(root, "tsconfig.json"),
-    external: installedPackages().flatMap((name) => [name, `${name}/*`]),
+    external: withPackages ? [] : installedPackages().flatMap((name) => [name, `${name}/*`]),
+    ...(withPackages && { banner: { js: requireOfPackages } }),
     plugins: [ownUrls],
     logLevel: "warning",
   });
@@ -42,6 +52,10 @@ export async function buildPrograms(sources: readonly string[]): Promise<BuiltPr
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
+
+/** What packages in CommonJS call in a bundle that is an ES module. */
+const requireOfPackages =
+  'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
 
 function installedPackages(): string[] {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, object>;

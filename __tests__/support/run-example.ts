@@ -27,7 +27,10 @@ export function builtExamples(
 ): (name: string, setting?: ExampleSetting) => Promise<ExampleRun> {
   let programs: BuiltPrograms | undefined;
   beforeAll(async () => {
-    programs = await buildPrograms(names.map((name) => join("examples", name)));
+    programs = await buildPrograms(
+      names.map((name) => join("examples", name)),
+      { withPackages: true },
+    );
   });
   afterAll(() => programs?.remove());
   return (name, setting) => run(programs!.pathOf(join("examples", name)), setting);
