@@ -23,8 +23,8 @@ const shared: Config = {
 /** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`), and
  * `browser` a Chromium besides. */
 const config: Config = {
-  // One worker per core: most tests compute, and Jest would leave one of two cores idle.
-  maxWorkers: "100%",
+  // More workers than cores, because many tests wait for servers. Jest would leave one of two cores idle.
+  maxWorkers: "150%",
   // Ends what hangs; how fast the machine is decides nothing.
   testTimeout: 240_000,
   projects: [
