@@ -4,6 +4,8 @@ import { Redis } from "ioredis";
 import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
 import { sessionKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { records } from "../../src/testing/session-store/store-case.js";
 import { lookup, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { human } from "../support/messages.js";
@@ -73,5 +75,32 @@ describe("a failover to an older log during a reduction", () => {
     );
     expect(texts(await memory.history("ann").getTranscript())).toEqual(["q1", "a1", "q2", "a2", "q5", "a5"]);
     expect(texts(await memory.history("ann").getMessages())).toEqual(["[q1 a1 q2 a2]", "q5", "a5"]);
+  });
+});
+
+describe("a failover to an older log while a copy is made", () => {
+  it("leaves no copy that is a part of one log and a part of the other, also where another call goes on with it", async () => {
+    const keyPrefix = uniquePrefix();
+    const store = new RedisSessionStore({ client, keyPrefix });
+    const [first, lost, other] = [records("a", 400), records("b", 300), records("c", 300)];
+    await store.append("ann", { records: first });
+    const bringBack = await noteKeys(keyPrefix);
+    await store.append("ann", { records: lost });
+    const known = new Map([...first, ...lost, ...other].map((item) => [item.record, item]));
+    const identify = (record: string) => ({ record, identity: known.get(record)! });
+    const crash = new Error("The process ended.");
+    const copyRecord = (record: string, position: number) => {
+      if (position === 600) {
+        throw crash;
+      }
+      return identify(record);
+    };
+    await expect(store.forks.fork("ann", "copy", { copyRecord })).rejects.toBe(crash);
+    await bringBack();
+    await store.append("ann", { records: other });
+    await store.forks.fork("ann", "copy", { copyRecord: identify });
+    const copy = await store.readLog("copy");
+    expect(copy.records).toEqual([...first, ...other].map(({ record }) => record));
+    await store.close();
   });
 });

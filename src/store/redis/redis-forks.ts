@@ -102,9 +102,7 @@ export class RedisForks implements SessionForks {
     const outcome = await this.#make({ ...places, request, owner, epoch, cut, base, to }, first);
     if (outcome === "changed") {
       // Nobody can go on with it: what it was copied from is no longer there.
-      this.#index.aside(
-        dropCopy({ runner: this.#runner, keyPrefix: this.#keyPrefix }, { sessionId: newSessionId, tag }),
-      );
+      await dropCopy({ runner: this.#runner, keyPrefix: this.#keyPrefix }, { sessionId: newSessionId, tag });
     }
     return outcome;
   }
@@ -130,11 +128,15 @@ export class RedisForks implements SessionForks {
     refuseTaken("fork", newSessionId, word);
     let position = next === "" ? base : Number(next);
     while (position < to) {
-      const page = position === base ? first : await this.#readSource({ ...copy, from: position });
-      if (page.epoch !== copy.epoch || page.cut !== copy.cut || page.base > position || page.records.length === 0) {
+      // From the last record that was copied on, so that the page is known to be of the same log.
+      const from = Math.max(base, position - 1);
+      const page = position === base ? first : await this.#readSource({ ...copy, from });
+      const records = page.records.slice(position - from);
+      if (page.epoch !== copy.epoch || page.cut !== copy.cut || page.base > from || records.length === 0) {
         return "changed";
       }
-      const reached = await this.#stage(copy, { ...page, from: position });
+      const before = position === base ? undefined : page.records[0];
+      const reached = await this.#stage(copy, { ...page, from: position, records, before });
       if (reached === "") {
         return "changed";
       }

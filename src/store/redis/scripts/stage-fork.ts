@@ -5,11 +5,12 @@ import { script } from "./script.js";
 /**
  * Adds a page to the copy of a session that is not complete yet.
  *
- * KEYS: log, ids and state of the copy. ARGV: the request as JSON { from, base, count, turns, ttl, owner }; for each of
- * `count` records the hash of its id, another hash to take where that is known already, and digest and position; for
- * each of `turns` turns its name, its records on this page, the position of the first, and the number of records that
- * it has when it is done, or 0; the records.
- * Reply: the position that the next record gets, or "" where the copy has expired. A page that another process has
+ * KEYS: log, ids and state of the copy. ARGV: the request as JSON { from, base, count, turns, ttl, owner, before? };
+ * for each of `count` records the hash of its id, another hash to take where that is known already, and digest and
+ * position; for each of `turns` turns its name, its records on this page, the position of the first, and the number of
+ * records that it has when it is done, or 0; the records. `before` is the same of the record before the page.
+ * Reply: the position that the next record gets, or "" where the copy has expired or its last record is another: a
+ * failover brought an older log of the source back, which others have gone on with. A page that another process has
  * added already changes nothing.
  */
 export const stageForkScript = script(
@@ -20,6 +21,8 @@ local request, rounds = cjson.decode(ARGV[1]), 0
 local count, firstRecord = request.count, #ARGV - request.count
 local stored = redis.call('HGET', state, 'next')
 if tonumber(stored or request.base) ~= request.from then return stored or '' end
+local hash, other, value = unpack(request.before or {})
+if hash and redis.call('HGET', ids, hash) ~= value and redis.call('HGET', ids, other) ~= value then return '' end
 explainIds(redis.call('HLEN', ids), count, not stored)
 for i = 1, count do
   local at = 3 * i - 1
