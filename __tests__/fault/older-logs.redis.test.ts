@@ -79,7 +79,7 @@ describe("a failover to an older log during a reduction", () => {
 });
 
 describe("a failover to an older log while a copy is made", () => {
-  it("leaves no copy that is a part of one log and a part of the other, also where another call goes on with it", async () => {
+  it("leaves no copy of a part of each log, also where another call goes on with it", async () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix });
     const [first, lost, other] = [records("a", 400), records("b", 300), records("c", 300)];
