@@ -15,18 +15,22 @@ export function lazy<T extends object>(build: () => T): () => T {
 export type SchemaOutput<S extends () => z.core.$ZodType> = z.output<ReturnType<S>>;
 
 /** A whole number of at least 1. */
-export const positiveInteger = z.int("must be a positive integer").check(z.minimum(1, "must be a positive integer"));
+export const positiveInteger = lazy(() =>
+  z.int("must be a positive integer").check(z.minimum(1, "must be a positive integer")),
+);
 
 /** A whole number of at least 0. */
-export const nonNegativeInteger = z
-  .int("must be an integer of 0 or more")
-  .check(z.minimum(0, "must be an integer of 0 or more"));
+export const nonNegativeInteger = lazy(() =>
+  z.int("must be an integer of 0 or more").check(z.minimum(0, "must be an integer of 0 or more")),
+);
 
 /** A share between 0 and 1, both included. */
-export const fraction = z
-  .number("must be a number from 0 to 1")
-  .check(z.minimum(0, "must be a number from 0 to 1"))
-  .check(z.maximum(1, "must be a number from 0 to 1"));
+export const fraction = lazy(() =>
+  z
+    .number("must be a number from 0 to 1")
+    .check(z.minimum(0, "must be a number from 0 to 1"))
+    .check(z.maximum(1, "must be a number from 0 to 1")),
+);
 
 /** Any text. */
 export const anyText = lazy(() => z.string("must be a string"));

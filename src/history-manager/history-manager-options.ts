@@ -86,10 +86,10 @@ const historyMethods = ["getMessages", "append", "getRounds"];
 export const managerSchema = lazy(() =>
   z.strictObject({
     history: objectWith<RedisChatMessageHistory>(historyMethods, "a RedisChatMessageHistory"),
-    maxInputTokens: positiveInteger,
+    maxInputTokens: positiveInteger(),
     tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
-    percentForUploadedContent: z._default(fraction, 0.6),
-    safetyMargin: z._default(fraction.check(z.lt(1, "must be a number from 0 to below 1")), 0.1),
+    percentForUploadedContent: z._default(fraction(), 0.6),
+    safetyMargin: z._default(fraction().check(z.lt(1, "must be a number from 0 to below 1")), 0.1),
     tools: toolListSchema(),
     references: z._default(
       objectWith<ReferenceManager>(["addChunks", "chunkOf", "restore"], "a ReferenceManager"),
@@ -97,9 +97,9 @@ export const managerSchema = lazy(() =>
     ),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
     onOverBudget: z._default(z.enum(["report", "throw"], 'must be "report" or "throw"'), "report"),
-    maxUploadBytes: z._default(positiveInteger, 1_000_000),
-    maxUploadsBytes: z._default(positiveInteger, 5_000_000),
-    maxSources: z._default(positiveInteger, 200),
+    maxUploadBytes: z._default(positiveInteger(), 1_000_000),
+    maxUploadsBytes: z._default(positiveInteger(), 5_000_000),
+    maxSources: z._default(positiveInteger(), 200),
   }),
 );
 
@@ -116,7 +116,7 @@ export const modelCallSchema = lazy(() =>
 
 /** Schema of {@link UserVisibleOptions}. */
 export const userVisibleSchema = lazy(() =>
-  z.strictObject({ removeFromText: z.optional(removeFromTextSchema()), rounds: z._default(positiveInteger, 50) }),
+  z.strictObject({ removeFromText: z.optional(removeFromTextSchema()), rounds: z._default(positiveInteger(), 50) }),
 );
 
 /** Schema of the options of `commit`. */

@@ -93,7 +93,7 @@ export interface AppendOutcome {
 export const appendSchema = lazy(() =>
   z.strictObject({
     turnId: z.optional(nonEmptyText()),
-    expectedNext: z.optional(nonNegativeInteger),
+    expectedNext: z.optional(nonNegativeInteger()),
     side: z.optional(objectWith<SideChanges>([], "an object with set, remove or bound")),
     turn: z.optional(objectWith<TurnWrite>([], "an object")),
   }),

@@ -21,9 +21,9 @@ import { rewindTo } from "./rewind-session.js";
 import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
 
 const pageSchema = lazy(() =>
-  z.strictObject({ from: z.optional(nonNegativeInteger), limit: z.optional(positiveInteger) }),
+  z.strictObject({ from: z.optional(nonNegativeInteger()), limit: z.optional(positiveInteger()) }),
 );
-const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger }));
+const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
 const noOptions: AppendOptions = {};
 
 /**

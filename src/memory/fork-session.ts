@@ -21,7 +21,7 @@ export interface ForkOptions {
 
 const schema = lazy(() =>
   z.strictObject({
-    at: z.optional(nonNegativeInteger),
+    at: z.optional(nonNegativeInteger()),
     owner: z.optional(nonEmptyText()),
     title: z.optional(nonEmptyText()),
   }),

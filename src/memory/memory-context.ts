@@ -121,7 +121,7 @@ export interface MemoryContext {
 
 const memoryFields = lazy(() => ({
   ...storeFields(),
-  sessionTTL: z.optional(positiveInteger),
+  sessionTTL: z.optional(positiveInteger()),
   refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
   reducer: z.optional(
     z.custom<ReducerLike>(
@@ -133,7 +133,7 @@ const memoryFields = lazy(() => ({
   retention: z._default(z.enum(["keep", "discard"], 'must be "keep" or "discard"'), "keep"),
   discardedIds: z.prefault(
     z.strictObject(
-      { count: z._default(nonNegativeInteger, 10_000), seconds: z._default(positiveInteger, 86_400) },
+      { count: z._default(nonNegativeInteger(), 10_000), seconds: z._default(positiveInteger(), 86_400) },
       "must be an object with count and seconds",
     ),
     {},

@@ -81,12 +81,12 @@ export interface HistoryStats {
 
 const schema = lazy(() =>
   z.strictObject({
-    before: z.optional(nonNegativeInteger),
+    before: z.optional(nonNegativeInteger()),
     after: z.optional(
       z.int("must be an integer of -1 or more").check(z.minimum(-1, "must be an integer of -1 or more")),
     ),
     around: z.optional(nonEmptyText()),
-    limit: z._default(positiveInteger, 50),
+    limit: z._default(positiveInteger(), 50),
   }),
 );
 

@@ -47,7 +47,7 @@ export function checkArgument<K extends keyof typeof schemas>(
 export function checkMark(owner: string, mark: number, latest: number): void {
   parseOptions(
     owner,
-    z.object({ mark: nonNegativeInteger.check(z.maximum(latest, "must be a mark of this history")) }),
+    z.object({ mark: nonNegativeInteger().check(z.maximum(latest, "must be a mark of this history")) }),
     { mark },
   );
 }

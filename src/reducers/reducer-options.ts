@@ -37,8 +37,8 @@ const defaultTargetShare = 0.8;
 
 /** Schema fields of {@link TokenBudgetOptions}. */
 export const budgetFields = lazy(() => ({
-  maxTokens: positiveInteger,
-  targetTokens: z.optional(positiveInteger),
+  maxTokens: positiveInteger(),
+  targetTokens: z.optional(positiveInteger()),
   tokenCounter: z.optional(
     objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter").check(
       z.refine(

@@ -28,9 +28,9 @@ export interface ChatHistoryToolResultReducerOptions {
 
 const schema = lazy(() =>
   z.strictObject({
-    keepLast: nonNegativeInteger,
-    thresholdCount: z.optional(nonNegativeInteger),
-    maxCharacters: z._default(positiveInteger, 200),
+    keepLast: nonNegativeInteger(),
+    thresholdCount: z.optional(nonNegativeInteger()),
+    maxCharacters: z._default(positiveInteger(), 200),
   }),
 );
 

@@ -23,8 +23,8 @@ export interface ChatHistoryTruncationReducerOptions extends SectionOptions {
 
 const schema = lazy(() =>
   z.strictObject({
-    targetCount: positiveInteger,
-    thresholdCount: z._default(nonNegativeInteger, 0),
+    targetCount: positiveInteger(),
+    thresholdCount: z._default(nonNegativeInteger(), 0),
     ...sectionFields(),
   }),
 );

@@ -57,10 +57,10 @@ const sanitizeOptions = lazy(() =>
   z.strictObject({
     isKnownResult: z._default(anyFunction<NonNullable<SanitizeOptions["isKnownResult"]>>(), () => () => false),
     forgedResults: z._default(z.enum(["mark", "drop"], "must be mark or drop"), "mark"),
-    maxMessages: z._default(positiveInteger, 200),
-    maxCharacters: z._default(positiveInteger, 20_000),
-    maxTotalCharacters: z._default(positiveInteger, 200_000),
-    maxToolCalls: z._default(nonNegativeInteger, 20),
+    maxMessages: z._default(positiveInteger(), 200),
+    maxCharacters: z._default(positiveInteger(), 20_000),
+    maxTotalCharacters: z._default(positiveInteger(), 200_000),
+    maxToolCalls: z._default(nonNegativeInteger(), 20),
     keepIds: z._default(z.boolean("must be true or false"), false),
   }),
 );

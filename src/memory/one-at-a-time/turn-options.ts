@@ -29,11 +29,13 @@ const schema = lazy(() =>
     title: z.optional(z.unknown()),
     metadata: z.optional(z.unknown()),
     waitMs: z._default(
-      nonNegativeInteger.check(z.maximum(maxMs, `must be at most ${maxMs}`)),
+      nonNegativeInteger().check(z.maximum(maxMs, `must be at most ${maxMs}`)),
       defaultTurnOptions.waitMs,
     ),
     holdMs: z._default(
-      positiveInteger.check(z.minimum(100, "must be 100 or more")).check(z.maximum(maxMs, `must be at most ${maxMs}`)),
+      positiveInteger()
+        .check(z.minimum(100, "must be 100 or more"))
+        .check(z.maximum(maxMs, `must be at most ${maxMs}`)),
       defaultTurnOptions.holdMs,
     ),
   }),

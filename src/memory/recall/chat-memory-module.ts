@@ -63,8 +63,8 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
 export type Retrieved<F extends RoundFormat> = F extends "messages" ? BaseMessage[] : string;
 
 const retrieveFields = lazy(() => ({
-  nRounds: z.optional(positiveInteger),
-  maxContext: z.optional(positiveInteger),
+  nRounds: z.optional(positiveInteger()),
+  maxContext: z.optional(positiveInteger()),
   format: z.optional(z.enum(["text", "json", "messages"], 'must be "text", "json" or "messages"')),
   truncationNotice: z.optional(anyText()),
   noHistoryMessage: z.optional(anyText()),

@@ -54,7 +54,7 @@ export interface SessionImportOptions {
 
 const schema = lazy(() =>
   z.strictObject({
-    sessionTTL: z.optional(positiveInteger),
+    sessionTTL: z.optional(positiveInteger()),
     onProblem: z.optional(anyFunction<(problem: SessionImportProblem) => void>()),
     onProgress: z.optional(anyFunction<(progress: SessionImportSummary) => void>()),
   }),

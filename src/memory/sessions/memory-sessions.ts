@@ -27,7 +27,10 @@ const accessSchema = lazy(() => z.strictObject({ owner: z.optional(z.unknown()) 
 const listSchema = lazy(() =>
   z.strictObject({
     owner: z.unknown(),
-    limit: z._default(positiveInteger.check(z.maximum(maxListLimit, `must be at most ${maxListLimit}`)), defaultLimit),
+    limit: z._default(
+      positiveInteger().check(z.maximum(maxListLimit, `must be at most ${maxListLimit}`)),
+      defaultLimit,
+    ),
     cursor: z.optional(z.unknown()),
     verify: z.optional(z.boolean("must be true or false")),
   }),
@@ -35,7 +38,7 @@ const listSchema = lazy(() =>
 const erasureSchema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
-    guardMs: z._default(positiveInteger, defaultGuardMs),
+    guardMs: z._default(positiveInteger(), defaultGuardMs),
     onProgress: z.optional(anyFunction<(progress: IndexProgress) => void>()),
   }),
 );

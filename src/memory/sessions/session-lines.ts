@@ -42,47 +42,51 @@ export function parseLine(number: number, text: string): ExportLine {
 }
 
 /** Scripts read larger positions as damage. */
-const position = nonNegativeInteger.check(z.maximum(10_000_000_000_000, "is too large"));
+const position = lazy(() => nonNegativeInteger().check(z.maximum(10_000_000_000_000, "is too large")));
 const time = position;
-const text = z.string("must be a string");
-const amount = z.number("must be a number of 0 or more").check(z.minimum(0, "must be a number of 0 or more"));
-const turnName = z.string("must be the name of a turn").check(z.regex(/^[\w-]{14}$/, "must be the name of a turn"));
+const text = lazy(() => z.string("must be a string"));
+const amount = lazy(() =>
+  z.number("must be a number of 0 or more").check(z.minimum(0, "must be a number of 0 or more")),
+);
+const turnName = lazy(() =>
+  z.string("must be the name of a turn").check(z.regex(/^[\w-]{14}$/, "must be the name of a turn")),
+);
 const mark = lazy(() =>
   z.object({
-    ...{ name: turnName, done: z.boolean("must be true or false"), first: position },
-    count: nonNegativeInteger.check(z.maximum(9_999_999, "is too large")),
+    ...{ name: turnName(), done: z.boolean("must be true or false"), first: position() },
+    count: nonNegativeInteger().check(z.maximum(9_999_999, "is too large")),
   }),
 );
-const size = lazy(() => z.object({ messages: nonNegativeInteger, tokens: z.optional(amount) }, "must be a size"));
+const size = lazy(() => z.object({ messages: nonNegativeInteger(), tokens: z.optional(amount()) }, "must be a size"));
 const modelUsage = lazy(() =>
   z.object({
     model: z.string("must be a string").check(z.regex(/^[^\t\n]*$/, "must not hold tabs or line feeds")),
-    ...{ input: nonNegativeInteger, output: nonNegativeInteger, total: nonNegativeInteger },
+    ...{ input: nonNegativeInteger(), output: nonNegativeInteger(), total: nonNegativeInteger() },
   }),
 );
 
 const schemas = {
   session: lazy(() =>
     z.object({
-      ...{ sessionId: text, owner: z.optional(text), title: z.optional(text), metadata: z.optional(z.unknown()) },
-      ...{ createdAt: z.optional(time), updatedAt: z.optional(time), expiresAt: z.optional(time) },
-      ...{ base: position, start: position, rounds: position, reductions: position },
-      ...{ tokens: z.optional(amount), counter: z.optional(text) },
+      ...{ sessionId: text(), owner: z.optional(text()), title: z.optional(text()), metadata: z.optional(z.unknown()) },
+      ...{ createdAt: z.optional(time()), updatedAt: z.optional(time()), expiresAt: z.optional(time()) },
+      ...{ base: position(), start: position(), rounds: position(), reductions: position() },
+      ...{ tokens: z.optional(amount()), counter: z.optional(text()) },
       usage: z.optional(
         z.array(modelUsage(), "must be an array").check(z.maxLength(maxUsageModels + 1, "names too many models")),
       ),
     }),
   ),
-  head: lazy(() => z.object({ record: z.optional(z.unknown()), text: z.optional(text) })),
-  side: lazy(() => z.object({ name: text, value: z.unknown() })),
+  head: lazy(() => z.object({ record: z.optional(z.unknown()), text: z.optional(text()) })),
+  side: lazy(() => z.object({ name: text(), value: z.unknown() })),
   reduction: lazy(() =>
-    z.object({ at: time, start: nonNegativeInteger, head: nonNegativeInteger, before: size(), after: size() }),
+    z.object({ at: time(), start: nonNegativeInteger(), head: nonNegativeInteger(), before: size(), after: size() }),
   ),
   "discarded turns": lazy(() =>
     z.object({ turns: z.array(mark(), "must be an array").check(z.maxLength(maxDiscardedTurns, "is too long")) }),
   ),
-  record: lazy(() => z.object({ position, record: z.unknown(), turn: z.optional(mark()) })),
-  end: lazy(() => z.object({ records: nonNegativeInteger })),
+  record: lazy(() => z.object({ position: position(), record: z.unknown(), turn: z.optional(mark()) })),
+  end: lazy(() => z.object({ records: nonNegativeInteger() })),
 } as const;
 
 type Schemas = typeof schemas;

@@ -50,10 +50,10 @@ const optionsSchema = lazy(() =>
   z.strictObject({
     ...storeFields(),
     sessionId: z.unknown(),
-    sessionTTL: z.optional(positiveInteger),
+    sessionTTL: z.optional(positiveInteger()),
     refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
-    limit: z._default(positiveInteger, 1_000),
-    maxCharacters: z._default(positiveInteger, 20_000),
+    limit: z._default(positiveInteger(), 1_000),
+    maxCharacters: z._default(positiveInteger(), 20_000),
     clock: z.optional(anyFunction<Clock>()),
   }),
 );

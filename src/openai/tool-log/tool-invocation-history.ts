@@ -52,7 +52,7 @@ export class ToolInvocationHistory implements Iterable<ToolInvocation> {
     })[] = [],
     options: ToolInvocationHistoryOptions = {},
   ) {
-    const schema = z.strictObject({ limit: z.optional(positiveInteger), clock: z.optional(anyFunction<Clock>()) });
+    const schema = z.strictObject({ limit: z.optional(positiveInteger()), clock: z.optional(anyFunction<Clock>()) });
     const { limit = Infinity, clock = systemClock } = parseOptions(owner, schema, options);
     this.#clock = clock;
     this.#limit = limit;

@@ -84,10 +84,10 @@ const minimumInputTokens = 1_000;
 const schema = lazy(() =>
   z.strictObject({
     model: objectWith<SummaryModel>(["invoke"], "a chat model or another Runnable"),
-    targetCount: z.optional(positiveInteger),
-    thresholdCount: z.optional(nonNegativeInteger),
+    targetCount: z.optional(positiveInteger()),
+    thresholdCount: z.optional(nonNegativeInteger()),
     ...budgetFields(),
-    maxTokens: z.optional(positiveInteger),
+    maxTokens: z.optional(positiveInteger()),
     systemMessages: sectionFields().systemMessages,
     summarizationInstructions: z._default(
       z.string("must be a string").check(z.minLength(1, "must not be empty")),
@@ -100,9 +100,9 @@ const schema = lazy(() =>
     ),
     failOnError: z._default(z.boolean("must be true or false"), true),
     includeFunctionContentInSummary: z._default(z.boolean("must be true or false"), true),
-    maxToolCharacters: z._default(positiveInteger, 2_000),
+    maxToolCharacters: z._default(positiveInteger(), 2_000),
     summaryRole: z._default(z.enum(["human", "system", "ai"], 'must be "human", "system" or "ai"'), "human"),
-    timeout: z._default(positiveInteger.check(z.maximum(2_147_483_647, "must be at most 2147483647")), 60_000),
+    timeout: z._default(positiveInteger().check(z.maximum(2_147_483_647, "must be at most 2147483647")), 60_000),
     maxInputTokens: z._default(
       z
         .int(`must be an integer of ${minimumInputTokens} or more`)

@@ -18,8 +18,8 @@ export interface InMemorySessionStoreOptions {
 /** The form of {@link InMemorySessionStoreOptions}. */
 export const inMemoryStoreSchema = lazy(() =>
   z.strictObject({
-    maxMessageBytes: z._default(positiveInteger, defaultMaxMessageBytes),
-    maxAppendBytes: z._default(positiveInteger, defaultMaxAppendBytes),
+    maxMessageBytes: z._default(positiveInteger(), defaultMaxMessageBytes),
+    maxAppendBytes: z._default(positiveInteger(), defaultMaxAppendBytes),
     now: z._default(anyFunction<() => number>(), () => Date.now),
     onEvent: z.optional(anyFunction<MemoryEventHandler>()),
   }),

@@ -61,10 +61,10 @@ export const redisStoreFields = lazy(() => ({
     ),
     defaultKeyPrefix,
   ),
-  commandTimeout: z._default(positiveInteger.check(z.maximum(2_147_483_647, "must be at most 2147483647")), 5_000),
-  maxMessageBytes: z._default(positiveInteger, defaultMaxMessageBytes),
-  maxAppendBytes: z._default(positiveInteger, defaultMaxAppendBytes),
-  waitReplicas: z.optional(positiveInteger),
+  commandTimeout: z._default(positiveInteger().check(z.maximum(2_147_483_647, "must be at most 2147483647")), 5_000),
+  maxMessageBytes: z._default(positiveInteger(), defaultMaxMessageBytes),
+  maxAppendBytes: z._default(positiveInteger(), defaultMaxAppendBytes),
+  waitReplicas: z.optional(positiveInteger()),
   onEvent: z.optional(anyFunction<MemoryEventHandler>()),
 }));
 

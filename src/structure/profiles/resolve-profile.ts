@@ -15,8 +15,8 @@ const callIds = lazy(() =>
   z.optional(
     z.strictObject({
       characters: z.optional(text().check(z.minLength(1, "must not be empty"))),
-      minLength: z.optional(nonNegativeInteger),
-      maxLength: z.optional(nonNegativeInteger),
+      minLength: z.optional(nonNegativeInteger()),
+      maxLength: z.optional(nonNegativeInteger()),
       reuse: oneOf("error", "warning", "accepted"),
     }),
   ),
@@ -48,7 +48,7 @@ const profileSchema = lazy(() =>
     blankText: oneOf("accepted", "refused"),
     thinkingFrom: texts(),
     reasoningText: oneOf("required", "refused"),
-    names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger })),
+    names: z.optional(z.strictObject({ characters: text(), maxLength: nonNegativeInteger() })),
     blocks: z.optional(record(["system", "user", "assistant", "tool", "other"], texts())),
     callBlocks: callBlocks(),
     genericRoles: texts(),

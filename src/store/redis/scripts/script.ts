@@ -6,8 +6,22 @@ export interface Script {
   readonly sha: string;
 }
 
-/** A script with the fragments that it uses before it. */
+/**
+ * A script with the fragments that it uses before it. Text and hash are made when they are first needed: the hashes of
+ * all scripts take longer than most of what an import of this package runs, and most programs send few of them.
+ */
 export function script(fragments: readonly string[], body: string): Script {
-  const source = [...fragments, body].map((part) => part.trim()).join("\n");
-  return { source, sha: createHash("sha1").update(source).digest("hex") };
+  let built: Script | undefined;
+  const build = () => {
+    const source = [...fragments, body].map((part) => part.trim()).join("\n");
+    return (built ??= { source, sha: createHash("sha1").update(source).digest("hex") });
+  };
+  return {
+    get source() {
+      return (built ?? build()).source;
+    },
+    get sha() {
+      return (built ?? build()).sha;
+    },
+  };
 }
