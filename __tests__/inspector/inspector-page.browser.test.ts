@@ -49,6 +49,15 @@ async function findingsInLightAndDark(page: Page): Promise<string[]> {
 
 const reason = (page: Page) => page.getByRole("region", { name: "Why" });
 
+/** How many lines the text of the first such element takes. */
+async function linesOf(page: Page, selector: string): Promise<unknown> {
+  return page.evaluate(`{
+    const range = document.createRange();
+    range.selectNodeContents(document.querySelector(${JSON.stringify(selector)}));
+    new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+  }`);
+}
+
 describe("the inspector's page", () => {
   it("says by keyboard alone why a message is no longer seen", async () => {
     const here = await place();
@@ -252,6 +261,29 @@ describe("the inspector's page", () => {
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowDown");
     await row(page, "what-if: gone").first().waitFor();
+  });
+
+  it("names its bands, and keeps figures on one line, from 400 to 1400 pixels", async () => {
+    const here = await place();
+    await summarized(here, "trains");
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, "trains");
+    const legend = page.getByRole("list", { name: "What the bands mean" });
+    const words = ["in the view", "left the view", "left the view, and a summary covers it", "a reduction"];
+    expect(await legend.getByRole("listitem").allTextContents()).toEqual(words);
+    await page.getByLabel("Budget in tokens").fill("5000");
+    await page.getByRole("tab", { name: "What if" }).click();
+    await page.getByLabel("At most, in tokens").fill("1200");
+    await page.getByLabel("Cut to, in tokens").fill("800");
+    await page.getByRole("columnheader", { name: "token:1200/800" }).waitFor();
+    await legend.getByText("seen with the reducer that you try").waitFor();
+    for (const width of [400, 800, 1_081, 1_400]) {
+      await page.setViewportSize({ width, height: 900 });
+      const lines = [await linesOf(page, "thead th:last-child"), await linesOf(page, ".share")];
+      expect([width, ...lines]).toEqual([width, 1, 1]);
+    }
+    await page.getByText("without the calls that wrote its summaries").waitFor();
   });
 
   it("exports the session, and gives its messages as code", async () => {

@@ -25,8 +25,8 @@ export function ConversationRow(props: ConversationProps & { readonly row: Row }
     case "lost head":
       return (
         <p class="note">
-          Then {counted(row.count, "message")} stood in front of the view. What they said is kept of the last reduction
-          only.
+          The view began with {counted(row.count, "message")} that an earlier reduction kept or wrote, such as a
+          summary. Their text is stored for the last reduction only.
         </p>
       );
     case "later":

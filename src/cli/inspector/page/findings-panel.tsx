@@ -99,7 +99,7 @@ function PlaceButton({ row, onSelect }: { row: Selection; onSelect: (selection: 
     return null;
   }
   const selection = position === undefined ? { place: place! } : { position };
-  const words = position === undefined ? "Show it in front of the view" : `Show message ${position}`;
+  const words = position === undefined ? "Show it at the front of the view" : `Show message ${position}`;
   return (
     <button type="button" class="fold" onClick={() => onSelect(selection)}>
       {words}

@@ -36,7 +36,7 @@ export function MessageCard(props: ConversationProps & { readonly position: numb
   );
 }
 
-/** A message that stands in front of the view. */
+/** A message at the front of the view, before the log's part of it. */
 export function HeadCard({ model, moment, place, budget, onSelect }: ConversationProps & { readonly place: number }) {
   const row = moment.session.head[place];
   if (row === undefined) {
@@ -48,7 +48,7 @@ export function HeadCard({ model, moment, place, budget, onSelect }: Conversatio
     <Card state={changed === true ? "changed" : "front"} role={message.role} otherwise={undefined}>
       <header class="card-top">
         <RoleName entry={message} message={message} />
-        <span class="quiet">in front of the view</span>
+        <span class="quiet">at the front of the view</span>
         <TokenBar tokens={message.tokens} moment={moment} budget={budget} />
         <span class="state state-front">{changed === true ? "shortened" : "in the view"}</span>
       </header>

@@ -56,7 +56,7 @@ function HeadReason({ moment: { session }, place }: SidePanelProps & { readonly 
       <h2>The model sees this message.</h2>
       <p>
         {summary === undefined
-          ? "A reducer put it in front of the view, where it stays while what followed it has left."
+          ? "A reducer put it at the front of the view, where it stays while what followed it has left."
           : `It is a summary. The model reads it in place of ${covers}${rangeWords(summary)}.`}
       </p>
     </section>

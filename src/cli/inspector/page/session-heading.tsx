@@ -54,7 +54,7 @@ function ViewMeter({ moment: { view, end, session }, budget, onBudget }: Session
     <div class="view-meter">
       <p class="view-size">
         <strong>{isNow ? "The model sees" : `At message ${end} it saw`}</strong> {size}
-        {view.isWhole ? "" : " and what stood in front"}
+        {view.uncounted > 0 && ` (without those of ${lostWords(view.uncounted)})`}
       </p>
       {budget !== undefined && share !== undefined && (
         <meter
@@ -65,8 +65,14 @@ function ViewMeter({ moment: { view, end, session }, budget, onBudget }: Session
           value={Math.min(view.tokens, budget)}
         />
       )}
-      <NumberField class="budget" words="Budget in tokens" value={budget} onValue={onBudget} />
-      {share !== undefined && <span class={share > 1 ? "share share-over" : "share"}>{whole(100 * share)} %</span>}
+      <div class="budget-line">
+        <NumberField class="budget" words="Budget in tokens" value={budget} onValue={onBudget} />
+        {share !== undefined && <span class={share > 1 ? "share share-over" : "share"}>{whole(100 * share)} %</span>}
+      </div>
     </div>
   );
+}
+
+function lostWords(count: number): string {
+  return `${counted(count, "message")} no longer stored, such as a summary`;
 }

@@ -30,7 +30,7 @@ export function SessionView({ model }: { model: SessionModel }) {
           {model.problem}
         </p>
       )}
-      <TimeSlider moment={moment} onChoose={setChosen} />
+      <TimeSlider moment={moment} isTrying={whatIf !== undefined} onChoose={setChosen} />
       <div class="split">
         <Conversation
           {...{ model, moment, selection, whatIf, budget: shownBudget }}

@@ -23,8 +23,8 @@ export interface ShownMoment {
   /** For each position the index of its row. */
   readonly rowAt: ReadonlyMap<number, number>;
   readonly seen: SeenAt;
-  /** The view's size then; `tokens` without what stands in front of it where that is not known. */
-  readonly view: { readonly messages: number; readonly tokens: number; readonly isWhole: boolean };
+  /** The view's size then. `uncounted` messages at its front are no longer known, and not among the tokens. */
+  readonly view: { readonly messages: number; readonly tokens: number; readonly uncounted: number };
   /** Tokens of the largest message. */
   readonly largest: number;
 }
@@ -73,7 +73,7 @@ function viewSize({
   const inLog = outline.slice(start - base, end - base).reduce((sum, { tokens }) => sum + tokens, 0);
   const knowsHead = front === 0 || then.cut === cuts.at(-1);
   const inFront = knowsHead && front > 0 ? session.head.reduce((sum, { message }) => sum + message.tokens, 0) : 0;
-  return { messages: front + end - start, tokens: inLog + inFront, isWhole: knowsHead };
+  return { messages: front + end - start, tokens: inLog + inFront, uncounted: knowsHead ? 0 : front };
 }
 
 /** Whether a what-if shows a message at the end. */

@@ -1,14 +1,17 @@
 import { counted } from "../model/figures-in-words.js";
+import { Legend } from "./legend.js";
 import type { ShownMoment } from "./shown-moment.js";
 
 interface TimeSliderProps {
   readonly moment: ShownMoment;
+  /** Whether another reducer is tried. */
+  readonly isTrying: boolean;
   /** Undefined for now. */
   readonly onChoose: (end: number | undefined) => void;
 }
 
 /** The session's life: what did the model see when a message was written? */
-export function TimeSlider({ moment, onChoose }: TimeSliderProps) {
+export function TimeSlider({ moment, isTrying, onChoose }: TimeSliderProps) {
   const { session, end, base, cuts, view } = moment;
   const { next } = session;
   const choose = (value: number) => onChoose(value >= next ? undefined : Math.max(base, value));
@@ -42,6 +45,7 @@ export function TimeSlider({ moment, onChoose }: TimeSliderProps) {
         {counted(made, "reduction")} by then
         {session.reductionCount > cuts.length && `; of ${session.reductionCount}, ${cuts.length} can be shown`}
       </p>
+      <Legend moment={moment} isTrying={isTrying} />
     </div>
   );
 }

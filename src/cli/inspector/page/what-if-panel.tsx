@@ -114,8 +114,9 @@ function Comparison({ whatIf: { today, candidate } }: { whatIf: WhatIf }) {
         </tbody>
       </table>
       <p class="quiet">
-        Today: the reductions that the session remembers. Billed: in tokens at full price, where a cached one costs a
-        tenth. A summary is taken to have 300 tokens; no model is called.
+        Today: with the reductions that the session remembers, but without the calls that wrote its summaries, because
+        what these were sent is not stored. The calls of a reducer that you try are counted, each with a summary of 300
+        tokens; no model is called. Billed: in tokens at full price, where a cached one costs a tenth.
       </p>
     </>
   );
