@@ -18,6 +18,8 @@ describe("toStoreError", () => {
     ["NOAUTH Authentication required.", "unavailable", false],
     ["WRONGPASS invalid username-password pair or user is disabled.", "unavailable", false],
     ["NOPERM this user has no permissions to run the 'evalsha' command", "unavailable", false],
+    ["ERR The user executing the script can't run this command or subcommand script: abc", "unavailable", false],
+    ["ERR ACL failure in script: User u has no permissions to run the 'time' command", "unavailable", false],
     ["LOADING Redis is loading the dataset in memory", "unavailable", true],
     ["CLUSTERDOWN Hash slot not served", "unavailable", true],
     ["TRYAGAIN Multiple keys request during rehashing of slot", "unavailable", true],

@@ -49,8 +49,8 @@ const causes: readonly Cause[] = [
       "another keyPrefix. Else rebuild() restores the session, unless it is the log: then only clear() helps",
   },
   {
-    // The last one is what a script meets that uses a command which the user may not run.
-    pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid (username-)?password|executing the script can't run this command)\b/i,
+    // The last two, of Redis 7.0 and of later servers, are what a script meets that uses a refused command.
+    pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid (username-)?password|the script can't|ACL failure in script)\b/i,
     code: "unavailable",
     retryable: false,
     sentence: "Redis refused the user, the password or the permission; check the credentials and the ACL",
