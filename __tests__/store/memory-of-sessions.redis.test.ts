@@ -61,7 +61,9 @@ describe.each([
       const sizes = await Promise.all(keys.map((key) => client.call("MEMORY", "USAGE", key, "SAMPLES", "0")));
       return sizes.reduce<number>((sum, each) => sum + Number(each), 0);
     };
-    expect((await size(parts)) / (await size([list]))).toBeLessThanOrEqual(limit);
+    // To two digits, as the limits are told: each version of a server rounds its allocations in its own way.
+    const times = Math.round((100 * (await size(parts))) / (await size([list]))) / 100;
+    expect(times).toBeLessThanOrEqual(limit);
     await client.unlink(list, ...parts);
   });
 });

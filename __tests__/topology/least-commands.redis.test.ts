@@ -5,13 +5,16 @@ import { startContractServer, type ContractServer } from "../contract/contract-s
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
 import { records } from "../../src/testing/session-store/store-case.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { allLeastCommands, leastCommands } from "../support/least-commands.js";
+import { refusals } from "../support/least-user.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 /** Those that one server without replicas never gets, and those that the contract does not meet. */
 const elsewhere: readonly string[] = [...leastCommands.cluster, "exists", ...leastCommands.encryption];
 
 describe("A Redis user with the least commands", () => {
+  const closed = closedAfterEach();
   let server: ContractServer;
   let admin: Redis;
   beforeAll(async () => {
@@ -49,10 +52,8 @@ describe("A Redis user with the least commands", () => {
     const inContract = (command: string) => (counts.includes(`cmdstat_${command}:`) ? "the contract" : undefined);
     const isNeeded = async (command: string) => {
       const rest = allLeastCommands.filter((name) => name !== command);
-      const client = await open(`without-${command.replace("|", "-")}`, rest);
-      const refused = (await refusedOperation(client, command)) ?? inContract(command);
-      client.disconnect();
-      return refused !== undefined;
+      const client = closed(await open(`without-${command.replace("|", "-")}`, rest));
+      return ((await refusedOperation(client, command)) ?? inContract(command)) !== undefined;
     };
     // All at once, because each waits for replicas that there are not.
     const names = allLeastCommands.filter((name) => !elsewhere.includes(name));
@@ -62,10 +63,9 @@ describe("A Redis user with the least commands", () => {
 
   it("is refused nothing by what the doors do", async () => {
     await admin.call("ACL", "LOG", "RESET");
-    const client = await open("least", allLeastCommands);
+    const client = closed(await open("least", allLeastCommands));
     expect(await refusedOperation(client)).toBeUndefined();
-    expect(await admin.call("ACL", "LOG")).toEqual([]);
-    client.disconnect();
+    expect(await refusals(admin)).toEqual([]);
   });
 });
 
