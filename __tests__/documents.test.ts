@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { allLeastCommands, leastCommands } from "./support/least-commands.js";
+import { exportsOf, sourceProgram } from "./support/source-program.js";
 import { anchorsOf, documentsIn, linksOf, pathsNamed, readDocument } from "./support/markdown.js";
 
 const root = join(__dirname, "..");
@@ -75,6 +76,17 @@ describe("the documents", () => {
       "redis-cli ACL SETUSER chat on >PASSWORD resetkeys ~lcmem:* resetchannels -@all",
     );
     expect(words.slice(words.indexOf("-@all") + 1)).toEqual(allLeastCommands.map((command) => `+${command}`));
+  });
+
+  it("list every option of a memory", () => {
+    const program = sourceProgram([join(root, "src/index.ts")]);
+    const parts = new Set(["StoreSource", "RedisStoreSettings", "EncryptionSetting", "MemorySettings"]);
+    const options = exportsOf(program, join(root, "src/index.ts"))
+      .filter(({ name }) => parts.has(name))
+      .flatMap(({ symbol }) => program.getTypeChecker().getDeclaredTypeOfSymbol(symbol).getProperties());
+    const [table] = readDocument(root, "docs/options.md").match(/^\|(?:.*\n\|)*.*$/m)!;
+    const listed = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
+    expect(listed.sort()).toEqual(options.map(({ name }) => name).sort());
   });
 
   it.each(["an append", "a read", "a reduction"])("show the way of %s, through ten files at most", (call) => {

@@ -14,11 +14,11 @@ export const reducerSpecHelp = `
 Reducers:
   none                     never cut
   truncate:20+10           to 20 messages when there are more than 30
-  token:8000/6000          to 6,000 tokens when there are more than 8,000
+  token:8000/6400          to 6,400 tokens when there are more than 8,000
   summarize:20+10          a summary instead of what exceeds 20 messages
-  summarize:8000/6000      the same, by tokens
+  summarize:8000/6400      the same, by tokens
   tools:3                  results before the last 3 tool steps are shortened
-  tools:3,token:8000/6000  one behind the other`;
+  tools:3,token:8000/6400  one behind the other`;
 
 /** What summaries are taken to be, since no model is called. */
 export interface SummarySetting {
@@ -27,7 +27,7 @@ export interface SummarySetting {
 }
 
 /**
- * The reducer that a text such as `token:8000/6000` describes.
+ * The reducer that a text such as `token:8000/6400` describes.
  *
  * @throws UsageError that says what is wrong and how to write it.
  */

@@ -55,7 +55,7 @@ export function simulateCommand(): CommandDefinition {
 
 async function simulate(context: CommandContext, options: SimulateOptions, sessions: string[]): Promise<ExitCode> {
   const { screen } = context;
-  const specs = options.reducer ?? ["none", "truncate:20+10", "token:8000/6000"];
+  const specs = options.reducer ?? ["none", "truncate:20+10", "token:8000/6400"];
   const reducers = specs.map((spec) => reducerOf(spec, options));
   const { conversations, source } = await conversationsOf(context, options, sessions);
   const results: ReducerSimulation[] = [];

@@ -13,7 +13,7 @@ interface ReducerKind {
   readonly defaults: { readonly first: number; readonly second: number };
 }
 
-const tokens = { first: 8_000, second: 6_000 };
+const tokens = { first: 8_000, second: 6_400 };
 const counts = { first: 20, second: 10 };
 
 /** The reducers of the package. */

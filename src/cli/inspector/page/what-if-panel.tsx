@@ -10,7 +10,7 @@ const pauseMs = 250;
 
 /** Another reducer on this conversation: where it would cut, and what it would cost. */
 export function WhatIfPanel({ model, moment, whatIf, onWhatIf }: SidePanelProps) {
-  const [choice, setChoice] = useState<ReducerChoice>({ kind: "token", first: 8_000, second: 6_000 });
+  const [choice, setChoice] = useState<ReducerChoice>({ kind: "token", ...reducerKinds.token.defaults });
   const [said, setSaid] = useState<string>();
   const spec = specOf(choice);
   const { edition, next } = moment.session;
