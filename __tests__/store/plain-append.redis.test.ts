@@ -55,6 +55,10 @@ describe("An append that takes the script's short path", () => {
     ["one record", { records: [human("n1")] }],
     ["a turn with a time to live", { records: [human("n1"), record("n2")], ttlMs: 90_000 }],
     ["27 records", { records: records("n", 27), ttlMs: 90_000 }],
+    [
+      "records that name the tokens they were paid with",
+      { records: [human("n1"), { ...record("n2"), usage: { model: "m", input: 5, output: 7, total: 12 } }] },
+    ],
     ["a view that stays small enough", { records: [record("n1")], viewLimit: { messages: 5, fromStart: 5 } }],
   ];
 

@@ -17,13 +17,13 @@ export function isPlain(request: AppendRequest, { at, count, ttl, maxMessages, .
   const areWhole = [at, ttl, maxMessages, rest.maxFromStart].every(
     (amount = 0) => amount <= mostWhole && amount % 1 === 0,
   );
-  return areWhole && count > 0 && count <= mostPlain && rest.maxTokens === undefined && rest.usage === undefined;
+  return areWhole && count > 0 && count <= mostPlain && rest.maxTokens === undefined;
 }
 
 /** What the script's short path reads in place of the request. */
 export function plainStart(request: PlainRequest): string {
-  const { at, count, rounds, ttl = "", maxMessages = "", maxFromStart = "" } = request;
-  return `${at} ${at + count} ${rounds} ${ttl} ${maxMessages} ${maxFromStart} `;
+  const { at, count, rounds, ttl = "", maxMessages = "", maxFromStart = "", usage } = request;
+  return `${at} ${at + count} ${rounds} ${ttl} ${maxMessages} ${maxFromStart} ${usage === undefined ? "" : 1} `;
 }
 
 interface PlainRequest {
