@@ -12,8 +12,8 @@ export const leastUserArgs: readonly string[] = [
 ];
 
 /**
- * What a server refused to users. ioredis says its name to servers that know CLIENT SETINFO (Redis from 7.2 on, Valkey),
- * and goes on where they refuse it; older ones have no such command to allow.
+ * What a server refused to users. ioredis says its name to servers that know CLIENT SETINFO (Redis from 7.2 on,
+ * Valkey), and goes on where they refuse it; older ones have no such command to allow.
  */
 export async function refusals(client: Redis): Promise<unknown[]> {
   const entries = (await client.call("ACL", "LOG")) as unknown[][];
