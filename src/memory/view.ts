@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead } from "../codec/head.js";
-import { decodeRecord } from "../codec/decode-record.js";
+import { decodeRecord, noTokens } from "../codec/decode-record.js";
 import { answeredId } from "../messages/calls.js";
 import { findOrphanResults } from "../conversation/steps.js";
 import { unknownKey } from "../encryption/key-refusals.js";
@@ -114,8 +114,10 @@ function reportDamage({ damaged }: SessionView, { onEvent, sessionId }: DecodeOp
 
 function decodeCounted(record: string, position: number | undefined): BaseMessage {
   const { message, tokens } = decodeRecord(record, position);
-  for (const counterId in tokens) {
-    rememberTokens(message, counterId, tokens[counterId]!);
+  if (tokens !== noTokens) {
+    for (const counterId in tokens) {
+      rememberTokens(message, counterId, tokens[counterId]!);
+    }
   }
   return message;
 }
