@@ -1,6 +1,10 @@
 import { Redis } from "ioredis";
 import type { ForkRequest } from "../../src/store/session-forks.js";
+import { openConnection } from "../../src/store/redis/connection.js";
+import { ownerKeys } from "../../src/store/redis/keys.js";
+import { RedisSessionIndex } from "../../src/store/redis/redis-session-index.js";
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { ScriptRunner } from "../../src/store/redis/script-runner.js";
 import { record, records } from "../../src/testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -64,5 +68,34 @@ describe("a copy whose source is erased before it is complete", () => {
     expect(await staged()).toHaveLength(3);
     expect(await store.index.eraseOwner("ann", { guardMs })).toBe(1);
     expect(await staged()).toEqual([]);
+  });
+});
+
+describe("the announcement of a copy", () => {
+  it("stays while the copy is written, also where an earlier try that wrote nothing is taken from the list", async () => {
+    const client = new Redis(sharedRedisUrl());
+    const keyPrefix = uniquePrefix();
+    const connection = openConnection("the test", { client }, 60_000);
+    const runner = new ScriptRunner({
+      connection,
+      commandTimeout: 60_000,
+      waitReplicas: undefined,
+      onEvent: undefined,
+    });
+    const index = new RedisSessionIndex(runner, keyPrefix);
+    await index.followAnnounced("copy", { owner: "ann", wrote: () => false, write: async () => "changed" });
+    const listed = await index.followAnnounced("copy", {
+      owner: "ann",
+      write: async () => {
+        await index.flush();
+        return client.zscore(ownerKeys(keyPrefix, "ann").sessions, "copy");
+      },
+    });
+    expect(listed).not.toBeNull();
+    // Nothing came of the copy, and nobody writes it any more.
+    await index.flush();
+    expect(await client.zscore(ownerKeys(keyPrefix, "ann").sessions, "copy")).toBeNull();
+    await index.close();
+    client.disconnect();
   });
 });

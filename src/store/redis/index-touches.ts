@@ -28,6 +28,8 @@ interface Touch {
   announced: Promise<number | undefined>;
   /** True if the session was written since the last sending began. */
   isDue: boolean;
+  /** Writes under way: their announcement stays, although the session may not be there yet. */
+  writes: number;
   failures: number;
   running: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -89,6 +91,14 @@ export class IndexTouches {
       () => void this.#seen.delete(key),
     );
     await sending;
+  }
+
+  /** Before a write is announced; what it returns is to be called when the write has ended, before `touch`. */
+  begin(sessionId: string, owner: string | undefined): () => void {
+    const touch = owner === undefined ? undefined : this.#touchOf(sessionId, owner);
+    const add = (count: number) => touch && (touch.writes += count);
+    add(1);
+    return () => void add(-1);
   }
 
   /**
@@ -159,7 +169,7 @@ export class IndexTouches {
       touch.timer = undefined;
       if (touch.isDue) {
         this.#start(touch);
-      } else {
+      } else if (touch.writes === 0) {
         this.#touches.delete(keyOf(touch.owner, touch.sessionId));
       }
     }, pause);
@@ -167,12 +177,13 @@ export class IndexTouches {
     touch.timer.unref();
   }
 
-  async #send({ owner, sessionId, announced }: Touch, mode: TouchMode): Promise<void> {
-    const own = await announced;
+  async #send(touch: Touch, mode: TouchMode): Promise<void> {
+    const { owner, sessionId } = touch;
+    const own = await touch.announced;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const described = await this.#describer.describeOf(owner, sessionId);
       if (described === undefined) {
-        return this.#unlist(owner, sessionId, own);
+        return this.#unlist(touch, own);
       }
       if (await this.#put(owner, described, mode)) {
         this.#seen.set(keyOf(owner, sessionId), Date.now());
@@ -183,13 +194,17 @@ export class IndexTouches {
   }
 
   /** The place is read before the session: an entry that another process writes in between is not removed. */
-  async #unlist(owner: string, sessionId: string, own: number | undefined): Promise<void> {
+  async #unlist(touch: Touch, own: number | undefined): Promise<void> {
+    const { owner, sessionId } = touch;
     this.#seen.delete(keyOf(owner, sessionId));
     const score = await this.#index.score(owner, sessionId);
     if (score === undefined || (await this.#describer.describeOf(owner, sessionId)) !== undefined) {
       return;
     }
-    await this.#index.drop(owner, [{ sessionId, score }], score === own ? 0 : announcedGraceMs);
+    // An erasure of the owner finds by its announcement what a write under way begins; the write touches it afterwards.
+    if (touch.writes === 0) {
+      await this.#index.drop(owner, [{ sessionId, score }], score === own ? 0 : announcedGraceMs);
+    }
   }
 
   /** False if the owner was erased since this process knows: the session has to be read again. */
@@ -208,7 +223,7 @@ export class IndexTouches {
     if (known !== undefined) {
       return known;
     }
-    const rest = { isDue: false, failures: 0, running: undefined, timer: undefined };
+    const rest = { isDue: false, writes: 0, failures: 0, running: undefined, timer: undefined };
     const touch: Touch = { owner, sessionId, mode: "keep", announced: Promise.resolve(undefined), ...rest };
     this.#touches.set(key, touch);
     return touch;

@@ -157,23 +157,30 @@ export class RedisSessionIndex implements SessionIndex {
 
   /** Makes a write and lets the index follow it: a session that is new to this process is announced before. */
   async follow<T>(sessionId: string, { owner, ttlMs, write, wrote }: FollowedWrite<T>): Promise<T> {
+    const ended = this.#touches.begin(sessionId, owner);
     if (owner !== undefined) {
       this.#touches.announce(sessionId, owner, ttlMs);
     }
-    return this.#followed(sessionId, { owner, write, ...(wrote && { wrote }) });
+    return this.#followed(sessionId, { owner, write, ...(wrote && { wrote }) }, ended);
   }
 
   /** The same for a write that must not begin before the session is announced: it waits for that. */
   async followAnnounced<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
     const { owner, ttlMs } = followed;
-    await (owner === undefined ? undefined : this.#touches.announceNow(sessionId, owner, ttlMs));
-    return this.#followed(sessionId, followed);
+    const ended = this.#touches.begin(sessionId, owner);
+    try {
+      await (owner === undefined ? undefined : this.#touches.announceNow(sessionId, owner, ttlMs));
+    } catch (error) {
+      ended();
+      throw error;
+    }
+    return this.#followed(sessionId, followed, ended);
   }
 
-  async #followed<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
+  async #followed<T>(sessionId: string, followed: FollowedWrite<T>, ended: () => void): Promise<T> {
     const { owner, write, wrote, listed = "front" } = followed;
     try {
-      const result = await write();
+      const result = await write().finally(ended);
       this.#touches.touch(sessionId, { owner, mode: (wrote?.(result) ?? true) ? listed : "keep" });
       return result;
     } catch (error) {
