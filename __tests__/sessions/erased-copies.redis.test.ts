@@ -72,7 +72,7 @@ describe("a copy whose source is erased before it is complete", () => {
 });
 
 describe("the announcement of a copy", () => {
-  it("stays while the copy is written, also where an earlier try that wrote nothing is taken from the list", async () => {
+  it("stays while the copy is written, also where an earlier try that wrote nothing leaves the list", async () => {
     const client = new Redis(sharedRedisUrl());
     const keyPrefix = uniquePrefix();
     const connection = openConnection("the test", { client }, 60_000);
