@@ -1,4 +1,5 @@
 /** @jest-config-loader esbuild-register */
+import { availableParallelism } from "node:os";
 import type { Config } from "jest";
 
 const shared: Config = {
@@ -23,8 +24,8 @@ const shared: Config = {
 /** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`), and
  * `browser` a Chromium besides. */
 const config: Config = {
-  // More workers than cores, because many tests wait for servers. Jest would leave one of two cores idle.
-  maxWorkers: "150%",
+  // More workers than cores, because many tests wait for servers. Not as a percentage: Jest takes "150%" for 150.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // Ends what hangs; how fast the machine is decides nothing.
   testTimeout: 240_000,
   projects: [
