@@ -1,3 +1,4 @@
+import { connect, createServer, type AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
@@ -18,6 +19,39 @@ async function failureOf(call: Promise<unknown>): Promise<{ failure: Error; took
     (error: unknown) => error as Error,
   );
   return { failure, took: performance.now() - began };
+}
+
+/** Stands before a server and keeps back what it says until `release`, which closes the connection too. */
+async function holdServer(port: number) {
+  const [held, waiting]: [Buffer[], (() => void)[]] = [[], []];
+  let release!: () => void;
+  let end!: () => void;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const proxy = createServer({ allowHalfOpen: true }, (client) => {
+    const server = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    [client, server].forEach((socket) => socket.on("error", () => undefined));
+    client.pipe(server);
+    client.on("close", end);
+    server.on("data", (data: Buffer) => {
+      held.push(data);
+      waiting.forEach((look) => look());
+    });
+    release = () => client.end(Buffer.concat(held));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    /** Resolves when the server has said so many things. */
+    said: (count: number) =>
+      new Promise<void>((resolve) => {
+        const look = () => void (held.length >= count && resolve());
+        waiting.push(look);
+        look();
+      }),
+    release: () => release(),
+    ended,
+    stop: () => new Promise((resolve) => proxy.close(resolve)),
+  };
 }
 
 const unreachable = (code: unknown) =>
@@ -97,6 +131,27 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
       await server.stop();
       tls.remove();
     }
+  });
+
+  it("is closed while its certificate is being refused, and the process goes on", async () => {
+    const tls = tlsFiles();
+    const tlsPort = await freePort();
+    const server = await startRedis(tls.args(tlsPort));
+    const held = await holdServer(tlsPort);
+    const store = new RedisSessionStore({ url: `rediss://localhost:${held.port}`, commandTimeout: 20_000 });
+    const call = failureOf(store.readView("s"));
+    await held.said(1);
+    await store.close();
+    // The answer to the first message, and to its end.
+    await Promise.race([held.said(2), new Promise((resolve) => setTimeout(resolve, 250))]);
+    held.release();
+    expect((await call).failure).toMatchObject({ name: "StoreError" });
+    // Node.js throws an error that nobody hears a moment later, and Jest ascribes it to the test that runs.
+    await held.ended;
+    await new Promise((resolve) => setImmediate(resolve));
+    await held.stop();
+    await server.stop();
+    tls.remove();
   });
 
   it("names the cause also of a call that runs into its timeout", async () => {

@@ -21,6 +21,8 @@ export interface Connection {
 /** The methods used of a client that was opened here. */
 interface OwnClient extends RedisClient {
   readonly status: string;
+  /** The socket, once there is one. */
+  readonly stream?: { on(event: "error", listener: () => void): unknown };
   quit(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
 }
@@ -145,6 +147,9 @@ async function end(client: OwnClient, milliseconds: number): Promise<void> {
     clearTimeout(timer);
   }
   if (client.status !== "end") {
+    // A socket that is closed while its certificate is being refused has two errors. ioredis hears the first one only,
+    // and one that nobody hears ends the process.
+    client.stream?.on("error", () => undefined);
     client.disconnect();
   }
 }
