@@ -126,6 +126,12 @@ describe("The checker of reads", () => {
     expect(found(calls, final("a:0-1 b:0-1", { view: last }))).toEqual({ invalidViews: 1 });
   });
 
+  it("let a turn that is stored again after a clear stand behind those that were discarded", () => {
+    const calls = [append(0, "a"), at(10, { do: "clear" }), append(20, "b"), append(30, "a")];
+    expect(found(calls, final("a:0-1", { discarded: 2 }))).toEqual({});
+    expect(found([append(0, "a"), append(20, "b")], final("a:0-1", { discarded: 2 }))).toEqual({ lost: 2 });
+  });
+
   it("excuse views that show only a summary of what a rewind left, or lack what was discarded", () => {
     const rewind = at(30, { do: "rewind", turn: "c", index: 0 });
     const calls = [append(0, "a"), append(10, "b"), append(20, "c"), rewind];

@@ -89,11 +89,15 @@ function isInSteps(
   return isOrdered && (isAnyPart || (isInRow && (isCut || stored[0]?.index === 0)));
 }
 
-/** When the first turn in the log was told: what was asked for only afterwards stands behind it. */
-function oldestIn({ final, turns }: SessionCase): number {
+/**
+ * When the first turn in the log was told: what was asked for only afterwards stands behind it. A call whose messages a
+ * clear or a rewind may have removed does not count where a later one stored them again.
+ */
+function oldestIn({ final, turns, removals }: SessionCase): number {
   const first = final.log.find((token) => token !== undefined);
-  const calls = first && turns.get(first.turn)?.calls.filter(({ ok }) => ok);
-  return calls === undefined ? Infinity : calls.reduce((told, call) => Math.min(told, call.told), Infinity);
+  const calls = (first && turns.get(first.turn)?.calls.filter(({ ok }) => ok)) ?? [];
+  const kept = calls.filter(({ asked, told }) => !mayBeRemoved(removals, asked, Infinity, told));
+  return Math.min(Infinity, ...kept.map(({ told }) => told));
 }
 
 /** Turns that stand after one that was asked for only when they were acknowledged already. */
