@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { summarize, ratioOf, type Measured } from "../measure/statistics.js";
 import { atMost, comparisonTable, digits } from "../report/format.js";
 import { timeHeadline } from "../report/headlines.js";
-import type { Section, Setting, Table } from "../report/section.js";
+import type { Section, Setting, Table, Target } from "../report/section.js";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
@@ -20,6 +20,7 @@ const entries = {
 export async function importSuite({ quick }: Setting): Promise<Section> {
   const [wall, cpu] = importTimes(quick ? 1 : 15);
   const against = ratioOf(cpu![0]!, cpu![1]!);
+  const { table, kilobytesOf } = await bundles();
   return {
     title: "Import and bundle",
     about:
@@ -31,7 +32,7 @@ export async function importSuite({ quick }: Setting): Promise<Section> {
         { name: "time", measured: wall! },
         { name: "CPU time", measured: cpu! },
       ]),
-      await bundles(),
+      table,
     ],
     targets: [
       atMost(
@@ -39,6 +40,8 @@ export async function importSuite({ quick }: Setting): Promise<Section> {
         1.1,
         against.value,
       ),
+      sizeAtMost("bundle of RedisChatMessageHistory alone", 120, kilobytesOf("RedisChatMessageHistory alone")),
+      sizeAtMost("bundle of one reducer", 60, kilobytesOf("ChatHistoryTruncationReducer alone")),
     ],
     headlines: [
       timeHeadline({
@@ -88,8 +91,19 @@ const bundled: Readonly<Record<string, string>> = {
     'export { RedisChatMessageHistory } from "@langchain/community/stores/message/ioredis"',
 };
 
-async function bundles(): Promise<Table> {
+function sizeAtMost(what: string, wanted: number, size: number): Target {
+  return { what, wanted: `≤ ${wanted} kB`, got: `${digits(size)} kB`, holds: size <= wanted };
+}
+
+interface Bundles {
+  readonly table: Table;
+  /** What a bundle loads at its start. */
+  readonly kilobytesOf: (name: string) => number;
+}
+
+async function bundles(): Promise<Bundles> {
   const rows: string[][] = [];
+  const sizes = new Map<string, number>();
   for (const [name, contents] of Object.entries(bundled)) {
     const external = ["@langchain/core", "@langchain/core/*", "ioredis", "langchain", "@langchain/openai"];
     const shared = {
@@ -111,9 +125,11 @@ async function bundles(): Promise<Table> {
     const entry = Object.keys(metafile.outputs).find((path) => path.endsWith("stdin.js"))!;
     const atStart = loadedAtStart(metafile.outputs, entry);
     const total = outputFiles.reduce((sum, { contents: bytes }) => sum + bytes.length, 0);
+    sizes.set(name, atStart / 1000);
     rows.push([name, kilobytes(atStart), kilobytes(total)]);
   }
-  return { title: "Bundles", head: ["", "loaded at start", "with what is loaded when needed"], rows };
+  const head = ["", "loaded at start", "with what is loaded when needed"];
+  return { table: { title: "Bundles", head, rows }, kilobytesOf: (name) => sizes.get(name)! };
 }
 
 type Outputs = Readonly<
