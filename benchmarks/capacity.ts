@@ -22,8 +22,8 @@ const { quick } = values;
 const sessionTTL = 7 * 24 * 3600;
 /** What the variants are measured with. */
 const usual: Shape = { messages: 20, characters: 400 };
-const messagesPerShape = quick ? 400 : 8_000;
-const turnsMeasured = quick ? 40 : 1_500;
+const messagesPerShape = quick ? 400 : 60_000;
+const turnsMeasured = quick ? 40 : 12_000;
 
 /** One node of its own, with all that is measured on it. */
 class Node {
