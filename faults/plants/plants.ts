@@ -31,6 +31,11 @@ export const plants = {
       search: "if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then",
       replacement: "if s.epoch == '' then",
     },
+    {
+      file: `${scripts}/commit-reduction.ts`,
+      search: "if not ${endsAsRead(\"request\")} then return 'STALE' end",
+      replacement: "",
+    },
   ],
   /** A reducer's result is stored also where it splits a step. */
   "step-check": [
