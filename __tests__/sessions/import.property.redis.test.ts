@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { encodeMessage } from "../../src/codec/encode-message.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/memory/memory-context.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
@@ -73,7 +74,9 @@ const withoutExpiry = (lines: readonly string[]) => lines.map((line) => line.rep
 
 async function seen(memory: RedisChatMemory): Promise<unknown> {
   const session = history(memory);
-  const plain = (messages: BaseMessage[]) => messages.map((message) => message.toDict());
+  // As records: LangChain's own toDict loses a key named __proto__.
+  const plain = (messages: BaseMessage[]) =>
+    messages.map((message) => encodeMessage(message, { id: message.id! }).record);
   return {
     view: plain(await session.getMessages()),
     transcript: plain(await session.getTranscript()),

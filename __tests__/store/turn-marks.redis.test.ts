@@ -152,6 +152,17 @@ describe("The marks of turns in Redis", () => {
     await fc.assert(property, { numRuns: propertyRuns(6) });
   });
 
+  it("stay open in a copy where the turn was discarded and then went on", async () => {
+    for (const store of [new InMemorySessionStore(), new RedisSessionStore({ client, keyPrefix: uniquePrefix() })]) {
+      await appendTurn(store, 1, { count: 1, done: false });
+      await discard(store, 1);
+      await appendTurn(store, 1, { count: 1, done: false });
+      const copyRecord = (record: string) => ({ record, identity: identify(record) });
+      await store.forks.fork(session, "copy", { copyRecord });
+      expect(await store.readTurn("copy", nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
+    }
+  });
+
   it("share fields of at most 800 bytes where a session has many turns", async () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix });

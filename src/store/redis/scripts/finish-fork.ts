@@ -43,7 +43,8 @@ if request.hasLog then
   adoptDiscarded(ARGV[3])
   for _, mark in ipairs(request.turns) do writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
   for at = 1, #ARGV[2], ${turnNameLength} do
-    writeMark(ARGV[2]:sub(at, at + ${turnNameLength - 1}), 'T', 0, 0)
+    local name = ARGV[2]:sub(at, at + ${turnNameLength - 1})
+    if not readMark(name) then writeMark(name, 'T', 0, 0) end
   end
 end
 for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
