@@ -28,13 +28,8 @@ export const plants = {
   "compare-and-set": [
     {
       file: `${scripts}/commit-reduction.ts`,
-      search: "if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then",
+      search: 'if s.next < request.next or not ${isAsRead("request")} then',
       replacement: "if s.epoch == '' then",
-    },
-    {
-      file: `${scripts}/commit-reduction.ts`,
-      search: "if not ${endsAsRead(\"request\")} then return 'STALE' end",
-      replacement: "",
     },
   ],
   /** A reducer's result is stored also where it splits a step. */

@@ -120,7 +120,7 @@ export class ChainTurn {
   }
 
   /** Runs what the turn is about: what it calls knows that the session is held. */
-  within<Result>(run: () => Result | Promise<Result>): Result | Promise<Result> {
+  async within<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#parts.held === undefined ? run() : this.#parts.held.within(run);
   }
 

@@ -109,7 +109,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       }
       config.signal?.throwIfAborted();
       const child = childConfig(config, runManager, config.signal && said);
-      running = Promise.resolve(turn.within(() => this.#bound.invoke(turn.input, child)));
+      running = turn.within(() => this.#bound.invoke(turn.input, child));
       return await turn.finish(await running);
     } finally {
       unwatch();

@@ -26,6 +26,5 @@ export function replacedTail({ own, read, turnId }: InterruptedTurn): RewindRequ
   const isEnd = own.at(-1)!.position === next - 1 && next - to === own.length - start;
   const forget = own.slice(start).flatMap(({ record }) => identifyRecord(record)?.id ?? []);
   const turns = turnId === undefined ? [] : [{ name: turnNameOf(turnId), count: start, first: own[0]!.position! }];
-  const last = lastIdOf(own.map(({ record }) => record));
-  return { epoch, rev, next: isEnd ? next : 0, ...last, to: isEnd ? to : 0, forget, turns };
+  return { epoch, rev, next: isEnd ? next : 0, ...lastIdOf([own.at(-1)!.record]), to: isEnd ? to : 0, forget, turns };
 }

@@ -60,11 +60,7 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const isQuestionGone = lacksQuestion(view, stored);
   const gone = isQuestionGone ? questionIn(input) : [];
   const newMessages =
-    stored.length === 0
-      ? found.newMessages
-      : isQuestionGone
-        ? onlyResults(found.newMessages)
-        : unstored(found.newMessages, stored);
+    stored.length === 0 ? found.newMessages : unstored(found.newMessages, isQuestionGone || hasQuestion(stored));
   const kept = state === "open" ? stored : stored.slice(0, answerStart(stored));
   const turn = [...gone, ...kept.map(({ message }) => message), ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
@@ -166,13 +162,12 @@ function questionIn(input: readonly BaseMessage[]): BaseMessage[] {
 }
 
 /** The input that a turn lacks: its input is stored as a whole or not at all, whatever ids and texts a retry brings. */
-function unstored(input: readonly BaseMessage[], own: readonly StoredEntry[]): BaseMessage[] {
-  const hasQuestion = own.some(({ message }) => roleOf(message) === "human");
-  return hasQuestion ? onlyResults(input) : [...input];
+function unstored(input: readonly BaseMessage[], isAsked: boolean): BaseMessage[] {
+  return isAsked ? input.filter((message) => roleOf(message) === "tool") : [...input];
 }
 
-function onlyResults(input: readonly BaseMessage[]): BaseMessage[] {
-  return input.filter((message) => roleOf(message) === "tool");
+function hasQuestion(own: readonly StoredEntry[]): boolean {
+  return own.some(({ message }) => roleOf(message) === "human");
 }
 
 /** What the model saw before the turn; where the turn has left the view, the transcript before it. */

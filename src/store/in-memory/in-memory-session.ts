@@ -117,13 +117,7 @@ export function commitTo(
   request: CommitRequest,
   at: number,
 ): session is InMemorySession {
-  if (
-    session === undefined ||
-    request.epoch !== session.epoch ||
-    request.rev !== session.rev ||
-    request.next > nextPosition(session) ||
-    !endsAsRead(session, request)
-  ) {
+  if (session === undefined || request.next > nextPosition(session) || !isSameLog(session, request)) {
     return false;
   }
   const { base } = session;
@@ -172,13 +166,13 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
 
 /** True if nothing has changed since the session was read. */
 export function isAsRead(session: InMemorySession, request: ReadState): boolean {
-  const { epoch, rev, next } = request;
-  const isSame = epoch === session.epoch && rev === session.rev && next === nextPosition(session);
-  return isSame && endsAsRead(session, request);
+  return request.next === nextPosition(session) && isSameLog(session, request);
 }
 
-function endsAsRead({ ids }: InMemorySession, { next, lastId }: ReadState): boolean {
-  return lastId === undefined || ids.get(lastId)?.position === next - 1;
+/** True if the session is as it was read, but for what was appended since. */
+function isSameLog(session: InMemorySession, { epoch, rev, next, lastId }: ReadState): boolean {
+  const isSame = epoch === session.epoch && rev === session.rev;
+  return isSame && (lastId === undefined || session.ids.get(lastId)?.position === next - 1);
 }
 
 /** Removes the records from a position on, and what is known of them. */

@@ -10,7 +10,7 @@ import {
   positionConflict,
 } from "../refusals.js";
 import type { SessionClaim } from "../session-index.js";
-import { idHash } from "./id-hash.js";
+import { idHash, lastHash } from "./id-hash.js";
 import { unknownReply } from "./redis-errors.js";
 import { beginsRound } from "../round-starts.js";
 import { randomToken } from "../random-token.js";
@@ -89,8 +89,8 @@ export function appendArguments(
 }
 
 function cutRequest({ epoch, rev, next, lastId, to, forget, turns }: ReplaceTailRequest["cut"]) {
-  const last = lastId === undefined ? undefined : idHash(lastId);
-  return { epoch, rev, next, last, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
+  const read = { epoch, rev, next, last: lastHash(lastId) };
+  return { ...read, to, newRev: randomToken(), hashes: hashesOf(forget), marks: marksOf(turns) };
 }
 
 /** The reply of the append script; that of its short path in the form of the others. */

@@ -1,18 +1,26 @@
 import { randomToken } from "../random-token.js";
 import type { CommitRequest, RewindRequest } from "../session-writes.js";
-import { idHash } from "./id-hash.js";
+import { lastHash } from "./id-hash.js";
 import { hashesOf, marksOf } from "./turn-marks.js";
 
 /** The arguments of the script that commits a reduction. */
 export function commitArguments({ head, discard, lastId, ...rest }: CommitRequest): string[] {
-  const last = lastId === undefined ? undefined : idHash(lastId);
-  const request = { ...rest, last, newRev: randomToken(), discard: !!discard, remember: discard?.remember };
+  const request = {
+    ...rest,
+    last: lastHash(lastId),
+    newRev: randomToken(),
+    discard: !!discard,
+    remember: discard?.remember,
+  };
   const turns = (discard?.turns ?? []).join("");
   return [JSON.stringify(request), head, hashesOf(discard?.forget ?? []), turns];
 }
 
 /** The arguments of the script that rewinds. */
 export function rewindArguments({ forget, turns, lastId, ...rest }: RewindRequest): string[] {
-  const last = lastId === undefined ? undefined : idHash(lastId);
-  return [JSON.stringify({ ...rest, last, newRev: randomToken() }), hashesOf(forget), ...marksOf(turns)];
+  return [
+    JSON.stringify({ ...rest, last: lastHash(lastId), newRev: randomToken() }),
+    hashesOf(forget),
+    ...marksOf(turns),
+  ];
 }

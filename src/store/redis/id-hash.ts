@@ -13,3 +13,8 @@ export const digestLength = 8;
 export function idHash(id: string): string {
   return shortHash(id, idHashLength);
 }
+
+/** The same of the last id that was read, where a write names it. */
+export function lastHash(lastId: string | undefined): string | undefined {
+  return lastId === undefined ? undefined : idHash(lastId);
+}

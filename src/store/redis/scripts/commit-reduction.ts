@@ -1,5 +1,5 @@
 import { discardIds } from "./discard-fragments.js";
-import { endsAsRead, forget, inChunks, loadSession, now } from "./fragments.js";
+import { forget, inChunks, isAsRead, loadSession, now } from "./fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
 import { readMark, writeMark } from "./mark-fragments.js";
@@ -32,8 +32,7 @@ if refusal then return refusal[1] end
 if s.rev == request.newRev then return 'COMMITTED' end
 if s.damaged then return 'DAMAGED' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
-if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next < request.next then return 'STALE' end
-if not ${endsAsRead("request")} then return 'STALE' end
+if s.next < request.next or not ${isAsRead("request")} then return 'STALE' end
 if request.start < s.base then return 'RANGE' end
 local refusal = refuseKey(request, s.key)
 if refusal then return refusal end

@@ -70,12 +70,14 @@ local function view()
 end`;
 
 /**
- * Lua: an expression that is true where the log still ends at `next` of a request as it was read: there the id whose
- * hash is `last` stands. Without a `last` it is true.
+ * Lua: an expression that is true where the session `s` is as a request says that it was read, but for its length: of
+ * the same life and revision, and with the id whose hash is `last` at the end of what was read. Without a `last` that
+ * is not compared.
  */
-export function endsAsRead(request: string): string {
+export function isAsRead(request: string): string {
+  const same = `s.epoch ~= '' and s.epoch == ${request}.epoch and s.rev == ${request}.rev`;
   const stored = `(redis.call('HGET', KEYS[2], ${request}.last) or ''):sub(${digestLength + 1})`;
-  return `(not ${request}.last or ${stored} == string.format('%.0f', ${request}.next - 1))`;
+  return `(${same} and (not ${request}.last or ${stored} == string.format('%.0f', ${request}.next - 1)))`;
 }
 
 /**

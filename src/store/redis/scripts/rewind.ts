@@ -1,4 +1,4 @@
-import { beginsRound, endsAsRead, forget, inChunks, loadSession, now } from "./fragments.js";
+import { beginsRound, forget, inChunks, isAsRead, loadSession, now } from "./fragments.js";
 import { readMark, writeMark } from "./mark-fragments.js";
 import { forbid } from "./owner-fragments.js";
 import { script } from "./script.js";
@@ -21,8 +21,7 @@ if refusal then return refusal[1] end
 if s.rev == request.newRev then return 'REWOUND' end
 if s.damaged then return 'DAMAGED' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
-if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev or s.next ~= request.next then return 'STALE' end
-if not ${endsAsRead("request")} then return 'STALE' end
+if s.next ~= request.next or not ${isAsRead("request")} then return 'STALE' end
 if request.to < s.base then return 'RANGE' end
 local shown = request.to < s.start or request.to == s.start and s.headCount == 0
 local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0

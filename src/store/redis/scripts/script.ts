@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { lazy } from "../../../options.js";
 
 /** A Lua script as the runner sends it. */
 export interface Script {
@@ -11,17 +12,16 @@ export interface Script {
  * all scripts take longer than most of what an import of this package runs, and most programs send few of them.
  */
 export function script(fragments: readonly string[], body: string): Script {
-  let built: Script | undefined;
-  const build = () => {
+  const built = lazy(() => {
     const source = [...fragments, body].map((part) => part.trim()).join("\n");
-    return (built ??= { source, sha: createHash("sha1").update(source).digest("hex") });
-  };
+    return { source, sha: createHash("sha1").update(source).digest("hex") };
+  });
   return {
     get source() {
-      return (built ?? build()).source;
+      return built().source;
     },
     get sha() {
-      return (built ?? build()).sha;
+      return built().sha;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { maxDiscardedTurns, turnNameLength } from "../../turns.js";
-import { endsAsRead } from "./fragments.js";
+import { isAsRead } from "./fragments.js";
 
 /**
  * Lua, for scripts with KEYS log, ids, state: `storedTurn(s, turn)` compares a claim with the turn's mark. Returns a
@@ -61,8 +61,7 @@ local function checkTurnAndCut(request, s)
   if reply and #reply > 1 and isSame(request, s, reply) then reply[2] = 2 end
   if reply and exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
   if reply then return reply end
-  local asRead = not cut or s.epoch ~= '' and s.epoch == cut.epoch and s.rev == cut.rev and s.next == cut.next
-  if not asRead or cut and not ${endsAsRead("cut")} then return { 'STALE' } end
+  if cut and (s.next ~= cut.next or not ${isAsRead("cut")}) then return { 'STALE' } end
   if cut and cut.to < s.base then return { 'RANGE' } end
   s.next = cut and cut.to or s.next
   return nil, mark
