@@ -1,3 +1,4 @@
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage, type ToolCall } from "@langchain/core/messages";
 import fc from "fast-check";
 import { randomBytes } from "node:crypto";
 import { identifyRecord } from "../../src/codec/message-ids.js";
@@ -72,6 +73,17 @@ describe("a sealed record", () => {
     );
   });
 
+  it("opens to the same text with control characters between its values", () => {
+    const controls = fc.array(fc.nat(0x1f)).map((codes) => String.fromCharCode(...codes));
+    fc.assert(
+      fc.property(controls, (between) => {
+        const record = `{"type":"ai","data":{${between}"content":"Hi","id":"m"},"meta":{"v":1}}`;
+        expect(openRecord(key, parseSealed(sealRecord(key, record, "m"))!)).toBe(record);
+      }),
+      { numRuns: propertyRuns(60) },
+    );
+  });
+
   it("opens to the same text for text that no release wrote", () => {
     const texts = fc.oneof(
       fc.string(),
@@ -86,6 +98,52 @@ describe("a sealed record", () => {
     );
   });
 });
+
+describe("the length of a sealed record", () => {
+  const key = KeyRing.of(testKeys("k")).derived("k", "s")!;
+  const sealedLength = (message: BaseMessage) => {
+    const { record } = encodeMessage(message, { id: "m" });
+    return sealRecord(key, record, "m").length;
+  };
+
+  it("depends on how long the texts of a message are, not on what they say", () => {
+    const keys = ["name", "id", "content", "input_tokens", "type"];
+    const json = fc.oneof(fc.json(), fc.constantFrom(...keys.map((name) => `{"${name}":"`), '","tool_calls":[{'));
+    const texts = fc.array(fc.oneof(fc.string({ unit: "grapheme" }), json), { maxLength: 6 });
+    fc.assert(
+      fc.property(
+        texts.map((parts) => parts.join("")),
+        (text) => {
+          // Three escapes take the one byte of their character, the others as many as in JSON.
+          const escaped = JSON.stringify(text)
+            .slice(1, -1)
+            .replace(/\\[\\"n]/g, "x");
+          const blank = "x".repeat(Buffer.byteLength(escaped));
+          for (const make of [
+            (content: string) => new HumanMessage(content),
+            (content: string) => new ToolMessage({ content, tool_call_id: content, name: content }),
+            (content: string) =>
+              new AIMessage({ content: [{ type: "text", text: content }], tool_calls: [call(content)] }),
+          ]) {
+            expect(sealedLength(make(text))).toBe(sealedLength(make(blank)));
+          }
+        },
+      ),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  it("is less than the message's own where keys that every provider uses take much of it", () => {
+    const usage_metadata = { input_tokens: 500, output_tokens: 60, total_tokens: 560 };
+    const response_metadata = { model_name: "gpt-4o-mini", model_provider: "openai", finish_reason: "stop" };
+    const message = new AIMessage({ content: "", usage_metadata, response_metadata, tool_calls: [call("Oslo")] });
+    expect(sealedLength(message)).toBeLessThan(encodeMessage(message, { id: "m" }).record.length);
+  });
+});
+
+function call(text: string): ToolCall {
+  return { type: "tool_call", id: text, name: text, args: { place: text } };
+}
 
 describe("bytes as text of seven bits", () => {
   const bytes = fc.uint8Array({ maxLength: 200 });

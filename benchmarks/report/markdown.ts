@@ -7,9 +7,8 @@ export function reportText(sections: readonly Section[], machine: string): strin
   const parts = [
     "# Results",
     machine,
-    "Pages of their own: [a long life](long-life.md), [capacity](../../docs/capacity.md), " +
-      "[encryption](encryption.md), and [what was tried](processor-time.md) " +
-      "where targets for processor time, reads and imports are missed.",
+    "Pages of their own: [a long life](long-life.md), [capacity](../../docs/capacity.md), and " +
+      "[what was tried](processor-time.md) where targets for processor time, reads and imports are missed.",
     "## Targets",
     tableText(targetTable(targets)),
     ...sections.map(sectionText),

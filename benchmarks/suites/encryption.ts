@@ -93,6 +93,7 @@ async function memoryTable(
       targets.push(
         atMost(`memory with a turnId for every two ${what}`, 1.25, ratios[1]!),
         atMost(`memory with encryption ${what}`, 1.4, ratios[2]!),
+        atMost(`memory with encryption and a turnId for every two ${what}`, 1.4, ratios[3]!),
       );
     }
   }

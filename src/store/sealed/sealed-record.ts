@@ -1,6 +1,7 @@
 import { sealedVersion, type SealedRecord } from "../../encryption/sealed-header.js";
 import type { SessionKey } from "../../encryption/session-key.js";
 import { fromSevenBitText, toSevenBitText } from "../../encryption/seven-bit-text.js";
+import { codeJson, decodeJson } from "./coded-json.js";
 
 const dataStart = ',"data":';
 const metaStart = ',"meta":{"v":1';
@@ -11,7 +12,8 @@ const beginning = /^\{"type":"([\w-]{1,40})"/;
  * text, seven bits in each character.
  *
  * Plain stay the type, with which rounds are found, the id, and what `meta` says: the turn's name (a hash), token
- * counts, the time, and the kind of the output. All of `data` is sealed; of a record of another maker, everything.
+ * counts, the time, and the kind of the output. All of `data` is sealed, with codes in place of its usual parts; of a
+ * record of another maker, everything as it is.
  */
 export function sealRecord(key: SessionKey, record: string, id: string): string {
   const type = beginning.exec(record)?.[1] ?? "";
@@ -20,10 +22,10 @@ export function sealRecord(key: SessionKey, record: string, id: string): string 
   const rest = end < start ? "" : record.slice(end + metaStart.length, -1);
   const idEnd = endWith(id);
   const isOwn = record.startsWith(dataStart, start) && isMeta(rest) && record.endsWith(idEnd, end);
-  const data = isOwn ? record.slice(start + dataStart.length, end - idEnd.length) : record;
-  const meta = isOwn ? `{"v":${sealedVersion}${rest}` : wholeMeta;
+  const data = isOwn ? codeJson(record.slice(start + dataStart.length, end - idEnd.length)) : undefined;
+  const meta = data === undefined ? wholeMeta : `{"v":${sealedVersion}${rest}`;
   const header = `{"type":"${type}","data":{"id":${JSON.stringify(id)}},"sealed":"${key.id}","meta":${meta}}`;
-  return `${header}\n${toSevenBitText(key.seal(data, { format: "record 2", type, name: id }))}`;
+  return `${header}\n${toSevenBitText(key.seal(data ?? record, { format: "record 2", type, name: id }))}`;
 }
 
 /** How the data of a record ends: with the id, which is kept once. */
@@ -55,5 +57,6 @@ export function openRecord(key: SessionKey, { header, text }: SealedRecord): str
   if (plain === undefined || meta.whole === true) {
     return plain;
   }
-  return `{"type":"${type}","data":${plain}${endWith(data.id)},"meta":${JSON.stringify({ ...meta, v: 1 })}}`;
+  const ownMeta = JSON.stringify({ ...meta, v: 1 });
+  return `{"type":"${type}","data":${decodeJson(plain)}${endWith(data.id)},"meta":${ownMeta}}`;
 }
