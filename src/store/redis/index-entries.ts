@@ -15,7 +15,8 @@ export interface DescribedSession {
 /** An entry of an owner's index. */
 export interface IndexEntry {
   readonly sessionId: string;
-  readonly score: number;
+  /** What its value begins with: each write of the entry changes it. */
+  readonly stamp: string;
   /** Undefined where the entry was only announced, or cannot be read: the session itself has to be looked at. */
   readonly summary: SessionSummary | undefined;
 }
@@ -92,12 +93,17 @@ export function announcement(sessionId: string, expiresAt: number | undefined): 
   return [encodedMember(sessionId), "0", String(expiresAt ?? ""), "0", ""];
 }
 
-/** The entries in a reply, from an index of it on: session, score and value of each. */
+/** What a value begins with, as the scripts compare it. */
+export function stampOf(value: string): string {
+  return /^\??\d*/.exec(value)![0];
+}
+
+/** The entries in a reply, from an index of it on: session and value of each. */
 export function entriesFrom(reply: readonly unknown[], first: number): IndexEntry[] {
-  return Array.from({ length: Math.floor((reply.length - first) / 3) }, (_, index) => {
-    const [member, score, value] = reply.slice(first + 3 * index) as [string, unknown, string];
+  return Array.from({ length: Math.floor((reply.length - first) / 2) }, (_, index) => {
+    const [member, value] = reply.slice(first + 2 * index) as [string, string];
     const sessionId = decodeURIComponent(member);
-    return { sessionId, score: Number(score), summary: summaryFrom(sessionId, value) };
+    return { sessionId, stamp: stampOf(value), summary: summaryFrom(sessionId, value) };
   });
 }
 

@@ -24,12 +24,16 @@ interface Touch {
   readonly owner: string;
   readonly sessionId: string;
   mode: TouchMode;
-  /** The score that this process's announcement got. */
-  announced: Promise<number | undefined>;
+  /** Resolves when the last announcement has ended; never rejects. */
+  announced: Promise<void>;
+  /** The stamp of this process's last announcement; undefined where that took the place of another process's. */
+  stamp: string | undefined;
   /** True if the session was written since the last sending began. */
   isDue: boolean;
   /** Writes under way: their announcement stays, although the session may not be there yet. */
   writes: number;
+  /** Number of writes that have begun. */
+  begun: number;
   failures: number;
   running: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -85,9 +89,10 @@ export class IndexTouches {
     const key = keyOf(owner, sessionId);
     this.#seen.set(key, Date.now());
     const entry = announcement(sessionId, ttlMs === undefined ? undefined : Date.now() + ttlMs);
-    const sending = this.#index.putEntries(owner, entry, { mode: "announce" });
-    this.#touchOf(sessionId, owner).announced = sending.then(
-      (outcome) => ("scores" in outcome ? outcome.scores[0] : undefined),
+    const touch = this.#touchOf(sessionId, owner);
+    const sending = this.#index.announce(owner, entry, touch.stamp);
+    touch.announced = sending.then(
+      (stamp) => void (touch.stamp = stamp),
       () => void this.#seen.delete(key),
     );
     await sending;
@@ -95,10 +100,13 @@ export class IndexTouches {
 
   /** Before a write is announced; what it returns is to be called when the write has ended, before `touch`. */
   begin(sessionId: string, owner: string | undefined): () => void {
-    const touch = owner === undefined ? undefined : this.#touchOf(sessionId, owner);
-    const add = (count: number) => touch && (touch.writes += count);
-    add(1);
-    return () => void add(-1);
+    if (owner === undefined) {
+      return () => undefined;
+    }
+    const touch = this.#touchOf(sessionId, owner);
+    touch.writes += 1;
+    touch.begun += 1;
+    return () => void (touch.writes -= 1);
   }
 
   /**
@@ -179,11 +187,11 @@ export class IndexTouches {
 
   async #send(touch: Touch, mode: TouchMode): Promise<void> {
     const { owner, sessionId } = touch;
-    const own = await touch.announced;
+    await touch.announced;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const described = await this.#describer.describeOf(owner, sessionId);
       if (described === undefined) {
-        return this.#unlist(touch, own);
+        return this.#unlist(touch);
       }
       if (await this.#put(owner, described, mode)) {
         this.#seen.set(keyOf(owner, sessionId), Date.now());
@@ -193,28 +201,29 @@ export class IndexTouches {
     throw new Error("The owner is being erased.");
   }
 
-  /** The place is read before the session: an entry that another process writes in between is not removed. */
-  async #unlist(touch: Touch, own: number | undefined): Promise<void> {
-    const { owner, sessionId } = touch;
+  /**
+   * The entry is read before the session: one that is written or announced in between is not removed, and neither is
+   * one where this process wrote meanwhile: an erasure finds by its announcement what a write begins.
+   */
+  async #unlist(touch: Touch): Promise<void> {
+    const { owner, sessionId, writes, begun, stamp: own } = touch;
     this.#seen.delete(keyOf(owner, sessionId));
-    const score = await this.#index.score(owner, sessionId);
-    if (score === undefined || (await this.#describer.describeOf(owner, sessionId)) !== undefined) {
+    const stamp = await this.#index.stamp(owner, sessionId);
+    if (stamp === undefined || (await this.#describer.describeOf(owner, sessionId)) !== undefined) {
       return;
     }
-    // An erasure of the owner finds by its announcement what a write under way begins; the write touches it afterwards.
-    if (touch.writes === 0) {
-      await this.#index.drop(owner, [{ sessionId, score }], score === own ? 0 : announcedGraceMs);
+    if (writes === 0 && touch.begun === begun) {
+      await this.#index.drop(owner, [{ sessionId, stamp }], stamp === own ? 0 : announcedGraceMs);
     }
   }
 
   /** False if the owner was erased since this process knows: the session has to be read again. */
   async #put(owner: string, described: DescribedSession, mode: PutMode): Promise<boolean> {
-    const outcome = await this.#index.put(owner, [described], { mode, mark: this.#marks.get(owner) });
-    if ("mark" in outcome) {
-      this.#marks.set(owner, outcome.mark);
-      return false;
+    const mark = await this.#index.put(owner, [described], { mode, mark: this.#marks.get(owner) });
+    if (mark !== undefined) {
+      this.#marks.set(owner, mark);
     }
-    return true;
+    return mark === undefined;
   }
 
   #touchOf(sessionId: string, owner: string): Touch {
@@ -223,8 +232,8 @@ export class IndexTouches {
     if (known !== undefined) {
       return known;
     }
-    const rest = { isDue: false, writes: 0, failures: 0, running: undefined, timer: undefined };
-    const touch: Touch = { owner, sessionId, mode: "keep", announced: Promise.resolve(undefined), ...rest };
+    const rest = { isDue: false, writes: 0, begun: 0, failures: 0, running: undefined, timer: undefined };
+    const touch: Touch = { owner, sessionId, mode: "keep", announced: Promise.resolve(), stamp: undefined, ...rest };
     this.#touches.set(key, touch);
     return touch;
   }

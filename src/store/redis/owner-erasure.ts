@@ -1,7 +1,7 @@
 import { randomToken } from "../random-token.js";
 import type { IndexProgress } from "../session-index.js";
 import { forkKeys, sessionKeys } from "./keys.js";
-import type { OwnerIndex, ScoredSession } from "./owner-index.js";
+import type { OwnerIndex, SeenEntry } from "./owner-index.js";
 import { scanKeys, type FoundCopy, type KeyScan } from "./scan-keys.js";
 import { eraseSessionScript } from "./scripts/erase-session.js";
 
@@ -95,7 +95,7 @@ export async function dropCopy(
   await Promise.all(keys.map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
 }
 
-async function erasePage(erasure: OwnerErasure, page: readonly Pick<ScoredSession, "sessionId">[]): Promise<number> {
+async function erasePage(erasure: OwnerErasure, page: readonly Pick<SeenEntry, "sessionId">[]): Promise<number> {
   const { owner, guardMs } = erasure;
   const erased = await Promise.all(
     page.map(({ sessionId }) => eraseSession(erasure, sessionId, { owner, guardMs, isStrict: true })),

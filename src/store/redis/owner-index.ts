@@ -1,4 +1,11 @@
-import { encodedMember, entriesFrom, entryArguments, type DescribedSession, type IndexEntry } from "./index-entries.js";
+import {
+  encodedMember,
+  entriesFrom,
+  entryArguments,
+  stampOf,
+  type DescribedSession,
+  type IndexEntry,
+} from "./index-entries.js";
 import { ownerKeys } from "./keys.js";
 import type { CallName } from "./redis-errors.js";
 import type { ScriptRunner } from "./script-runner.js";
@@ -12,11 +19,8 @@ import type { Script } from "./scripts/script.js";
 /** How entries are written: see {@link putEntriesScript}. */
 export type PutMode = "announce" | "front" | "place" | "keep";
 
-/** What came of a write: the scores of the entries, or the mark of an erasure. */
-export type PutOutcome = { readonly scores: readonly number[] } | { readonly mark: string };
-
-/** A session in an index, and the score that it had when it was read there. */
-export type ScoredSession = Pick<IndexEntry, "sessionId" | "score">;
+/** A session in an index, and its entry's stamp when it was read there. */
+export type SeenEntry = Pick<IndexEntry, "sessionId" | "stamp">;
 
 /** The end of an erasure. */
 export interface OwnerRelease {
@@ -24,7 +28,7 @@ export interface OwnerRelease {
   /** How long the mark stays. */
   readonly milliseconds: number;
   /** What was just erased. */
-  readonly erased: readonly ScoredSession[];
+  readonly erased: readonly SeenEntry[];
   /** True to end it although other sessions were announced meanwhile. */
   readonly inAnyCase: boolean;
 }
@@ -59,49 +63,50 @@ export class OwnerIndex {
     return Number(await this.#run("countSessions", owner, call));
   }
 
-  /** Writes entries; `mark` is that of the last erasure of this owner, as far as it is known. */
+  /**
+   * Writes entries; `mark` is that of the last erasure of this owner, as far as it is known. Where it was another one,
+   * nothing is written, and that one's mark comes back.
+   */
   async put(
     owner: string,
     sessions: readonly DescribedSession[],
     { mode, mark }: { readonly mode: PutMode; readonly mark?: string | undefined },
-  ): Promise<PutOutcome> {
-    return this.putEntries(owner, sessions.flatMap(entryArguments), { mode, mark });
+  ): Promise<string | undefined> {
+    const [word, found] = await this.#put(owner, { mode, mark }, sessions.flatMap(entryArguments));
+    return word === "MARKED" ? String(found) : undefined;
   }
 
-  /** The same with entries as the script takes them. */
-  async putEntries(
-    owner: string,
-    entries: readonly string[],
-    { mode, mark }: { readonly mode: PutMode; readonly mark?: string | undefined },
-  ): Promise<PutOutcome> {
-    const args = [JSON.stringify({ mode, mark }), ...entries];
-    const call = { script: putEntriesScript, args, writes: true };
-    const [word, ...rest] = (await this.#run("indexSession", owner, call)) as string[];
-    return word === "MARKED" ? { mark: String(rest[0]) } : { scores: rest.map(Number) };
+  /**
+   * Announces a session, with an entry as {@link announcement} makes it. Returns the announcement's stamp; undefined
+   * where it took the place of another one than `own`, whose writer may still be at work.
+   */
+  async announce(owner: string, entry: readonly string[], own: string | undefined): Promise<string | undefined> {
+    const [, stamp = ""] = await this.#put(owner, { mode: "announce", own }, entry);
+    return stamp === "" ? undefined : stamp;
   }
 
   /** Removes entries that nobody has written since; those that were announced only after `graceMs`. */
-  async drop(owner: string, sessions: readonly ScoredSession[], graceMs: number): Promise<number> {
-    const pairs = sessions.flatMap(({ sessionId, score }) => [encodedMember(sessionId), String(score)]);
+  async drop(owner: string, sessions: readonly SeenEntry[], graceMs: number): Promise<number> {
+    const pairs = sessions.flatMap(({ sessionId, stamp }) => [encodedMember(sessionId), stamp]);
     const call = { script: dropEntriesScript, args: [String(graceMs), ...pairs], writes: true };
     return sessions.length === 0 ? 0 : Number(await this.#run("unlistSession", owner, call));
   }
 
-  /** The score of a session; undefined where it is not listed. */
-  async score(owner: string, sessionId: string): Promise<number | undefined> {
-    const { sessions } = ownerKeys(this.#keyPrefix, owner);
-    const command = { verb: "zscore", args: [sessions, encodedMember(sessionId)] };
-    const reply = await this.#runner.read(nameOf("unlistSession", owner), command);
-    return reply === null ? undefined : Number(reply);
+  /** The stamp of a session's entry; undefined where it is not listed. */
+  async stamp(owner: string, sessionId: string): Promise<string | undefined> {
+    const { summaries } = ownerKeys(this.#keyPrefix, owner);
+    const command = { verb: "hget", args: [summaries, encodedMember(sessionId)] };
+    const value = (await this.#runner.read(nameOf("unlistSession", owner), command)) as string | null;
+    return value === null ? undefined : stampOf(value);
   }
 
   /** Marks an owner as being erased for some time, and returns sessions to erase. */
-  async mark(owner: string, milliseconds: number, limit: number): Promise<ScoredSession[]> {
+  async mark(owner: string, milliseconds: number, limit: number): Promise<SeenEntry[]> {
     const call = { script: markOwnerScript, args: [milliseconds, limit], writes: true };
     const reply = (await this.#run("eraseOwner", owner, call)) as string[];
     return Array.from({ length: reply.length / 2 }, (_, index) => ({
       sessionId: decodeURIComponent(reply[2 * index]!),
-      score: Number(reply[2 * index + 1]),
+      stamp: reply[2 * index + 1]!,
     }));
   }
 
@@ -116,6 +121,11 @@ export class OwnerIndex {
     return (await this.#run("eraseOwner", owner, { script: unmarkOwnerScript, args, writes: true })) === "ENDED";
   }
 
+  async #put(owner: string, request: PutRequest, entries: readonly string[]): Promise<string[]> {
+    const call = { script: putEntriesScript, args: [JSON.stringify(request), ...entries], writes: true };
+    return (await this.#run("indexSession", owner, call)) as string[];
+  }
+
   #run(
     operation: string,
     owner: string,
@@ -124,6 +134,13 @@ export class OwnerIndex {
     const { sessions, summaries } = ownerKeys(this.#keyPrefix, owner);
     return this.#runner.run(nameOf(operation, owner), { ...call, keys: [sessions, summaries] });
   }
+}
+
+/** What the script that writes entries is asked. */
+interface PutRequest {
+  readonly mode: PutMode;
+  readonly mark?: string | undefined;
+  readonly own?: string | undefined;
 }
 
 function nameOf(operation: string, owner: string): CallName {

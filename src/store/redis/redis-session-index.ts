@@ -15,7 +15,7 @@ import { checkInteger, checkOptional, notNegative } from "../request-checks.js";
 import { announcedGraceMs, IndexTouches } from "./index-touches.js";
 import { sessionKeys } from "./keys.js";
 import { eraseOwner, eraseSession } from "./owner-erasure.js";
-import { OwnerIndex, type ScoredSession } from "./owner-index.js";
+import { OwnerIndex, type SeenEntry } from "./owner-index.js";
 import { reindexSessions } from "./reindex-sessions.js";
 import { scanSessions, type KeyScan } from "./scan-keys.js";
 import type { ScriptRunner } from "./script-runner.js";
@@ -61,14 +61,14 @@ export class RedisSessionIndex implements SessionIndex {
     checkInteger("limit", limit, 1);
     checkOptional("before", before, notNegative);
     const { entries, next } = await this.#owners.list(owner, before, limit);
-    const gone: ScoredSession[] = [];
-    const looked = entries.map(async ({ sessionId, score, summary }): Promise<SessionSummary | undefined> => {
+    const gone: SeenEntry[] = [];
+    const looked = entries.map(async ({ sessionId, stamp, summary }): Promise<SessionSummary | undefined> => {
       if (summary !== undefined && !verify) {
         return summary;
       }
       const described = await this.#describer.describeOf(owner, sessionId);
       if (described === undefined) {
-        gone.push({ sessionId, score });
+        gone.push({ sessionId, stamp });
         return undefined;
       }
       const current = listedSummary(described.details);

@@ -4,6 +4,13 @@
  */
 export const firstScore = "100000000000000";
 
+/**
+ * Lua: `stampOf(value)`, what the value of an entry begins with: the version of what was written, or `?` and the time
+ * of an announcement in microseconds, or "" where there is no value. Each write of an entry changes it.
+ */
+export const stampOf = `
+local function stampOf(value) return (value or ''):match('^%??%d*') end`;
+
 /** Lua: `micros()`, the server's time in microseconds, and `whole(number)`, a number as text without an exponent. */
 export const indexTime = `
 local function micros()

@@ -5,7 +5,7 @@ import { script } from "./script.js";
  * A page of an owner's index, newest first, without entries past their expiry.
  *
  * KEYS: sessions, summaries. ARGV: the score below which the page begins, or ""; how many entries. Reply: the score at
- * which the next page begins, or ""; then session, score and value of each entry.
+ * which the next page begins, or ""; then session and value of each entry.
  *
  * Looks at no more than a thousand entries beyond the page, so that a page is short rather than slow.
  */
@@ -28,7 +28,7 @@ while found < limit and left > 0 do
   for i, name in ipairs(names) do
     if not expiries[i] or tonumber(expiries[i]) >= now then
       found = found + 1
-      reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = name, page[2 * i], values[i] or '?'
+      reply[#reply + 1], reply[#reply + 2] = name, values[i] or ''
     end
   end
   left, last = left - #names, '(' .. page[#page]

@@ -1,22 +1,26 @@
-import { expireIndex, firstScore, indexTime } from "./index-fragments.js";
+import { expireIndex, firstScore, indexTime, stampOf } from "./index-fragments.js";
 import { script } from "./script.js";
 
 /**
  * Marks an owner as being erased, and returns entries to erase.
  *
- * KEYS: sessions, summaries. ARGV: milliseconds that the mark stays, how many entries. Reply: session and score of
+ * KEYS: sessions, summaries. ARGV: milliseconds that the mark stays, how many entries. Reply: session and stamp of
  * each.
  *
  * While the mark stands, nobody writes summaries; announcements are let through, so that a session that begins
  * meanwhile is found and erased too.
  */
 export const markOwnerScript = script(
-  [indexTime, expireIndex],
+  [indexTime, expireIndex, stampOf],
   `
 redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[1]), '!')
 redis.call('HSET', KEYS[2], '!', 'erasing')
 expireIndex()
-return redis.call('ZRANGEBYSCORE', KEYS[1], ${firstScore}, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+local reply = {}
+for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], ${firstScore}, '+inf', 'LIMIT', 0, ARGV[2])) do
+  reply[#reply + 1], reply[#reply + 2] = session, stampOf(redis.call('HGET', KEYS[2], session))
+end
+return reply
 `,
 );
 

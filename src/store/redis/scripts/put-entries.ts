@@ -1,23 +1,24 @@
-import { expireIndex, indexTime, prune, scores } from "./index-fragments.js";
+import { expireIndex, indexTime, prune, scores, stampOf } from "./index-fragments.js";
 import { script } from "./script.js";
 
 /**
  * Writes entries of an owner's index.
  *
- * KEYS: sessions, summaries. ARGV: the request as JSON { mode, mark? }; for each entry the session, the version of what
- * is written (the time at which the session was read, in microseconds), its expiry in milliseconds or "", the score
- * that is its place by time, and its value.
+ * KEYS: sessions, summaries. ARGV: the request as JSON { mode, mark?, own? }; for each entry the session, the version
+ * of what is written (the time at which the session was read, in microseconds), its expiry in milliseconds or "", the
+ * score that is its place by time, and its value.
  *
  * `mode`: `front` moves the entry to the front, `place` to its place by time, `keep` leaves it where it is. `announce`
- * comes before a first write, which may be refused: it puts `?` before the value, so that readers look at the session
- * itself until the entry is written again, and gives a place to a session that has none. An entry that is newer than
- * what is to be written stays; one with `?` gets its place by time, if that is later: its writer may have been killed.
+ * comes before a first write, which may be refused: it puts `?` and the time before the value, so that readers look at
+ * the session itself until the entry is written again, and gives a place to a session that has none. An entry that is
+ * newer than what is to be written stays; one with `?` gets its place by time, if that is later: its writer may have
+ * been killed.
  *
- * Replies: OK and the score of each entry | MARKED mark (the owner is being erased, or was: see {@link
- * markOwnerScript}).
+ * Replies: OK, and for an announcement its stamp, or "" where it took the place of one that is not `own` | MARKED mark
+ * (the owner is being erased, or was: see {@link markOwnerScript}).
  */
 export const putEntriesScript = script(
-  [indexTime, prune, expireIndex, scores],
+  [indexTime, prune, expireIndex, scores, stampOf],
   `
 local request = cjson.decode(ARGV[1])
 local mark, announces = redis.call('HGET', KEYS[2], '!'), request.mode == 'announce'
@@ -28,10 +29,11 @@ local reply = { 'OK' }
 for i = 2, #ARGV, 5 do
   local session, version, expiry, value = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 4]
   local score, stored = redis.call('ZSCORE', KEYS[1], session), redis.call('HGET', KEYS[2], session) or ''
-  local known = tonumber(stored:match('^%??(%d+) ') or 0)
-  if announces then value = '?' .. stored:gsub('^%?', '') end
-  if announces or version >= known then
-    local isLate = score and stored:byte(1) == 63 and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000)
+  local stamp, wasAnnounced = stampOf(stored), stored:byte(1) == 63
+  local last = wasAnnounced and stored:sub(#stamp + 2) or stored
+  if announces then value = '?' .. whole(micros()) .. ' ' .. last end
+  if announces or version >= (tonumber(stampOf(last)) or 0) then
+    local isLate = score and wasAnnounced and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000)
     if request.mode == 'front' or announces and not score then
       score = whole(front())
     elseif not score or request.mode == 'place' or isLate and not announces then
@@ -45,7 +47,7 @@ for i = 2, #ARGV, 5 do
       redis.call('ZREM', KEYS[1], '!' .. session)
     end
   end
-  reply[#reply + 1] = score
+  if announces then reply[2] = wasAnnounced and stamp ~= request.own and '' or stampOf(value) end
 end
 prune(8)
 expireIndex()
