@@ -57,6 +57,37 @@ describe("a copy whose source is erased before it is complete", () => {
     }
   });
 
+  it.each([
+    ["the same owner", undefined],
+    ["another owner", "bob"],
+  ])("does not become a session of %s when the erasure has ended", async (_, owner) => {
+    let isHeld = false;
+    const held = new Proxy(client, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "call") {
+          return async (verb: string, args: string[]) => {
+            // The last step has the keys of the copy, and of the session that it becomes.
+            if (Number(args[1]) === 6) {
+              isHeld = true;
+              await store.index.eraseOwner("ann", { guardMs });
+            }
+            return target.call(verb, args);
+          };
+        }
+        return typeof value === "function" ? (value as () => unknown).bind(target) : value;
+      },
+    });
+    const slow = new RedisSessionStore({ client: held, keyPrefix });
+    const request = { ...copying(-1, () => undefined), ...(owner !== undefined && { fields: { owner } }) };
+    await expect(slow.forks.fork("source", "copy", request)).rejects.toMatchObject({ code: "erased" });
+    expect(isHeld).toBe(true);
+    expect((await store.readView("copy")).epoch).toBe("");
+    expect(await staged()).toEqual([]);
+    await slow.close();
+    expect(await client.zrange(ownerKeys(keyPrefix, "ann").sessions, "0", "-1")).toEqual(["!"]);
+  });
+
   it("is erased with it where its process died", async () => {
     const died = new Error("The process died.");
     const request = copying(700, () => {

@@ -2,13 +2,12 @@ import { BoundedMap } from "../../bounded-map.js";
 import { announcement, type DescribedSession } from "./index-entries.js";
 import type { OwnerIndex, PutMode } from "./owner-index.js";
 import type { SessionDescriber } from "./session-describer.js";
+import { unlistSession, type LeavingSession } from "./unlist-session.js";
 
 /** Milliseconds between two touches of a session by one process. */
 const interval = 1_000;
 /** The longest pause before a touch that failed is tried again. */
 const longestPause = 30_000;
-/** Milliseconds for which an announced session stays listed although it is missing: longer than a write may take. */
-export const announcedGraceMs = 60_000;
 /**
  * An announcement is repeated after this share of the time to live, so that the entry does not expire much too early.
  */
@@ -20,20 +19,12 @@ const capacity = 10_000;
 type TouchMode = Exclude<PutMode, "announce">;
 
 /** A session whose entry has to be written. */
-interface Touch {
-  readonly owner: string;
-  readonly sessionId: string;
+interface Touch extends LeavingSession {
   mode: TouchMode;
   /** Resolves when the last announcement has ended; never rejects. */
   announced: Promise<void>;
-  /** The stamp of this process's last announcement; undefined where that took the place of another process's. */
-  stamp: string | undefined;
   /** True if the session was written since the last sending began. */
   isDue: boolean;
-  /** Writes under way: their announcement stays, although the session may not be there yet. */
-  writes: number;
-  /** Number of writes that have begun. */
-  begun: number;
   failures: number;
   running: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -191,7 +182,8 @@ export class IndexTouches {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const described = await this.#describer.describeOf(owner, sessionId);
       if (described === undefined) {
-        return this.#unlist(touch);
+        this.#seen.delete(keyOf(owner, sessionId));
+        return unlistSession({ owners: this.#index, describer: this.#describer }, touch);
       }
       if (await this.#put(owner, described, mode)) {
         this.#seen.set(keyOf(owner, sessionId), Date.now());
@@ -199,22 +191,6 @@ export class IndexTouches {
       }
     }
     throw new Error("The owner is being erased.");
-  }
-
-  /**
-   * The entry is read before the session: one that is written or announced in between is not removed, and neither is
-   * one where this process wrote meanwhile: an erasure finds by its announcement what a write begins.
-   */
-  async #unlist(touch: Touch): Promise<void> {
-    const { owner, sessionId, writes, begun, stamp: own } = touch;
-    this.#seen.delete(keyOf(owner, sessionId));
-    const stamp = await this.#index.stamp(owner, sessionId);
-    if (stamp === undefined || (await this.#describer.describeOf(owner, sessionId)) !== undefined) {
-      return;
-    }
-    if (writes === 0 && touch.begun === begun) {
-      await this.#index.drop(owner, [{ sessionId, stamp }], stamp === own ? 0 : announcedGraceMs);
-    }
   }
 
   /** False if the owner was erased since this process knows: the session has to be read again. */

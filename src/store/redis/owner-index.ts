@@ -15,6 +15,7 @@ import { listEntriesScript } from "./scripts/list-entries.js";
 import { markOwnerScript, unmarkOwnerScript } from "./scripts/mark-owner.js";
 import { putEntriesScript } from "./scripts/put-entries.js";
 import type { Script } from "./scripts/script.js";
+import { SessionDescriber } from "./session-describer.js";
 
 /** How entries are written: see {@link putEntriesScript}. */
 export type PutMode = "announce" | "front" | "place" | "keep";
@@ -33,14 +34,16 @@ export interface OwnerRelease {
   readonly inAnyCase: boolean;
 }
 
-/** The index of each owner: each method is one script on the two keys in the owner's slot. */
+/** The index of each owner: each method is one command or script on the two keys in the owner's slot. */
 export class OwnerIndex {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
+  readonly #describer: SessionDescriber;
 
   constructor(runner: ScriptRunner, keyPrefix: string) {
     this.#runner = runner;
     this.#keyPrefix = keyPrefix;
+    this.#describer = new SessionDescriber(runner, keyPrefix);
   }
 
   async list(
@@ -66,14 +69,28 @@ export class OwnerIndex {
   /**
    * Writes entries; `mark` is that of the last erasure of this owner, as far as it is known. Where it was another one,
    * nothing is written, and that one's mark comes back.
+   *
+   * Sessions that were not listed, or only announced, are looked at again: who ended one after it was described found
+   * no entry that could be removed.
    */
   async put(
     owner: string,
     sessions: readonly DescribedSession[],
     { mode, mark }: { readonly mode: PutMode; readonly mark?: string | undefined },
   ): Promise<string | undefined> {
-    const [word, found] = await this.#put(owner, { mode, mark }, sessions.flatMap(entryArguments));
-    return word === "MARKED" ? String(found) : undefined;
+    const [word, ...found] = await this.#put(owner, { mode, mark }, sessions.flatMap(entryArguments));
+    if (word === "MARKED") {
+      return String(found[0]);
+    }
+    await Promise.all(found.map((number) => this.#confirm(owner, sessions[Number(number)]!)));
+    return undefined;
+  }
+
+  /** Removes the entry of a session that has ended since it was described. */
+  async #confirm(owner: string, { details: { sessionId }, version }: DescribedSession): Promise<void> {
+    if ((await this.#describer.describeOf(owner, sessionId)) === undefined) {
+      await this.drop(owner, [{ sessionId, stamp: String(version) }], 0);
+    }
   }
 
   /**

@@ -37,27 +37,23 @@ interface LogReading {
 
 /**
  * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
- * one that was read.
+ * one that was read. Returns the session's owner, or `""`.
  *
  * @throws ConflictError `stale` if it changed in each of five tries, `other_owner`; StoreError `erased`.
  */
-export async function rebuildSession(rebuild: Rebuild): Promise<void> {
+export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   const { runner, name, keys, owner } = rebuild;
   for (let count = 0; count < tries; count += 1) {
     const { identities, turns, ...read } = await readWholeLog(rebuild);
     const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), owner };
     const args = [JSON.stringify(request), identities, ...turns];
-    const reply = await runner.run(name, {
-      script: rebuildScript,
-      keys: [keys.log, keys.ids, keys.state],
-      args,
-      writes: true,
-    });
-    if (reply === "OWNER" || reply === "ERASED") {
-      throw reply === "OWNER" ? otherOwner(name.sessionId) : erased(name.operation, name.sessionId);
+    const call = { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true };
+    const [word, found] = (await runner.run(name, call)) as [string, string?];
+    if (word === "OWNER" || word === "ERASED") {
+      throw word === "OWNER" ? otherOwner(name.sessionId) : erased(name.operation, name.sessionId);
     }
-    if (reply === "REBUILT") {
-      return;
+    if (word === "REBUILT") {
+      return found!;
     }
   }
   throw rebuildConflict(name.sessionId);

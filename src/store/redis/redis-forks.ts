@@ -39,6 +39,7 @@ interface Copy {
   readonly staging: Pick<SessionKeys, "log" | "ids" | "state">;
   /** The copy's owner. */
   readonly owner: string | undefined;
+  readonly sourceOwner: string | undefined;
   readonly epoch: string;
   readonly cut: string;
   readonly base: number;
@@ -97,12 +98,12 @@ export class RedisForks implements SessionForks {
     const staging = forkKeys(this.#keyPrefix, newSessionId, tag);
     const target = sessionKeys(this.#keyPrefix, newSessionId);
     const to = Math.max(base, request.at ?? first.next);
-    const owner = request.fields?.["owner"] ?? (first.owner === "" ? undefined : first.owner);
+    const sourceOwner = first.owner === "" ? undefined : first.owner;
+    const owner = request.fields?.["owner"] ?? sourceOwner;
     const places = { sessionId, newSessionId, source, target, staging, tag };
-    const outcome = await this.#make({ ...places, request, owner, epoch, cut, base, to }, first);
+    const outcome = await this.#make({ ...places, request, owner, sourceOwner, epoch, cut, base, to }, first);
     if (outcome === "changed") {
-      // Nobody can go on with it: what it was copied from is no longer there.
-      await dropCopy({ runner: this.#runner, keyPrefix: this.#keyPrefix }, { sessionId: newSessionId, tag });
+      await this.#drop(newSessionId, tag);
     }
     return outcome;
   }
@@ -112,12 +113,15 @@ export class RedisForks implements SessionForks {
     if (reached === "changed") {
       return reached;
     }
-    // Announced before the source is read for the last time: an erasure of this owner that the source has outlived
-    // until then finds the copy, and puts its guard in the copy's place.
-    return this.#index.followAnnounced(copy.newSessionId, {
-      ...{ owner: copy.owner, ttlMs: copy.request.ttlMs, wrote: (result) => result !== "changed" },
-      write: () => this.#finish(copy, Math.max(copy.to, reached)),
-    });
+    // Announced before the source is read for the last time: an erasure of its owner that the source has outlived until
+    // then finds the copy, and puts its guard in the copy's place. So does one of the copy's owner.
+    const { newSessionId, owner, sourceOwner, request, to } = copy;
+    const announced = { ttlMs: request.ttlMs, wrote: (result: ForkedSession | "changed") => result !== "changed" };
+    const finish = () => this.#finish(copy, Math.max(to, reached));
+    const write = () => this.#index.followAnnounced(newSessionId, { ...announced, owner, write: finish });
+    return sourceOwner === undefined || sourceOwner === owner
+      ? write()
+      : this.#index.followAnnounced(newSessionId, { ...announced, owner: sourceOwner, write });
   }
 
   /** Copies what is missing; returns the position that was reached. */
@@ -159,7 +163,7 @@ export class RedisForks implements SessionForks {
     const { request, sessionId, newSessionId, source, target, staging, base } = copy;
     const state = fieldPairs((await this.#run(sessionId, readStateScript, [source.state], [])) as string[]);
     const isAsRead = state.get("epoch") === copy.epoch && (state.get("cut") ?? "") === copy.cut;
-    if (!isAsRead || (request.fields?.["owner"] ?? state.get("owner")) !== copy.owner) {
+    if (!isAsRead || state.get("owner") !== copy.sourceOwner) {
       return "changed";
     }
     const hasLog = next > base || (base > 0 && (request.at ?? base) >= base);
@@ -176,8 +180,14 @@ export class RedisForks implements SessionForks {
     ];
     const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
     const word = await this.#run(newSessionId, finishForkScript, keys, args);
+    await (word === "FORKED" ? undefined : this.#drop(newSessionId, copy.tag));
     refuseTaken("fork", newSessionId, word);
     return word === "FORKED" ? { epoch, next: hasLog ? next : 0 } : "changed";
+  }
+
+  /** Removes a copy that nobody can go on with: its source has changed, or its place is taken. */
+  async #drop(sessionId: string, tag: string): Promise<void> {
+    await dropCopy({ runner: this.#runner, keyPrefix: this.#keyPrefix }, { sessionId, tag });
   }
 
   /** What the source knows of messages in its head whose records were discarded: hashes, and what they stand for. */

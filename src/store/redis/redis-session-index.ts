@@ -12,7 +12,7 @@ import type {
   SessionSummary,
 } from "../session-index.js";
 import { checkInteger, checkOptional, notNegative } from "../request-checks.js";
-import { announcedGraceMs, IndexTouches } from "./index-touches.js";
+import { IndexTouches } from "./index-touches.js";
 import { sessionKeys } from "./keys.js";
 import { eraseOwner, eraseSession } from "./owner-erasure.js";
 import { OwnerIndex, type SeenEntry } from "./owner-index.js";
@@ -21,6 +21,7 @@ import { scanSessions, type KeyScan } from "./scan-keys.js";
 import type { ScriptRunner } from "./script-runner.js";
 import { relabelSessionScript } from "./scripts/relabel-session.js";
 import { SessionDescriber } from "./session-describer.js";
+import { announcedGraceMs } from "./unlist-session.js";
 
 /** A write that the index follows. */
 export interface FollowedWrite<T> {

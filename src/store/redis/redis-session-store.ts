@@ -149,8 +149,7 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(sessionId, request);
-    const args = rewindArguments(request);
-    const word = await this.#write("rewind", sessionId, { script: rewindScript, args });
+    const word = await this.#write("rewind", sessionId, { script: rewindScript, args: rewindArguments(request) });
     if (word === "RANGE") {
       throw outOfRange("to");
     }
@@ -164,8 +163,8 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   async rebuild(sessionId: string, identify: IdentifyRecord, { owner }: SessionAccess = {}): Promise<void> {
-    const name = { operation: "rebuild", sessionId };
-    const write = () => rebuildSession({ ...this.#session(sessionId), name, identify, owner });
+    const rebuild = { ...this.#session(sessionId), name: { operation: "rebuild", sessionId }, identify, owner };
+    const write = async () => this.#index.noteOwner(sessionId, await rebuildSession(rebuild));
     await this.#index.follow(sessionId, { owner, write });
     this.#seen.delete(sessionId);
   }
@@ -180,8 +179,7 @@ export class RedisSessionStore implements CompleteSessionStore {
       this.#index.noteOwner(sessionId, owner);
       return owner !== undefined;
     };
-    const { owner, ttlMs } = changes;
-    return this.#index.follow(sessionId, { owner, ttlMs, write, wrote: Boolean });
+    return this.#index.follow(sessionId, { owner: changes.owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
   }
 
   async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
@@ -234,7 +232,9 @@ export class RedisSessionStore implements CompleteSessionStore {
   async #write(operation: string, sessionId: string, call: Omit<Call, "writes">): Promise<unknown> {
     const write = async () => {
       const reply = await this.#script(operation, sessionId, { ...call, writes: true });
-      return checkedReply({ operation, sessionId }, reply);
+      const [word, owner] = [checkedReply({ operation, sessionId }, reply)].flat();
+      this.#index.noteOwner(sessionId, owner);
+      return word;
     };
     return this.#index.follow(sessionId, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
   }

@@ -13,7 +13,7 @@ import { rememberTurns } from "./turn-fragments.js";
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard,
  * remember?: { count, seconds }, tokens?, counter?, tokensRead?, owner?, fencingToken?, keys? }; the head; packed
  * hashes of the ids to forget; packed names of the turns of which nothing is left.
- * Replies: COMMITTED | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE
+ * Replies: COMMITTED owner | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE
  * (the start lies before the base) | KEY names (the session needs them).
  *
  * A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
@@ -29,7 +29,7 @@ local log, state = KEYS[1], KEYS[3]
 local request, s = cjson.decode(ARGV[1]), loadSession()
 local refusal = forbid(request, s)
 if refusal then return refusal[1] end
-if s.rev == request.newRev then return 'COMMITTED' end
+if s.rev == request.newRev then return { 'COMMITTED', s.owner or '' } end
 if s.damaged then return 'DAMAGED' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.next < request.next or not ${isAsRead("request")} then return 'STALE' end
@@ -57,6 +57,6 @@ if request.discard then
   discardIds(ARGV[3], request.start, request.remember)
   rememberTurns(ARGV[4])
 end
-return 'COMMITTED'
+return { 'COMMITTED', s.owner or '' }
 `,
 );

@@ -14,8 +14,9 @@ import { script } from "./script.js";
  * newer than what is to be written stays; one with `?` gets its place by time, if that is later: its writer may have
  * been killed.
  *
- * Replies: OK, and for an announcement its stamp, or "" where it took the place of one that is not `own` | MARKED mark
- * (the owner is being erased, or was: see {@link markOwnerScript}).
+ * Replies: OK, and the numbers of the entries that were new or announced, or for an announcement its stamp, or "" where
+ * it took the place of one that is not `own` | MARKED mark (the owner is being erased, or was: see {@link
+ * markOwnerScript}).
  */
 export const putEntriesScript = script(
   [indexTime, prune, expireIndex, scores, stampOf],
@@ -33,6 +34,7 @@ for i = 2, #ARGV, 5 do
   local last = wasAnnounced and stored:sub(#stamp + 2) or stored
   if announces then value = '?' .. whole(micros()) .. ' ' .. last end
   if announces or version >= (tonumber(stampOf(last)) or 0) then
+    if not announces and (not score or wasAnnounced) then reply[#reply + 1] = (i - 2) / 5 end
     local isLate = score and wasAnnounced and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000)
     if request.mode == 'front' or announces and not score then
       score = whole(front())

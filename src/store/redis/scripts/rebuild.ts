@@ -85,8 +85,8 @@ end`;
  *
  * KEYS: log, ids, state. ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch,
  * newRev, rounds, keys, owner? }; hash and digest of each record of the log, one after the other; for each turn its
- * name, the beginning of its mark and the index in the log of its first record. Replies: REBUILT | CHANGED | ERASED |
- * OWNER.
+ * name, the beginning of its mark and the index in the log of its first record. Replies: REBUILT owner | CHANGED |
+ * ERASED | OWNER.
  */
 export const rebuildScript = script(
   [inChunks, now, wholeFrom, explainIds, readMark, writeMark, mend, restoreTurns, restoreDiscarded, forbid],
@@ -96,17 +96,17 @@ local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
 local field = redis.pcall('HMGET', state, 'epoch', 'rev', 'base', 'next', 'owner', 'erased')
 local isHash = not field.err
 local refusal = forbid(request, { owner = field[5] or nil, erased = field[6] })
-if refusal then return refusal[1] end
-if field[2] == request.newRev then return 'REBUILT' end
+if refusal then return refusal end
+if field[2] == request.newRev then return { 'REBUILT', redis.call('HGET', state, 'owner') or '' } end
 for i = 1, 4 do
-  if (isHash and field[i] or '') ~= request.fields[i] then return 'CHANGED' end
+  if (isHash and field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
 end
-if length ~= request.length then return 'CHANGED' end
+if length ~= request.length then return { 'CHANGED' } end
 local left = redis.call('PTTL', length > 0 and log or state)
 if not isHash then redis.call('UNLINK', state) end
 if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
   redis.call('UNLINK', ids)
-  return 'REBUILT'
+  return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }
 end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
@@ -133,6 +133,6 @@ local at = string.format('%.0f', now() + left)
 for _, key in ipairs(KEYS) do
   if left >= 0 then redis.call('PEXPIREAT', key, at) else redis.call('PERSIST', key) end
 end
-return 'REBUILT'
+return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }
 `,
 );

@@ -10,7 +10,7 @@ import { truncate } from "./truncate-fragment.js";
  *
  * KEYS: log, ids, state. ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? };
  * packed hashes of the ids to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
- * Replies: REWOUND | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
+ * Replies: REWOUND owner | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
  */
 export const rewindScript = script(
   [loadSession, inChunks, beginsRound, now, forget, readMark, writeMark, truncate, forbid],
@@ -18,7 +18,7 @@ export const rewindScript = script(
 local request, s = cjson.decode(ARGV[1]), loadSession()
 local refusal = forbid(request, s)
 if refusal then return refusal[1] end
-if s.rev == request.newRev then return 'REWOUND' end
+if s.rev == request.newRev then return { 'REWOUND', s.owner or '' } end
 if s.damaged then return 'DAMAGED' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.next ~= request.next or not ${isAsRead("request")} then return 'STALE' end
@@ -29,10 +29,10 @@ local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('H
 local stays = named or redis.call('HEXISTS', KEYS[3], 'holder') == 1
 if request.to == s.base and headless and not stays then
   redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
-  return 'REWOUND'
+  return { 'REWOUND', s.owner or '' }
 end
 truncate(s, request.to, ARGV[2], ARGV, 3)
 redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
-return 'REWOUND'
+return { 'REWOUND', s.owner or '' }
 `,
 );
