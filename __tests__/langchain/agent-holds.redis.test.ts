@@ -3,9 +3,12 @@ import { HumanMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent, humanInTheLoopMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
+import { Redis } from "ioredis";
 import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { enterTurnScript } from "../../src/store/redis/scripts/enter-turn.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -19,6 +22,7 @@ function newMemory(keyPrefix: string): RedisChatMemory {
 
 afterEach(() => Promise.all(open.splice(0).map((memory) => memory.close())));
 
+const closed = closedAfterEach();
 const ask = (text: string, id: string) => ({ messages: [new HumanMessage({ content: text, id })] });
 
 /** Looks something up, and then answers. */
@@ -29,6 +33,34 @@ const model = () =>
   });
 
 describe("an agent with oneTurnAtATime holds its session", () => {
+  it("no longer than a stop that comes while it takes the session", async () => {
+    const client = closed(new Redis(sharedRedisUrl()));
+    const stop = new AbortController();
+    const stopping = new Proxy(client, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === "call") {
+          return async (verb: string, args: string[]) => {
+            const reply = await target.call(verb, args);
+            if (args[0] === enterTurnScript.source) {
+              stop.abort();
+            }
+            return reply;
+          };
+        }
+        return typeof value === "function" ? (value as () => unknown).bind(target) : value;
+      },
+    });
+    const keyPrefix = uniquePrefix();
+    const memory = closed(new RedisChatMemory({ client: stopping, keyPrefix }));
+    const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true })];
+    const agent = createAgent({ model: model(), tools: [lookup], middleware });
+    const config = { configurable: { sessionId: "ann" }, signal: stop.signal };
+    await expect(agent.invoke(ask("q", "q1"), config)).rejects.toThrow();
+    expect(stop.signal.aborted).toBe(true);
+    expect(await newMemory(keyPrefix).withTurn("ann", () => "now", { waitMs: 1_000 })).toBe("now");
+  });
+
   it("while a tool runs, and gives it back when the run ends, or is stopped in a tool", async () => {
     const keyPrefix = uniquePrefix();
     const [memory, other] = [newMemory(keyPrefix), newMemory(keyPrefix)];

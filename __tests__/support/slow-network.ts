@@ -46,18 +46,21 @@ export class SlowNetwork {
     });
   }
 
+  /** Resolves after so many steps, or when the network is fast again and nothing is under way. */
+  wait(steps: number): Promise<void> {
+    return new Promise((release) => this.#waiting.push({ due: this.#now + steps, release }));
+  }
+
   async #carry<T>(send: () => Promise<T>): Promise<T> {
-    await this.#wait();
+    await this.#delayed();
     this.#inFlight += 1;
     const reply = await send().finally(() => (this.#inFlight -= 1));
-    await this.#wait();
+    await this.#delayed();
     return reply;
   }
 
-  #wait(): Promise<void> {
-    return this.#isSlow
-      ? new Promise((release) => this.#waiting.push({ due: this.#now + this.#delay(), release }))
-      : Promise.resolve();
+  async #delayed(): Promise<void> {
+    await (this.#isSlow ? this.wait(this.#delay()) : undefined);
   }
 
   async #deliver(): Promise<void> {

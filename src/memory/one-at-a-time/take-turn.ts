@@ -107,6 +107,8 @@ async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Prom
   let place = { ahead: -1, since: performance.now() };
   for (;;) {
     const found = await queue.enter(sessionId, entry);
+    // Who was stopped meanwhile would hold the turn for nobody.
+    signal?.throwIfAborted();
     if (found.isHeld) {
       return { fencingToken: found.fencingToken, epoch: found.epoch };
     }
