@@ -92,8 +92,30 @@ export async function beginMove(cluster: PrivateCluster, key: string): Promise<S
       for (const server of new Set([other, owner, ...cluster.servers])) {
         await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
       }
+      await untilKnown(cluster.servers, String(to));
     },
   };
+}
+
+/**
+ * Waits until all nodes know the epoch of one: another move would else be announced under the same epoch, and the nodes
+ * would believe one or the other for ever.
+ */
+async function untilKnown(servers: readonly PrivateRedis[], id: string): Promise<void> {
+  const epochAt = async (server: PrivateRedis) => {
+    const nodes = String(await onNode(server, (node) => node.call("CLUSTER", "NODES")));
+    return nodes
+      .split("\n")
+      .find((line) => line.startsWith(id))
+      ?.split(" ")[6];
+  };
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    if (new Set(await Promise.all(servers.map(epochAt))).size === 1) {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error("The nodes of the tests' cluster did not hear of a move.");
 }
 
 async function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
