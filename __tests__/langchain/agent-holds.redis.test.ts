@@ -9,6 +9,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { enterTurnScript } from "../../src/store/redis/scripts/enter-turn.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
+import { interceptedClient } from "../support/intercepted-client.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -36,20 +37,12 @@ describe("an agent with oneTurnAtATime holds its session", () => {
   it("no longer than a stop that comes while it takes the session", async () => {
     const client = closed(new Redis(sharedRedisUrl()));
     const stop = new AbortController();
-    const stopping = new Proxy(client, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name === "call") {
-          return async (verb: string, args: string[]) => {
-            const reply = await target.call(verb, args);
-            if (args[0] === enterTurnScript.source) {
-              stop.abort();
-            }
-            return reply;
-          };
-        }
-        return typeof value === "function" ? (value as () => unknown).bind(target) : value;
-      },
+    const stopping = interceptedClient(client, async (send, [source]) => {
+      const reply = await send();
+      if (source === enterTurnScript.source) {
+        stop.abort();
+      }
+      return reply;
     });
     const keyPrefix = uniquePrefix();
     const memory = closed(new RedisChatMemory({ client: stopping, keyPrefix }));

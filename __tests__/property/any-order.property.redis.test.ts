@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { ConflictError, StoreError } from "../../src/errors.js";
 import { listedSummary } from "../../src/store/listed-summary.js";
 import type { SessionDetails, SessionSummary } from "../../src/store/session-index.js";
@@ -8,8 +8,7 @@ import { human, record } from "../../src/testing/session-store/store-case.js";
 import { owners, sessions, type ClientCommand, type Clients } from "../support/client-command.js";
 import { clientCommand } from "../support/client-commands.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { startRedis, type PrivateRedis } from "../support/redis-server.js";
-import { SlowNetwork } from "../support/slow-network.js";
+import { SlowProcesses } from "../support/slow-network.js";
 import { identify } from "../support/store-commands.js";
 
 const commands = fc.array(fc.record({ command: clientCommand(false), instance: fc.nat(2) }), {
@@ -25,22 +24,11 @@ interface Outcome {
 }
 
 describe("whatever the order in which commands of three processes and their replies arrive", () => {
-  let server: PrivateRedis;
-  let client: Redis;
-  let clients: Redis[];
-  const network = new SlowNetwork();
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.url);
-    clients = [0, 1, 2].map(() => network.client(client));
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await server.stop();
-  });
+  const processes = new SlowProcesses();
 
   it("no list, log or erasure is wrong in the end", async () => {
     const property = fc.asyncProperty(commands, fc.integer(), async (list, seed) => {
+      const { client, clients, network } = processes;
       await client.flushall();
       const plain = new RedisSessionStore({ client });
       for (const [index, owner] of [...owners, owners[0]].entries()) {

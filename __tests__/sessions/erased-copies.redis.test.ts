@@ -6,6 +6,7 @@ import { RedisSessionIndex } from "../../src/store/redis/redis-session-index.js"
 import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
 import { ScriptRunner } from "../../src/store/redis/script-runner.js";
 import { record, records } from "../../src/testing/session-store/store-case.js";
+import { interceptedClient } from "../support/intercepted-client.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const guardMs = 60_000;
@@ -62,21 +63,13 @@ describe("a copy whose source is erased before it is complete", () => {
     ["another owner", "bob"],
   ])("does not become a session of %s when the erasure has ended", async (_, owner) => {
     let isHeld = false;
-    const held = new Proxy(client, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (name === "call") {
-          return async (verb: string, args: string[]) => {
-            // The last step has the keys of the copy, and of the session that it becomes.
-            if (Number(args[1]) === 6) {
-              isHeld = true;
-              await store.index.eraseOwner("ann", { guardMs });
-            }
-            return target.call(verb, args);
-          };
-        }
-        return typeof value === "function" ? (value as () => unknown).bind(target) : value;
-      },
+    const held = interceptedClient(client, async (send, [, keys]) => {
+      // The last step has the keys of the copy, and of the session that it becomes.
+      if (Number(keys) === 6) {
+        isHeld = true;
+        await store.index.eraseOwner("ann", { guardMs });
+      }
+      return send();
     });
     const slow = new RedisSessionStore({ client: held, keyPrefix });
     const request = { ...copying(-1, () => undefined), ...(owner !== undefined && { fields: { owner } }) };

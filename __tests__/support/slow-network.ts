@@ -1,4 +1,7 @@
-import type { Redis } from "ioredis";
+import { Redis } from "ioredis";
+import { Random } from "../../faults/random.js";
+import { interceptedClient } from "./intercepted-client.js";
+import { startRedis, type PrivateRedis } from "./redis-server.js";
 
 interface Waiting {
   readonly due: number;
@@ -11,14 +14,14 @@ interface Waiting {
  */
 export class SlowNetwork {
   #isSlow = false;
-  #random = 0;
+  #random = new Random(0);
   #now = 0;
   #inFlight = 0;
   #waiting: Waiting[] = [];
 
   /** Runs work whose commands take their time; what goes on afterwards is as fast as ever. */
   async during<T>(seed: number, work: () => Promise<T>): Promise<T> {
-    this.#random = seed;
+    this.#random = new Random(seed);
     this.#isSlow = true;
     const delivering = this.#deliver();
     try {
@@ -31,19 +34,7 @@ export class SlowNetwork {
 
   /** The same client, over this network. */
   client(client: Redis): Redis {
-    const carry = this.#carry.bind(this);
-    return new Proxy(client, {
-      get(target, name) {
-        if (name === "call") {
-          return (verb: string, args: never[]) => carry(() => target.call(verb, args));
-        }
-        if (name === "multi" || name === "pipeline") {
-          return (commands: never) => ({ exec: () => carry(() => target[name](commands).exec()) });
-        }
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === "function" ? (value as () => unknown).bind(target) : value;
-      },
-    });
+    return interceptedClient(client, (send) => this.#carry(send));
   }
 
   /** Resolves after so many steps, or when the network is fast again and nothing is under way. */
@@ -76,15 +67,27 @@ export class SlowNetwork {
   }
 
   #delay(): number {
-    const [kind, length] = [this.#next(), this.#next()];
+    const [kind, length] = [this.#random.next(), this.#random.next()];
     return length * (kind < 0.7 ? 2 : kind < 0.9 ? 12 : 60);
   }
+}
 
-  /** Mulberry32: numbers from 0 to 1. */
-  #next(): number {
-    this.#random = (this.#random + 0x6d2b79f5) | 0;
-    let bits = Math.imul(this.#random ^ (this.#random >>> 15), 1 | this.#random);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), 61 | bits);
-    return ((bits ^ (bits >>> 14)) >>> 0) / 4_294_967_296;
+/** For the tests of a `describe`: a server of their own, a client of it, and those of three processes on a network. */
+export class SlowProcesses {
+  readonly network = new SlowNetwork();
+  client!: Redis;
+  clients!: readonly Redis[];
+
+  constructor() {
+    let server: PrivateRedis;
+    beforeAll(async () => {
+      server = await startRedis();
+      this.client = new Redis(server.url);
+      this.clients = [0, 1, 2].map(() => this.network.client(this.client));
+    });
+    afterAll(async () => {
+      this.client.disconnect();
+      await server.stop();
+    });
   }
 }

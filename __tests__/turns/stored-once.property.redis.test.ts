@@ -1,6 +1,6 @@
 import { createAgent } from "langchain";
 import fc from "fast-check";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import { HistoryManager } from "../../src/history-manager/history-manager.js";
 import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
 import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
@@ -14,9 +14,8 @@ import { characterCounter } from "../history-manager/instances.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
-import { startRedis, type PrivateRedis } from "../support/redis-server.js";
 import { ScriptedModel } from "../support/scripted-model.js";
-import { SlowNetwork } from "../support/slow-network.js";
+import { SlowProcesses, type SlowNetwork } from "../support/slow-network.js";
 
 /** A turn that one process runs, and after how many steps of the network its user presses Stop. */
 interface Run {
@@ -94,19 +93,7 @@ const reducers: Readonly<Record<string, () => ChatHistoryReducer | undefined>> =
 };
 
 describe("whatever the order in which commands of three processes and their replies arrive", () => {
-  let server: PrivateRedis;
-  let client: Redis;
-  let clients: Redis[];
-  const network = new SlowNetwork();
-  beforeAll(async () => {
-    server = await startRedis();
-    client = new Redis(server.url);
-    clients = [0, 1, 2].map(() => network.client(client));
-  });
-  afterAll(async () => {
-    client.disconnect();
-    await server.stop();
-  });
+  const processes = new SlowProcesses();
 
   const runs = fc.array(
     fc.record({
@@ -121,6 +108,7 @@ describe("whatever the order in which commands of three processes and their repl
   it("turns of withTurn never overlap, and each sees what the one before it stored", async () => {
     const instances = fc.array(fc.nat(2), { minLength: 2, maxLength: 6 });
     const property = fc.asyncProperty(instances, fc.integer(), async (list, seed) => {
+      const { client, clients, network } = processes;
       await client.flushall();
       const memories = clients.map((each) => new RedisChatMemory({ client: each, commandTimeout: 60_000 }));
       const seen: number[] = [];
@@ -142,6 +130,7 @@ describe("whatever the order in which commands of three processes and their repl
   it.each(Object.keys(doors))("each turn is stored once, and answered as it is stored: %s", async (name) => {
     const door = doors[name]!;
     const property = fc.asyncProperty(runs, reducer, fc.integer(), async (list, reduces, seed) => {
+      const { client, clients, network } = processes;
       await client.flushall();
       const open = (each: Redis) =>
         new RedisChatMemory({ client: each, commandTimeout: 60_000, ...given(reducers[reduces]!()) });

@@ -180,7 +180,7 @@ export class RedisForks implements SessionForks {
     ];
     const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
     const word = await this.#run(newSessionId, finishForkScript, keys, args);
-    await (word === "FORKED" ? undefined : this.#drop(newSessionId, copy.tag));
+    await (word === "ERASED" || word === "EXISTS" ? this.#drop(newSessionId, copy.tag) : undefined);
     refuseTaken("fork", newSessionId, word);
     return word === "FORKED" ? { epoch, next: hasLog ? next : 0 } : "changed";
   }
