@@ -18,7 +18,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["src/**/*.ts", "src/**/*.tsx"],
+    files: ["src/**/*.ts", "cli/**/*.ts", "cli/**/*.tsx", "testing/**/*.ts"],
     plugins: { jsdoc },
     rules: {
       "jsdoc/require-jsdoc": [
@@ -39,7 +39,7 @@ export default tseslint.config(
   },
   {
     // What messages hold is shown as text: nothing makes HTML of a string.
-    files: ["src/cli/inspector/**/*.{ts,tsx}"],
+    files: ["cli/inspector/**/*.{ts,tsx}"],
     rules: {
       "no-restricted-syntax": [
         "error",

@@ -12,11 +12,11 @@ const shared: Config = {
   },
   moduleNameMapper: {
     "^(\\.{1,2}/.*)\\.js$": "$1",
-    "^langchain-redis-memory$": "<rootDir>/src/index.ts",
-    "^langchain-redis-memory/agent$": "<rootDir>/src/langchain/agent.ts",
-    "^langchain-redis-memory/store$": "<rootDir>/src/store/index.ts",
-    "^langchain-redis-memory/otel$": "<rootDir>/src/otel/index.ts",
-    "^langchain-redis-memory/testing$": "<rootDir>/src/testing/index.ts",
+    "^langchain-redis-memory$": "<rootDir>/src/entries/index.ts",
+    "^langchain-redis-memory/agent$": "<rootDir>/src/entries/agent.ts",
+    "^langchain-redis-memory/store$": "<rootDir>/src/entries/store.ts",
+    "^langchain-redis-memory/otel$": "<rootDir>/src/entries/otel.ts",
+    "^langchain-redis-memory/testing$": "<rootDir>/testing/index.ts",
   },
   modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/", "<rootDir>/.cache/"],
 };

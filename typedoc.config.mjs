@@ -35,11 +35,11 @@ const guides = readdirSync(new URL("docs", import.meta.url))
 export default {
   name: "langchain-redis-memory",
   entryPoints: [
-    "src/index.ts",
-    "src/langchain/agent.ts",
-    "src/store/index.ts",
-    "src/testing/index.ts",
-    "src/otel/index.ts",
+    "src/entries/index.ts",
+    "src/entries/agent.ts",
+    "src/entries/store.ts",
+    "testing/index.ts",
+    "src/entries/otel.ts",
   ],
   out: ".cache/site",
   tsconfig: "tsconfig.build.json",

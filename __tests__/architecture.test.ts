@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { entries } from "./support/entries.js";
-import { importViolations, ranks, unitOf } from "./support/import-ranks.js";
-import { exportListsOf, importsOf, readTree, templateLengths } from "./support/source-tree.js";
+import { importViolations, ranks } from "./support/import-ranks.js";
+import { exportListsOf, importsOf, packageSources, readTree, templateLengths } from "./support/source-tree.js";
 
 const root = join(__dirname, "..");
-const sources = readTree(join(root, "src"));
+const sources = packageSources(root);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, Record<string, string>>;
 const declared = new Set(Object.keys({ ...manifest["dependencies"], ...manifest["peerDependencies"] }));
 
@@ -20,27 +20,23 @@ describe("the source tree", () => {
     expect(sources.flatMap((file) => importViolations(file, declared))).toEqual([]);
   });
 
-  it("has a rank for every folder and file", () => {
-    const units = readdirSync(join(root, "src")).map((name) => unitOf(name));
-    expect(units.filter((unit) => unit !== "index" && ranks[unit] === undefined)).toEqual([]);
+  it("has a floor of its own for every room", () => {
+    expect(Object.keys(ranks).sort()).toEqual([...readdirSync(join(root, "src")), "cli", "testing"].sort());
+    expect(new Set(Object.values(ranks)).size).toBe(Object.keys(ranks).length);
+  });
+
+  it("has sources in TypeScript only, but for the inspector's page", () => {
     const ownPage = /^cli\/inspector\/page\/([\w-]+\.(tsx|css)|index\.html|tsconfig\.json)$/;
     expect(sources.map(({ path }) => path).filter((path) => !path.endsWith(".ts") && !ownPage.test(path))).toEqual([]);
   });
 
   it("has export lists and index.ts files at its entries only, where each name is listed", () => {
-    expect(entries).toContain("index.ts");
+    expect(entries).toContain("src/entries/index.ts");
     const inside = sources.filter(({ path }) => !entries.includes(path));
     expect(inside.filter(({ path }) => /(^|\/)index\.ts$/.test(path)).map(({ path }) => path)).toEqual([]);
     expect(inside.filter((file) => exportListsOf(file).length > 0).map(({ path }) => path)).toEqual([]);
     const lists = sources.flatMap((file) => exportListsOf(file).map((list) => ({ path: file.path, ...list })));
     expect(lists.filter(({ names }) => names === undefined)).toEqual([]);
-  });
-
-  it("has no two files with the same name, except the entries", () => {
-    const inside = sources.filter(({ path }) => !entries.includes(path));
-    const names = inside.map(({ path }) => path.split("/").at(-1)!);
-    const twins = names.filter((name, index) => names.indexOf(name) < index);
-    expect(twins).toEqual([]);
   });
 
   it(`keeps files within ${maxFileLines} lines`, () => {
@@ -49,13 +45,13 @@ describe("the source tree", () => {
   });
 
   it(`keeps Lua scripts within ${maxScriptLines} lines`, () => {
-    const scripts = sources.filter(({ path }) => path.startsWith("store/redis/scripts/"));
+    const scripts = sources.filter(({ path }) => path.startsWith("src/redis/scripts/"));
     expect(scripts.length).toBeGreaterThan(3);
     const lengths = scripts.flatMap((file) => templateLengths(file).map((lines) => ({ path: file.path, lines })));
     expect(lengths.filter(({ lines }) => lines > maxScriptLines)).toEqual([]);
   });
 
-  it.each(["src", "__tests__", "examples", "scripts"])(
+  it.each(["src", "cli", "testing", "__tests__", "examples", "scripts"])(
     "names what is in %s in kebab-case, by what it is for",
     (folder) => {
       const names = readTree(join(root, folder)).flatMap(({ path }) => path.split("/"));
@@ -66,7 +62,7 @@ describe("the source tree", () => {
 
 describe("the check of the source tree itself", () => {
   const violations = (path: string, text: string) =>
-    importViolations({ path, text }, new Set(["ioredis", "zod", "@langchain/core", "langchain"]));
+    importViolations({ path: `src/${path}`, text }, new Set(["ioredis", "zod", "@langchain/core", "langchain"]));
 
   it.each([
     ["a static import", `import { a } from "../memory/a.js";`],
@@ -80,55 +76,43 @@ describe("the check of the source tree itself", () => {
     ["a call of require", `const a = require("../memory/a.js");`],
   ])("finds %s from a higher rank", (_, text) => {
     expect(violations("reducers/reducer.ts", `// first line\n${text}`)).toEqual([
-      "src/reducers/reducer.ts:2 imports ../memory/a.js: memory (rank 5) is not below reducers (rank 4)",
+      "src/reducers/reducer.ts:2 imports ../memory/a.js: memory (rank 14) is not below reducers (rank 11)",
     ]);
   });
 
   it("finds an import through a wall inside a room", () => {
-    expect(violations("store/redis/a.ts", `import "../in-memory/b.js";`)[0]).toContain("a wall stands between");
-    expect(violations("store/in-memory/a.ts", `import type { B } from "../redis/b.js";`)).toHaveLength(1);
-  });
-
-  it("finds imports between folders of one rank, but for those in the table", () => {
-    expect(violations("store/keys.ts", `import "../codec/record.js";`)).toHaveLength(1);
-    expect(violations("conversation/rounds.ts", `import "../codec/record.js";`)).toHaveLength(1);
-    expect(violations("memory/a.ts", `import "../openai/b.js";`)).toHaveLength(1);
-    expect(violations("errors.ts", `import "./options.js";`)).toHaveLength(1);
-    expect(violations("codec/record.ts", `import "../messages/roles.js";`)).toEqual([]);
-    expect(violations("options.ts", `import "./errors.js";`)).toEqual([]);
-  });
-
-  it("lets a file import from its own folder and from lower ranks, and index.ts all", () => {
     expect(
-      violations(
-        "store/redis/scripts/append.ts",
-        `import "../keys.js"; import "../../rounds.js"; import "../../../errors.js";`,
-      ),
-    ).toEqual([]);
-    expect(violations("index.ts", `export * from "./errors.js"; export { a } from "./langchain/a.js";`)).toEqual([]);
+      importViolations({ path: "cli/inspector/server/a.ts", text: `import "../page/b.js";` }, new Set())[0],
+    ).toContain("a wall stands between");
   });
 
-  it("finds an import of index.ts, of a folder without rank, of a file outside src, and of a computed name", () => {
-    expect(violations("memory/a.ts", `import "../index.js";`)[0]).toContain("index is for users");
-    expect(violations("memory/a.ts", `import "../store/index.js";`)[0]).toContain("index is for users");
+  it("lets a file import from its own room and from lower floors, and entries all", () => {
+    expect(violations("store/keys.ts", `import "../codec/record.js";`)).toHaveLength(1);
+    expect(violations("memory/a.ts", `import "../openai/b.js";`)).toHaveLength(1);
+    expect(violations("codec/record.ts", `import "../messages/roles.js";`)).toEqual([]);
+    expect(violations("redis/scripts/append.ts", `import "../keys.js"; import "../../base/errors.js";`)).toEqual([]);
+    expect(
+      violations("entries/index.ts", `export { a } from "../chain/a.js"; export { b } from "../base/b.js";`),
+    ).toEqual([]);
+  });
+
+  it("finds an import of an entry, of an unknown room, of a file outside the package, and of a computed name", () => {
+    expect(violations("memory/a.ts", `import "../entries/index.js";`)[0]).toContain("entries are for users");
     expect(violations("memory/a.ts", `import "../misc/b.js";`)[0]).toContain("not in the rank table");
-    expect(violations("misc/a.ts", `import "../errors.js";`)[0]).toContain("rank -1");
-    expect(violations("memory/a.ts", `import "../../package.json";`)[0]).toContain("outside src");
+    expect(violations("misc/a.ts", `import "../base/errors.js";`)[0]).toContain("rank -1");
+    expect(violations("memory/a.ts", `import "../../package.json";`)[0]).toContain("not a file of the package");
+    expect(violations("memory/a.ts", `import "../../cli/screen.js";`)[0]).toContain("is not below memory");
     expect(violations("memory/a.ts", "export const load = (name: string) => import(name);")[0]).toContain(
       "a computed name",
     );
   });
 
-  it("finds ioredis outside store/, and loaded before it is needed", () => {
-    expect(violations("memory/a.ts", `import type { Redis } from "ioredis";`)[0]).toContain(
-      "only store/ and cli/ may import ioredis",
-    );
-    expect(violations("testing/a.ts", `import("ioredis/built/cluster")`)[0]).toContain(
-      "only store/ and cli/ may import ioredis",
-    );
-    expect(violations("store/a.ts", `import { type Redis } from "ioredis";`)[0]).toContain("when first needed");
+  it("finds ioredis outside the rooms of Redis, and loaded before it is needed", () => {
+    expect(violations("memory/a.ts", `import type { Redis } from "ioredis";`)[0]).toContain("may import ioredis");
+    expect(violations("chain/a.ts", `import("ioredis/built/cluster")`)[0]).toContain("may import ioredis");
+    expect(violations("redis/a.ts", `import { type Redis } from "ioredis";`)[0]).toContain("when first needed");
     expect(
-      violations("store/a.ts", `import type { Redis } from "ioredis"; export const load = () => import("ioredis");`),
+      violations("redis/a.ts", `import type { Redis } from "ioredis"; export const load = () => import("ioredis");`),
     ).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from "../src/bounded-map.js";
+import { BoundedMap } from "../src/base/bounded-map.js";
 
 describe("a bounded map", () => {
   it("holds no more than its capacity, the newest entries", () => {

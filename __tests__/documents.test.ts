@@ -79,9 +79,9 @@ describe("the documents", () => {
   });
 
   it("list every option of a memory", () => {
-    const program = sourceProgram([join(root, "src/index.ts")]);
+    const program = sourceProgram([join(root, "src/entries/index.ts")]);
     const parts = new Set(["StoreSource", "RedisStoreSettings", "EncryptionSetting", "MemorySettings"]);
-    const options = exportsOf(program, join(root, "src/index.ts"))
+    const options = exportsOf(program, join(root, "src/entries/index.ts"))
       .filter(({ name }) => parts.has(name))
       .flatMap(({ symbol }) => program.getTypeChecker().getDeclaredTypeOfSymbol(symbol).getProperties());
     const [table] = readDocument(root, "docs/options.md").match(/^\|(?:.*\n\|)*.*$/m)!;

@@ -1,4 +1,4 @@
-import { ConfigurationError, MemoryError, StoreError } from "../src/errors.js";
+import { ConfigurationError, MemoryError, StoreError } from "../src/base/errors.js";
 
 describe("errors", () => {
   it("are recognized by isInstance, each by its own class and by the base, and by no other", () => {
@@ -11,9 +11,9 @@ describe("errors", () => {
   });
 
   it("are recognized across copies of the package", () => {
-    let copy: typeof import("../src/errors.js") | undefined;
+    let copy: typeof import("../src/base/errors.js") | undefined;
     jest.isolateModules(() => {
-      copy = jest.requireActual<typeof import("../src/errors.js")>("../src/errors.js");
+      copy = jest.requireActual<typeof import("../src/base/errors.js")>("../src/base/errors.js");
     });
     const foreign = new copy!.StoreError("down", { code: "unavailable", operation: "append", retryable: true });
     expect(foreign instanceof StoreError).toBe(false);

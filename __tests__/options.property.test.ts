@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import { HistoryManager } from "../src/history-manager/history-manager.js";
-import { ChatMemoryModule } from "../src/memory/recall/chat-memory-module.js";
+import { HistoryManager } from "../src/tool-loop/history-manager.js";
+import { ChatMemoryModule } from "../src/memory/chat-memory-module.js";
 import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../src/memory/redis-chat-message-history.js";
-import { nearestName } from "../src/nearest-name.js";
-import { RedisToolInvocationHistory } from "../src/openai/tool-log/redis-tool-invocation-history.js";
+import { nearestName } from "../src/base/nearest-name.js";
+import { RedisToolInvocationHistory } from "../src/tool-log/redis-tool-invocation-history.js";
 import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
-import { InMemorySessionStore } from "../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../src/model/in-memory-session-store.js";
 import { propertyRuns } from "./support/property-runs.js";
 
 const store = new InMemorySessionStore();

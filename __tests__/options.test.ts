@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseOptions } from "../src/options.js";
+import { parseOptions } from "../src/base/options.js";
 
 describe("parseOptions", () => {
   const schema = z.strictObject({ list: z.array(z.int("must be a whole number")) });

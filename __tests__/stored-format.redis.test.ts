@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { ChatHistoryTruncationReducer, RedisChatMemory } from "../src/index.js";
+import { ChatHistoryTruncationReducer, RedisChatMemory } from "../src/entries/index.js";
 import { fencedBlocks } from "./support/code-blocks.js";
 import { readDocument } from "./support/markdown.js";
 import { canInstall, installDebianPackage } from "./support/redis-binary.js";

@@ -8,7 +8,7 @@ import { exportsOf, sourceProgram } from "./support/source-program.js";
 import { readTree } from "./support/source-tree.js";
 
 const root = join(__dirname, "..");
-const paths = entries.map((entry) => join("src", entry));
+const paths = entries;
 const placeOf = (name: string) => join(root, "examples", name);
 
 /** Classes and functions of an entry. */
@@ -23,7 +23,7 @@ const examples = readTree(join(root, "examples"))
   .filter(({ path }) => path.endsWith(".ts"))
   .map(({ path }) => ({ path: placeOf(path), code: readFileSync(placeOf(path), "utf8") }));
 const shown = new Set([...blocks, ...examples].flatMap(({ code }) => code.match(/\w+/g) ?? []));
-const ofStores = paths.find((path) => path.endsWith("store/index.ts"))!;
+const ofStores = paths.find((path) => path.endsWith("entries/store.ts"))!;
 
 describe("the public classes and functions", () => {
   it.each(paths.filter((path) => path !== ofStores))("of %s are each in an example", async (path) => {

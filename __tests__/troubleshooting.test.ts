@@ -2,7 +2,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { readDocument } from "./support/markdown.js";
 import { exportsOf, sourceProgram } from "./support/source-program.js";
-import { readTree } from "./support/source-tree.js";
+import { packageSources } from "./support/source-tree.js";
 
 const root = join(__dirname, "..");
 const page = readDocument(root, "docs/troubleshooting.md");
@@ -32,9 +32,9 @@ function literalsOf(node: ts.Node): string[] {
   return found;
 }
 
-const errors = join(root, "src/errors.ts");
-const errorCodes = join(root, "src/error-codes.ts");
-const events = join(root, "src/events.ts");
+const errors = join(root, "src/base/errors.ts");
+const errorCodes = join(root, "src/base/error-codes.ts");
+const events = join(root, "src/base/events.ts");
 const program = sourceProgram([errors, errorCodes, events]);
 const declarationOf = (file: string, name: string) =>
   exportsOf(program, file).find((exported) => exported.name === name)!.symbol.declarations![0]!;
@@ -61,7 +61,7 @@ describe("the page about troubleshooting", () => {
   });
 
   it("has a section for each code that only the base class carries", () => {
-    const thrown = readTree(join(root, "src")).flatMap(({ text }) =>
+    const thrown = packageSources(root).flatMap(({ text }) =>
       [...text.replaceAll(/^ *\*.*$/gm, "").matchAll(/new MemoryError\([\s\S]*?code: "(\w+)"/g)].map(
         ([, code]) => code!,
       ),

@@ -5,10 +5,10 @@ import type { FinalSession } from "./checking/session-case.js";
 import { coverageIn } from "./journal/coverage.js";
 import { tokensIn } from "./journal/runs.js";
 import type { Topology } from "./servers/topology.js";
-import { decodeView } from "../src/memory/view.js";
+import { decodeView } from "../src/session/view.js";
 import { summaryMarkOf } from "../src/messages/roles.js";
-import { sessionKeys } from "../src/store/redis/keys.js";
-import { openStore } from "../src/store/redis/open-store.js";
+import { sessionKeys } from "../src/redis/keys.js";
+import { openStore } from "../src/session/open-store.js";
 import type { SessionStore } from "../src/store/session-store.js";
 
 const atOnce = 20;

@@ -37,8 +37,8 @@ function apiReport(root) {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const entries = Object.entries(manifest.exports)
     .filter(([, entry]) => typeof entry !== "string")
-    .map(([name, entry]) => ({ name, file: join(root, entry.import.default.replace(/^\.\/dist\/esm\//, "src/")) }))
-    .map(({ name, file }) => ({ name: join(manifest.name, name), file: file.replace(/\.js$/, ".ts") }));
+    .map(([name, entry]) => ({ name, file: join(root, entry.import.types.replace(/^\.\/dist\/esm\//, "")) }))
+    .map(({ name, file }) => ({ name: join(manifest.name, name), file: file.replace(/\.d\.ts$/, ".ts") }));
   const program = sourceProgram(entries.map(({ file }) => file));
   const declared = new Map();
   const lines = ['# Written by "npm run api:report". What users can import; a change here is a change for users.'];

@@ -9,7 +9,7 @@ export async function buildCommand(root, folder) {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const installed = Object.keys({ ...dependencies, ...peerDependencies });
   await build({
-    entryPoints: [join(root, "src", "cli", "main.ts")],
+    entryPoints: [join(root, "cli", "main.ts")],
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -24,7 +24,7 @@ export async function buildCommand(root, folder) {
     banner: { js: `import { createRequire } from "node:module";const require = createRequire(import.meta.url);` },
     logLevel: "warning",
   });
-  await buildInspectorPage(join(root, "src", "cli", "inspector", "page"), join(folder, "inspector"));
+  await buildInspectorPage(join(root, "cli", "inspector", "page"), join(folder, "inspector"));
   const conversations = "recorded-conversations.jsonl";
   cpSync(join(root, "examples", "data", conversations), join(folder, "data", conversations));
 }

@@ -22,9 +22,10 @@ compile("tsconfig.build.json");
 compile("tsconfig.build.cjs.json");
 
 // All entries in one run: what several of them need is in one chunk, so its state (caches, WeakMaps) is shared.
-const entries = ["index", "langchain/agent", "otel/index", "store/index", "testing/index"].map((name) =>
-  join(compiled, `${name}.js`),
-);
+const entries = [
+  ...["index", "agent", "otel", "store"].map((name) => `src/entries/${name}.js`),
+  "testing/index.js",
+].map((file) => join(compiled, file));
 const bundle = await rollup({
   input: entries,
   external: (specifier) => !specifier.startsWith(".") && !isAbsolute(specifier),
@@ -43,7 +44,7 @@ for (const [format, folder] of [
   await bundle.write({
     format,
     dir: join(dist, folder),
-    entryFileNames: ({ facadeModuleId }) => facadeModuleId.slice(compiled.length + 1).replaceAll("\\", "/"),
+    entryFileNames: ({ facadeModuleId }) => `${nameOfEntry(facadeModuleId)}.js`,
     manualChunks: (file, { getModuleInfo }) => (isShared(file, getModuleInfo) ? "shared" : undefined),
     chunkFileNames: "[name].js",
     sourcemap: true,
@@ -58,6 +59,12 @@ await bundle.close();
 await buildCommand(root, join(dist, "cli"));
 // The package is "type": "module"; without this line Node would read the CommonJS build as ESM.
 writeFileSync(join(dist, "cjs", "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
+
+/** The name under which users import an entry: its file's, or its folder's where the file is an index of its own. */
+function nameOfEntry(file) {
+  const [folder, name] = file.slice(0, -".js".length).split(/[/\\]/).slice(-2);
+  return name === "index" && folder !== "entries" ? folder : name;
+}
 
 /** True for a module that more than one entry needs. */
 function isShared(file, getModuleInfo) {

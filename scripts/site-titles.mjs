@@ -1,8 +1,14 @@
 // A plugin of TypeDoc, so that guides stay plain Markdown: the first heading of a guide is its title, also in the
-// navigation, and headings have the anchors that they have on GitHub.
-import { Converter } from "typedoc";
+// navigation, and headings have the anchors that they have on GitHub. An entry has the name by which users import it.
+import { Converter, ReflectionKind } from "typedoc";
 
 export function load(app) {
+  app.converter.on(Converter.EVENT_CREATE_DECLARATION, (_context, reflection) => {
+    if (reflection.kindOf(ReflectionKind.Module)) {
+      reflection.name =
+        /^src\/entries\/(.+)$/.exec(reflection.name)?.[1] ?? reflection.name.replace("src/entries", "index");
+    }
+  });
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
     plainHeadings(document.content);
     const [first] = document.content;

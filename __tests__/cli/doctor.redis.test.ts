@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
-import { serverFindings } from "../../src/cli/doctor/server-findings.js";
-import type { ServerFacts } from "../../src/cli/doctor/server-facts.js";
+import { serverFindings } from "../../cli/doctor/server-findings.js";
+import type { ServerFacts } from "../../cli/doctor/server-facts.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { startRedis, type PrivateRedis } from "../support/redis-server.js";

@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { commandEntries } from "../../src/cli/command-entries.js";
+import { commandEntries } from "../../cli/command-entries.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, human } from "../support/messages.js";

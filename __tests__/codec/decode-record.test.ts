@@ -10,7 +10,7 @@ import {
 import { decodeRecord, reviveMessage } from "../../src/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
 import { identifyRecord } from "../../src/codec/message-ids.js";
-import { RecordError } from "../../src/errors.js";
+import { RecordError } from "../../src/base/errors.js";
 import { human } from "../support/messages.js";
 import { publicFields } from "../support/public-fields.js";
 

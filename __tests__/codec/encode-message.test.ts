@@ -15,7 +15,7 @@ import {
 } from "@langchain/core/messages";
 import { decodeRecord } from "../../src/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
-import { RecordError } from "../../src/errors.js";
+import { RecordError } from "../../src/base/errors.js";
 import { aiCalls, human, tool } from "../support/messages.js";
 import { publicFields } from "../support/public-fields.js";
 

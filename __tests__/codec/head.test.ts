@@ -1,7 +1,7 @@
 import { decodeHead, encodeHead } from "../../src/codec/head.js";
 import { decodeRecord } from "../../src/codec/decode-record.js";
 import { encodeMessage } from "../../src/codec/encode-message.js";
-import { RecordError } from "../../src/errors.js";
+import { RecordError } from "../../src/base/errors.js";
 import { ai, human } from "../support/messages.js";
 
 describe("a head", () => {

@@ -1,10 +1,10 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { readLegacyMessages } from "../../src/codec/read-legacy-messages.js";
-import { ConfigurationError, RecordError, StoreError } from "../../src/errors.js";
-import type { MemoryEvent } from "../../src/events.js";
+import { ConfigurationError, RecordError, StoreError } from "../../src/base/errors.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

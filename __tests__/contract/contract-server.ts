@@ -1,4 +1,4 @@
-import type { ContractCase } from "../../src/testing/session-store-contract.js";
+import type { ContractCase } from "../../testing/session-store-contract.js";
 import { startFakedClockRedis } from "../support/faked-clock.js";
 
 /** A server whose time passes as the cases of the contract ask for it. */

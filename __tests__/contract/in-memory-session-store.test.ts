@@ -1,5 +1,5 @@
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { sessionStoreContract } from "../../testing/session-store-contract.js";
 
 describe("InMemorySessionStore keeps the contract of session stores", () => {
   let now = 0;

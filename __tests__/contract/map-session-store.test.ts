@@ -1,5 +1,5 @@
 import { MapSessionStore } from "../../examples/support/map-session-store.js";
-import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
+import { sessionStoreContract } from "../../testing/session-store-contract.js";
 
 let passed = 0;
 const now = Date.now;

@@ -1,8 +1,8 @@
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import type { RedisClient } from "../../src/store/redis/redis-client.js";
-import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { RedisClient } from "../../src/redis/client.js";
+import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { leastUser, refusalsAndUse } from "../support/least-user.js";
 import { startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";

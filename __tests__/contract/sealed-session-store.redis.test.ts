@@ -1,10 +1,10 @@
 import { Redis } from "ioredis";
-import { KeyRing } from "../../src/encryption/key-ring.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { SealedSessionStore } from "../../src/store/sealed/sealed-session-store.js";
+import { KeyRing } from "../../src/sealed/keys/key-ring.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { SealedSessionStore } from "../../src/sealed/sealed-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
-import { sessionStoreContract } from "../../src/testing/session-store-contract.js";
+import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { startContractServer, type ContractServer } from "./contract-server.js";

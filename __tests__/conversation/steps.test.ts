@@ -1,6 +1,6 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { findBoundaries, findOrphanResults, splitsStep, stepsOf } from "../../src/conversation/steps.js";
+import { findBoundaries, findOrphanResults, splitsStep, stepsOf } from "../../src/messages/steps.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 

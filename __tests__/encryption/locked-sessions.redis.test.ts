@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import type { EncryptionOptions } from "../../src/encryption/encryption-options.js";
+import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKey, testKeys } from "../support/test-keys.js";

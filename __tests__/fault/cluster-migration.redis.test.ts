@@ -1,7 +1,7 @@
 import { Cluster } from "ioredis";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { leastUser, refusalsAndUse } from "../support/least-user.js";
 import { beginMove, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";

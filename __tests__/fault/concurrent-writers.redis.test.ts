@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { human, record, texts } from "../../src/testing/session-store/store-case.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { human, record, texts } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const turns = 1_000;

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { CommitRequest, RewindRequest } from "../../src/store/session-writes.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { ai, human } from "../support/messages.js";

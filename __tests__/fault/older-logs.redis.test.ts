@@ -2,10 +2,10 @@ import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langc
 import { RunnableLambda } from "@langchain/core/runnables";
 import { Redis } from "ioredis";
 import { createAgent } from "langchain";
-import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { records } from "../../src/testing/session-store/store-case.js";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { records } from "../../testing/session-store/store-case.js";
 import { lookup, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { human } from "../support/messages.js";

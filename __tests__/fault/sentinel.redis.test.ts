@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import type { RedisClient } from "../../src/store/redis/redis-client.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import type { RedisSessionStoreOptions } from "../../src/store/redis/redis-store-options.js";
-import { record, texts } from "../../src/testing/session-store/store-case.js";
+import type { RedisClient } from "../../src/redis/client.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { RedisSessionStoreOptions } from "../../src/redis/redis-store-options.js";
+import { record, texts } from "../../testing/session-store/store-case.js";
 import { startSentinels, type PrivateSentinels } from "../support/redis-sentinel.js";
 import { freePort } from "../support/redis-server.js";
 import { untilAnswered } from "../support/until-answered.js";

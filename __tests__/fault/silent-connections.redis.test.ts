@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
-import type { MemoryEvent } from "../../src/events.js";
-import type { RedisClient } from "../../src/store/redis/redis-client.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { record } from "../../src/testing/session-store/store-case.js";
+import type { MemoryEvent } from "../../src/base/events.js";
+import type { RedisClient } from "../../src/redis/client.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { record } from "../../testing/session-store/store-case.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { Redis } from "ioredis";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { asRead, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { asRead, record, records, texts } from "../../testing/session-store/store-case.js";
 import { buildPrograms } from "../support/built-programs.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { freePort, startRedis, type PrivateRedis } from "../support/redis-server.js";
@@ -344,7 +344,7 @@ describe("RedisSessionStore without a server", () => {
   });
 
   it("lets the process end once the store is closed, with nothing on stderr", async () => {
-    const module = join(process.cwd(), "src/store/redis/redis-session-store.ts");
+    const module = join(process.cwd(), "src/redis-store/redis-session-store.ts");
     const program = `
       import { RedisSessionStore } from ${JSON.stringify(module)};
       const store = new RedisSessionStore({ url: "redis://127.0.0.1:${await freePort()}", commandTimeout: 300 });

@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
 import { validateConversation } from "../../src/structure/validate.js";
-import { ConfigurationError, ConflictError, StructureError } from "../../src/errors.js";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { ConfigurationError, ConflictError, StructureError } from "../../src/base/errors.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import { asking, call, chunks, newSession, resultOf, sourcesIn } from "./instances.js";
 
 describe("HistoryManager", () => {

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
-import type { Chunk } from "../../src/history-manager/stored/reference-manager.js";
-import type { HistoryManagerOptions, ModelCallRequest } from "../../src/history-manager/history-manager-options.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import type { Chunk } from "../../src/tool-loop/stored/reference-manager.js";
+import type { HistoryManagerOptions, ModelCallRequest } from "../../src/tool-loop/history-manager-options.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 

@@ -1,9 +1,9 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { validateConversation } from "../../src/structure/validate.js";
-import type { FittedWindow } from "../../src/history-manager/token-window/token-window.js";
-import type { ToolCallResponse } from "../../src/history-manager/turn/tool-results.js";
-import type { UploadedContent } from "../../src/history-manager/stored/uploads.js";
+import type { FittedWindow } from "../../src/tool-loop/token-window/token-window.js";
+import type { ToolCallResponse } from "../../src/tool-loop/turn/tool-results.js";
+import type { UploadedContent } from "../../src/tool-loop/stored/uploads.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { countMessages } from "../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";

@@ -1,9 +1,9 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { tool as createTool } from "@langchain/core/tools";
 import { z } from "zod";
-import { BudgetError } from "../../src/errors.js";
-import type { HistoryManager } from "../../src/history-manager/history-manager.js";
-import type { WindowOutcome } from "../../src/history-manager/token-window/window-outcome.js";
+import { BudgetError } from "../../src/base/errors.js";
+import type { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import type { WindowOutcome } from "../../src/tool-loop/token-window/window-outcome.js";
 import { countMessages } from "../../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { asking, call, characterCounter, chunks, newSession, resultOf, sourcesIn, type Session } from "./instances.js";

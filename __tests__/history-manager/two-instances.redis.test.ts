@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { validateConversation } from "../../src/structure/validate.js";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { asking, call, characterCounter, chunks, sourcesIn } from "./instances.js";

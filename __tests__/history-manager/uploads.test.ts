@@ -1,5 +1,5 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { BudgetError, ConfigurationError } from "../../src/errors.js";
+import { BudgetError, ConfigurationError } from "../../src/base/errors.js";
 import { asking, newSession } from "./instances.js";
 
 const textOf = (message: BaseMessage | undefined) =>

@@ -20,10 +20,10 @@ import type {
   TestCase,
   TextPiece,
   WhatIf,
-} from "../../src/cli/inspector/model/inspector-data.js";
-import { startInspector } from "../../src/cli/inspector/server/inspector-server.js";
-import { testCaseOf } from "../../src/cli/inspector/server/test-case.js";
-import { openServer } from "../../src/cli/server.js";
+} from "../../cli/inspector/model/inspector-data.js";
+import { startInspector } from "../../cli/inspector/server/inspector-server.js";
+import { testCaseOf } from "../../cli/inspector/server/test-case.js";
+import { openServer } from "../../cli/server.js";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { addInRounds, get, inspectedPlaces, pageFolder } from "../support/inspectors.js";

@@ -5,8 +5,8 @@ import { createAgent, createMiddleware, humanInTheLoopMiddleware, piiMiddleware 
 import { providerStrategy, toolStrategy } from "langchain";
 import type { AgentMiddleware } from "langchain";
 import { z } from "zod";
-import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/langchain/agent.js";
-import type { AppendOptions } from "../../src/memory/append-options.js";
+import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/agent/middleware.js";
+import type { AppendOptions } from "../../src/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";

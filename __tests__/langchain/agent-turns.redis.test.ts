@@ -16,7 +16,7 @@ import {
   type AgentMiddleware,
 } from "langchain";
 import { z } from "zod";
-import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/langchain/agent.js";
+import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";

@@ -1,9 +1,9 @@
 import { AIMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { JsonOutputParser, StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
-import type { AppendOptions } from "../../src/memory/append-options.js";
-import { ConversationSession } from "../../src/memory/conversation-session.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import type { AppendOptions } from "../../src/session/append-options.js";
+import { ConversationSession } from "../../src/session/conversation-session.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";

@@ -3,9 +3,9 @@ import { type BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
-import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { echoModel } from "../support/scripted-model.js";
 
 const memory = new RedisChatMemory({ store: new InMemorySessionStore() });

@@ -1,14 +1,14 @@
-import type { MemorySettings } from "../../src/memory/memory-context.js";
+import type { MemorySettings } from "../../src/session/memory-context.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
-import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import type { MemoryEvent } from "../../src/events.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { echoModel, ScriptedModel } from "../support/scripted-model.js";
 

@@ -1,7 +1,7 @@
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 
 const store = new InMemorySessionStore();
 const url = "redis://user:SECRET@127.0.0.1:1";

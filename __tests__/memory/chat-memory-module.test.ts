@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { splitRounds } from "../../src/conversation/rounds.js";
-import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/recall/chat-memory-module.js";
+import { splitRounds } from "../../src/messages/rounds.js";
+import { ChatMemoryModule, defaultTruncationNotice } from "../../src/memory/chat-memory-module.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 /** A source that gives the last rounds of a list, and remembers how many were asked for. */

@@ -1,9 +1,9 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { createAgent, createMiddleware } from "langchain";
-import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
-import { HeldTurn } from "../../src/memory/one-at-a-time/held-turn.js";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { HeldTurn } from "../../src/session/hold/held-session.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 
 const seconds = 1_000;

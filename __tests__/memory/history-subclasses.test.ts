@@ -1,13 +1,13 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
-import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
-import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
-import type { AppendOptions, AppendOutcome } from "../../src/memory/append-options.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import type { AppendOptions, AppendOutcome } from "../../src/session/append-options.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ToolModel } from "../support/agents.js";
 import { ai } from "../support/messages.js";
 

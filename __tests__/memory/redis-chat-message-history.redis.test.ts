@@ -1,8 +1,8 @@
-import type { MemorySettings } from "../../src/memory/memory-context.js";
-import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
+import type { MemorySettings } from "../../src/session/memory-context.js";
+import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import type { MemoryEvent } from "../../src/events.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";

@@ -1,10 +1,10 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { MapSessionStore } from "../../examples/support/map-session-store.js";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { RedisToolInvocationHistory } from "../../src/openai/tool-log/redis-tool-invocation-history.js";
+import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
 import { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 
 const core = ["append", "readView", "readLog", "commitReduction", "clear"];
 

@@ -1,6 +1,6 @@
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { ai, human } from "../support/messages.js";
 

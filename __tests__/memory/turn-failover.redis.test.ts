@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { record } from "../../src/testing/session-store/store-case.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { record } from "../../testing/session-store/store-case.js";
 import { startRedis, type PrivateRedis } from "../support/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { ConfigurationError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import { jsonSnapshot } from "../../src/openai/json-value.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { parseXml } from "../../src/openai/xml-prompt/xml.js";

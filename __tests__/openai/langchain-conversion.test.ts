@@ -11,12 +11,12 @@ import {
 } from "@langchain/core/messages";
 import { InMemoryChatMessageHistory } from "@langchain/core/chat_history";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
-import type { RecordError } from "../../src/errors.js";
-import { ConfigurationError } from "../../src/errors.js";
+import type { RecordError } from "../../src/base/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import type { OpenAIMessage } from "../../src/openai/openai-message.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ai, human } from "../support/messages.js";
 
 const one = (message: BaseMessage): OpenAIMessage => MessageHistory.fromMessages([message]).at(0)!;

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import type { ContentPart, MessageRole, OpenAIMessage } from "../../src/openai/openai-message.js";
 

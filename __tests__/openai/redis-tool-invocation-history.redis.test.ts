@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { RedisToolInvocationHistory } from "../../src/openai/tool-log/redis-tool-invocation-history.js";
+import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };

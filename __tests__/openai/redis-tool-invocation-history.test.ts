@@ -1,10 +1,10 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import type { MemoryEvent } from "../../src/events.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { RedisToolInvocationHistory } from "../../src/openai/tool-log/redis-tool-invocation-history.js";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
+import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
 

@@ -1,4 +1,4 @@
-import type { ConfigurationError } from "../../src/errors.js";
+import type { ConfigurationError } from "../../src/base/errors.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import type { OpenAIMessage } from "../../src/openai/openai-message.js";
 import { parseXml } from "../../src/openai/xml-prompt/xml.js";

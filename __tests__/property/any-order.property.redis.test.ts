@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import type { Redis } from "ioredis";
-import { ConflictError, StoreError } from "../../src/errors.js";
+import { ConflictError, StoreError } from "../../src/base/errors.js";
 import { listedSummary } from "../../src/store/listed-summary.js";
-import type { SessionDetails, SessionSummary } from "../../src/store/session-index.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { human, record } from "../../src/testing/session-store/store-case.js";
+import type { SessionDetails, SessionSummary } from "../../src/store/lists.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { human, record } from "../../testing/session-store/store-case.js";
 import { owners, sessions, type ClientCommand, type Clients } from "../support/client-command.js";
 import { clientCommand } from "../support/client-commands.js";
 import { propertyRuns } from "../support/property-runs.js";

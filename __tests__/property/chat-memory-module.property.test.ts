@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { splitRounds } from "../../src/conversation/rounds.js";
-import { ChatMemoryModule } from "../../src/memory/recall/chat-memory-module.js";
-import { keepLastCharacters, lengthOf } from "../../src/text/graphemes.js";
+import { splitRounds } from "../../src/messages/rounds.js";
+import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
+import { keepLastCharacters, lengthOf } from "../../src/base/graphemes.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const content = fc.oneof(

@@ -5,7 +5,7 @@ import { decodeHead, encodeHead } from "../../src/codec/head.js";
 import { decodeRecord, reviveMessage } from "../../src/codec/decode-record.js";
 import { digestMessage, encodeMessage } from "../../src/codec/encode-message.js";
 import { identifyRecord } from "../../src/codec/message-ids.js";
-import { RecordError } from "../../src/errors.js";
+import { RecordError } from "../../src/base/errors.js";
 import { anyChunk, anyContent, anyJson, anyKey, anyMessage, anyText } from "../support/message-arbitraries.js";
 import { publicFields } from "../support/public-fields.js";
 import { propertyRuns } from "../support/property-runs.js";

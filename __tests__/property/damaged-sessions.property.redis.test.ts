@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
-import { MemoryError, StoreError } from "../../src/errors.js";
+import { MemoryError, StoreError } from "../../src/base/errors.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

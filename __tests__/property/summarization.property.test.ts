@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf, summaryMarkOf } from "../../src/messages/roles.js";
-import { findOrphanResults, splitsStep } from "../../src/conversation/steps.js";
+import { findOrphanResults, splitsStep } from "../../src/messages/steps.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";

@@ -11,7 +11,7 @@ const address = "https://git.invalid/own";
 const manifest = {
   ...{ name: "small", version: "1.2.3", type: "module", author: "A", homepage: address, repository: address },
   ...{ bugs: address, funding: address },
-  exports: { ".": { import: { default: "./dist/esm/index.js" } } },
+  exports: { ".": { import: { types: "./dist/esm/src/entries/index.d.ts", default: "./dist/esm/index.js" } } },
 };
 const changelog = "# Changes\n\n## Unreleased\n\n- `first` is new.\n\n## 1.2.3 (2026-01-01)\n\n- Begun.\n";
 const source = "/** First. */\nexport function first(a: string): string {\n  return a;\n}\n";
@@ -51,7 +51,7 @@ function smallPackage() {
   setManifest({});
   write("package-lock.json", JSON.stringify({ version: "1.2.3", packages: { "": { version: "1.2.3" } } }));
   write("CHANGELOG.md", changelog);
-  write("src/index.ts", source);
+  write("src/entries/index.ts", source);
   mkdirSync(join(folder, "etc"));
   run("api-report.mjs");
   write("etc/api-released.txt", read("etc/api-report.txt"));
@@ -126,9 +126,9 @@ describe("the release script", () => {
 describe("the API report", () => {
   it("is out of date after a change of the public surface, and not after one of a comment or a body", () => {
     const { run, write } = smallPackage();
-    write("src/index.ts", source.replace("First.", "The first.").replace("return a", 'return a + ""'));
+    write("src/entries/index.ts", source.replace("First.", "The first.").replace("return a", 'return a + ""'));
     expect(run("api-report.mjs", "--check")).toMatchObject({ status: 0, stderr: "" });
-    write("src/index.ts", source.replace("a: string", "a?: string"));
+    write("src/entries/index.ts", source.replace("a: string", "a?: string"));
     const { status, stderr } = run("api-report.mjs", "--check");
     expect([status, stderr]).toEqual([1, expect.stringContaining("etc/api-report.txt is not up to date")]);
   });
@@ -136,7 +136,7 @@ describe("the API report", () => {
   it("wants a line in the changelog for each name that was added, changed or removed", () => {
     const { run, write } = smallPackage();
     write(
-      "src/index.ts",
+      "src/entries/index.ts",
       "export interface SecondOptions {\n  readonly a: string;\n}\nexport const third: number = 3;\n",
     );
     expect(run("api-report.mjs").stderr.split("\n").slice(0, 2)).toEqual([

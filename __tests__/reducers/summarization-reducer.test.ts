@@ -10,7 +10,7 @@ import { StringOutputParser } from "@langchain/core/output_parsers";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { ChatOpenAI } from "@langchain/openai";
 import { summaryMarkOf } from "../../src/messages/roles.js";
-import { SummaryError } from "../../src/errors.js";
+import { SummaryError } from "../../src/base/errors.js";
 import type { ChatHistorySummarizationReducerOptions } from "../../src/reducers/summary/summarization-options.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { CountingCounter } from "../support/counting-counter.js";

@@ -1,5 +1,5 @@
 import { HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
-import { BudgetError } from "../../src/errors.js";
+import { BudgetError } from "../../src/base/errors.js";
 import { clipMarker } from "../../src/reducers/clip-tool-results.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";

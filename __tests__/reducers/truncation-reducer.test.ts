@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { SystemMessage } from "@langchain/core/messages";
-import { ConfigurationError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import {
   ChatHistoryTruncationReducer,
   type ChatHistoryTruncationReducerOptions,

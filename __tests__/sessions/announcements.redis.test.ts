@@ -1,10 +1,10 @@
 import { Redis } from "ioredis";
-import { openConnection } from "../../src/store/redis/connection.js";
-import { IndexTouches } from "../../src/store/redis/index-touches.js";
-import type { DescribedSession } from "../../src/store/redis/index-entries.js";
-import { OwnerIndex } from "../../src/store/redis/owner-index.js";
-import { ScriptRunner } from "../../src/store/redis/script-runner.js";
-import { SessionDescriber } from "../../src/store/redis/session-describer.js";
+import { openConnection } from "../../src/redis/connection.js";
+import { IndexTouches } from "../../src/redis-lists/touches.js";
+import type { DescribedSession } from "../../src/redis-lists/entries.js";
+import { OwnerIndex } from "../../src/redis-lists/owner-lists.js";
+import { ScriptRunner } from "../../src/redis/script-runner.js";
+import { SessionDescriber } from "../../src/redis-lists/session-describer.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const owner = "ann";

@@ -1,11 +1,11 @@
 import { Redis } from "ioredis";
 import type { ForkRequest } from "../../src/store/session-forks.js";
-import { openConnection } from "../../src/store/redis/connection.js";
-import { ownerKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionIndex } from "../../src/store/redis/redis-session-index.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { ScriptRunner } from "../../src/store/redis/script-runner.js";
-import { record, records } from "../../src/testing/session-store/store-case.js";
+import { openConnection } from "../../src/redis/connection.js";
+import { ownerKeys } from "../../src/redis/keys.js";
+import { RedisSessionIndex } from "../../src/redis-lists/session-lists.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { ScriptRunner } from "../../src/redis/script-runner.js";
+import { record, records } from "../../testing/session-store/store-case.js";
 import { interceptedClient } from "../support/intercepted-client.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

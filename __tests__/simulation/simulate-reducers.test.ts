@@ -1,14 +1,14 @@
 import { RunnableLambda } from "@langchain/core/runnables";
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { ConfigurationError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { pipeReducers } from "../../src/reducers/pipe-reducers.js";
 import type { ChatHistoryReducer } from "../../src/reducers/chat-history-reducer.js";
-import { simulateReducers } from "../../src/simulation/simulate-reducers.js";
+import { simulateReducers } from "../../src/reducers/simulation/simulate-reducers.js";
 import type { TokenCounter } from "../../src/tokens/token-counter.js";
 import { orderlyConversation } from "../support/conversations.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";

@@ -1,4 +1,4 @@
-import { appendResult } from "../../src/store/redis/append-call.js";
+import { appendResult } from "../../src/redis-store/append-call.js";
 
 describe("appendResult", () => {
   const plan = { records: [], indexes: [], conflicts: [], duplicates: 0, counter: undefined };

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const chat = [human("q1"), record("a1"), human("q2"), record("a2"), human("q3"), record("a3")];

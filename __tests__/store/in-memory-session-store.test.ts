@@ -1,6 +1,6 @@
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { record, records } from "../../src/testing/session-store/store-case.js";
-import type { MemoryEvent } from "../../src/events.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { record, records } from "../../testing/session-store/store-case.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 
 describe("InMemorySessionStore", () => {
   it("reports each call as one round trip, also a refused one", async () => {

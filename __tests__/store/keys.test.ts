@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { keyPrefixIssue, sessionKeys } from "../../src/store/redis/keys.js";
+import { keyPrefixIssue, sessionKeys } from "../../src/redis/keys.js";
 import { checkSessionId, encodeSessionId } from "../../src/store/session-id-rules.js";
 import { propertyRuns } from "../support/property-runs.js";
 

@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
-import { asRead, human, record, records } from "../../src/testing/session-store/store-case.js";
+import { asRead, human, record, records } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 describe("An append that takes the script's short path", () => {

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis5";
-import type { MemoryEvent } from "../../src/events.js";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import type { RedisClient } from "../../src/store/redis/redis-client.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { asRead, human, record, records, texts } from "../../src/testing/session-store/store-case.js";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import type { RedisClient } from "../../src/redis/client.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { startRedis, type PrivateRedis } from "../support/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
-import { InMemorySessionStore } from "../../src/store/in-memory/in-memory-session-store.js";
-import { idHash } from "../../src/store/redis/id-hash.js";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { asRead } from "../../src/testing/session-store/store-case.js";
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { idHash } from "../../src/redis/id-hash.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { asRead } from "../../testing/session-store/store-case.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnRemainder } from "../../src/store/turns.js";

@@ -10,7 +10,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { repairConversation } from "../../src/structure/repair/repair.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
-import { startOpenAIServer, type OpenAIServer } from "../../src/testing/openai-server.js";
+import { startOpenAIServer, type OpenAIServer } from "../../testing/openai-server.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { refusalOf } from "../support/openai-wire.js";
 

@@ -1,8 +1,8 @@
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { ChatOpenAI } from "@langchain/openai";
-import { StructureError } from "../../src/errors.js";
+import { StructureError } from "../../src/base/errors.js";
 import { conversationGuard } from "../../src/reducers/conversation-guard.js";
-import { startOpenAIServer } from "../../src/testing/openai-server.js";
+import { startOpenAIServer } from "../../testing/openai-server.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { sketch } from "../support/sketch-message.js";
 

@@ -3,7 +3,7 @@ import { builtInProfiles } from "../../src/structure/profiles/built-in-profiles.
 import { repairConversation } from "../../src/structure/repair/repair.js";
 import { assertConversation, validateConversation } from "../../src/structure/validate.js";
 import type { StructurePurpose } from "../../src/structure/rules/rules.js";
-import { ConfigurationError, StructureError } from "../../src/errors.js";
+import { ConfigurationError, StructureError } from "../../src/base/errors.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 /** Rule and index of each issue under the profile `langchain`, as `S07@2`. */

@@ -67,7 +67,7 @@ function installedPackages(): string[] {
 const ownUrls: Plugin = {
   name: "own-urls",
   setup: ({ onLoad }) => {
-    onLoad({ filter: /[/\\](examples|src)[/\\].*\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /[/\\](examples|src|cli|testing)[/\\].*\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, "utf8");
       const url = JSON.stringify(pathToFileURL(path).href);
       return { contents: text.replaceAll("import.meta.url", url), loader: "ts" };

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { SessionView } from "../../src/store/session-reads.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import type { TurnFence } from "../../src/store/turn-queue.js";
+import type { TurnFence } from "../../src/store/holds.js";
 import { identify } from "./store-commands.js";
 
 /** Stores on the same sessions, as several instances of an application have them, and what they were seen to answer. */

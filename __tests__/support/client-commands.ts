@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { SessionLabel } from "../../src/store/session-index.js";
+import type { SessionLabel } from "../../src/store/lists.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnRemainder } from "../../src/store/turns.js";
 import {

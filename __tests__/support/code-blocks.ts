@@ -1,6 +1,5 @@
-import { join } from "node:path";
 import { documentsIn, readDocument } from "./markdown.js";
-import { readTree } from "./source-tree.js";
+import { packageSources } from "./source-tree.js";
 
 /** A block of code in a document, or in the `@example` of a doc comment. */
 export interface CodeBlock {
@@ -32,10 +31,9 @@ export function fencedBlocks(path: string, text: string): CodeBlock[] {
   });
 }
 
-/** The examples of the doc comments below `src`, without the stars in front of their lines. */
+/** The examples of the doc comments of the package, without the stars in front of their lines. */
 export function commentBlocks(root: string): CodeBlock[] {
-  return readTree(join(root, "src")).flatMap(({ path: name, text }) => {
-    const path = `src/${name}`;
+  return packageSources(root).flatMap(({ path, text }) => {
     return [...text.matchAll(/^ *\* @example\n((?: *\*(?!\/)(?! @).*\n)+)/gm)].map((match) => ({
       ...{ path, language: "ts", marks: [], line: lineAt(text, match.index) + 1 },
       code: match[1]!.replaceAll(/^ *\* ?/gm, "").replaceAll(/^```.*$/gm, ""),

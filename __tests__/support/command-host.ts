@@ -4,7 +4,7 @@
  */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { runCommandLine } from "../../src/cli/command-line.js";
+import { runCommandLine } from "../../cli/command-line.js";
 
 interface HostedCommand {
   readonly args: string[];

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { HumanMessage, SystemMessage, ToolMessage, trimMessages } from "@langchain/core/messages";
 import fc from "fast-check";
-import type { RedisChatMemoryOptions } from "../../src/memory/memory-context.js";
+import type { RedisChatMemoryOptions } from "../../src/session/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import type { ReducerLike } from "../../src/reducers/as-reducer.js";

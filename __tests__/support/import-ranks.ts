@@ -3,20 +3,11 @@ import { join, posix } from "node:path";
 import type { SourceFile, SourceImport } from "./source-tree.js";
 import { importsOf } from "./source-tree.js";
 
-/** What one folder, or one file directly in src, may import besides itself and all that ranks lower. */
-interface Rank {
-  readonly rank: number;
-  readonly also: readonly string[];
-}
-
 const architecture = readFileSync(join(__dirname, "..", "..", "ARCHITECTURE.md"), "utf8");
 
-/** Every folder of src and every file directly in it, but `index.ts`: the table of floors in ARCHITECTURE.md. */
-export const ranks: Readonly<Record<string, Rank>> = Object.fromEntries(
-  [...architecture.matchAll(/^\| (\d+) +\| `([\w-]+)` +\|([^|]*)\|/gm)].map(([, rank, room, also]) => [
-    room!,
-    { rank: Number(rank), also: namesIn(also!) },
-  ]),
+/** The floor of every room (a folder of src, `cli`, `testing`): the table of floors in ARCHITECTURE.md. */
+export const ranks: Readonly<Record<string, number>> = Object.fromEntries(
+  [...architecture.matchAll(/^\| (\d+) +\| `([\w-]+)` +\|/gm)].map(([, rank, room]) => [room!, Number(rank)]),
 );
 
 /** Folders inside a room that do not import each other: the list of walls in ARCHITECTURE.md. */
@@ -27,8 +18,8 @@ export const walls: readonly (readonly string[])[] = [...architecture.matchAll(/
 /** Packages that these folders alone may import; `lazy` ones only as types or with `await import(…)`. */
 export const packageOwners: Readonly<Record<string, { readonly folders: readonly string[]; readonly lazy: boolean }>> =
   {
-    ioredis: { folders: ["store", "cli"], lazy: true },
-    langchain: { folders: ["langchain"], lazy: false },
+    ioredis: { folders: ["redis", "redis-store", "redis-lists", "session", "cli"], lazy: true },
+    langchain: { folders: ["agent"], lazy: false },
     "@opentelemetry/api": { folders: ["otel"], lazy: false },
   };
 
@@ -46,14 +37,13 @@ export function importViolations(file: SourceFile, packages: ReadonlySet<string>
   return importsOf(file).flatMap((found) => {
     const reason = whyForbidden(file.path, found, packages);
     const name = found.specifier ?? "a computed name";
-    return reason === undefined ? [] : [`src/${file.path}:${found.line} imports ${name}: ${reason}`];
+    return reason === undefined ? [] : [`${file.path}:${found.line} imports ${name}: ${reason}`];
   });
 }
 
-/** Where a file of src belongs in the table: its first folder, or its own name. */
-export function unitOf(path: string): string {
-  const [first = "", ...rest] = path.split("/");
-  return rest.length > 0 ? first : first.replace(/\.ts$/, "");
+/** The room of a file, by its path from the root: a folder of src, `cli` or `testing`. */
+export function roomOf(path: string): string {
+  return path.replace(/^src\//, "").split("/")[0]!;
 }
 
 function namesIn(cell: string): string[] {
@@ -67,29 +57,27 @@ function whyForbidden(path: string, found: SourceImport, packages: ReadonlySet<s
   }
   return specifier.startsWith(".")
     ? whyForbiddenFile(path, posix.join(posix.dirname(path), specifier))
-    : whyForbiddenPackage(unitOf(path), { ...found, specifier }, packages);
+    : whyForbiddenPackage(roomOf(path), { ...found, specifier }, packages);
 }
 
 function whyForbiddenFile(path: string, target: string): string | undefined {
-  const from = unitOf(path);
-  const to = unitOf(target.replace(/\.js$/, ".ts"));
-  if (target.startsWith("..")) {
-    return "it lies outside src";
+  const from = roomOf(path);
+  const to = roomOf(target);
+  if (!/^(src|cli|testing)\//.test(target)) {
+    return "it is not a file of the package";
   }
-  if (posix.basename(target, ".js") === "index") {
-    return "index is for users; import the file itself";
+  if (to === "entries" || posix.basename(target, ".js") === "index") {
+    return "entries are for users; import the file itself";
   }
   if (to === from) {
     return whyWalled(path, target);
   }
-  if (ranks[to] === undefined) {
+  const below = ranks[to];
+  if (below === undefined) {
     return `${to} is not in the rank table`;
   }
-  if (from === "index" || ranks[from]?.also.includes(to)) {
-    return undefined;
-  }
-  const own = ranks[from]?.rank ?? -1;
-  return ranks[to].rank < own ? undefined : `${to} (rank ${ranks[to].rank}) is not below ${from} (rank ${own})`;
+  const own = ranks[from] ?? -1;
+  return below < own ? undefined : `${to} (rank ${below}) is not below ${from} (rank ${own})`;
 }
 
 function whyWalled(path: string, target: string): string | undefined {

@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { sessionKeys } from "../../src/store/redis/keys.js";
+import { sessionKeys } from "../../src/redis/keys.js";
 import { writeWhile } from "./busy-writers.js";
 import { compare, nothingBroken, type Comparison } from "./journal-check.js";
 import { sharedRedisUrl } from "./shared-redis.js";

@@ -1,5 +1,5 @@
 import { RedisChatMemory, validateConversation } from "langchain-redis-memory";
-import type { RedisClient } from "../../src/store/redis/redis-client.js";
+import type { RedisClient } from "../../src/redis/client.js";
 import type { Journal, JournalEntry } from "./busy-writers.js";
 
 /** What a comparison of a journal with the stored sessions found; each list names turns or sessions. */

@@ -1,1 +1,1 @@
-export { allLeastCommands, leastCommands } from "../../src/cli/doctor/least-commands.js";
+export { allLeastCommands, leastCommands } from "../../cli/doctor/least-commands.js";

@@ -52,10 +52,12 @@ export function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** Paths of this repository in a document's inline code, such as `src/index.ts`; those with a gap are left out. */
+/** Paths of this repository in the inline code of a document, such as `src/entries/index.ts`, without placeholders. */
 export function pathsNamed(text: string): string[] {
   const named = [...withoutFences(text).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
-  return named.filter((code) => /^(src|__tests__|scripts|examples|benchmarks|docs|\.ci)\/[\w./-]+$/.test(code));
+  return named.filter((code) =>
+    /^(src|cli|testing|__tests__|scripts|examples|benchmarks|docs|\.ci)\/[\w./-]+$/.test(code),
+  );
 }
 
 /** The text of a file of the repository. */

@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { EncryptionOptions } from "../../src/encryption/encryption-options.js";
-import type { MemoryEvent } from "../../src/events.js";
-import type { MemorySettings } from "../../src/memory/memory-context.js";
+import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
+import type { MemoryEvent } from "../../src/base/events.js";
+import type { MemorySettings } from "../../src/session/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import type { RedisStoreSettings } from "../../src/store/redis/redis-store-options.js";
+import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
 import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
 
 const open: RedisChatMemory[] = [];

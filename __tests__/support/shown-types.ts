@@ -16,16 +16,20 @@ export interface ShownCode {
  */
 export function shownTypes(code: readonly ShownCode[], root: string): ReadonlyMap<string, ReadonlySet<string>> {
   const program = programOf(code, root);
-  const sources = `${join(root, "src")}/`;
+  const sources = ["src", "testing"].map((folder) => `${join(root, folder)}/`);
   return new Map(code.map(({ path }) => [path, typesIn(program, { path, sources })]));
 }
 
-function typesIn(program: ts.Program, { path, sources }: { path: string; sources: string }): ReadonlySet<string> {
+function typesIn(
+  program: ts.Program,
+  { path, sources }: { path: string; sources: readonly string[] },
+): ReadonlySet<string> {
   const checker = program.getTypeChecker();
   const shown = new Set<ts.Declaration>();
+  const isBelow = (file: string) => sources.some((folder) => file.startsWith(folder));
   const show = (symbol: ts.Symbol | undefined): void => {
     for (const declaration of (symbol && withoutAlias(checker, symbol).declarations) ?? []) {
-      if (declaration.getSourceFile().fileName.startsWith(sources) && !shown.has(declaration)) {
+      if (isBelow(declaration.getSourceFile().fileName) && !shown.has(declaration)) {
         shown.add(declaration);
         typesOf(declaration).forEach((name) => show(checker.getSymbolAtLocation(name)));
       }

@@ -26,6 +26,13 @@ export function readTree(root: string): SourceFile[] {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+/** Every file of the package: of `src`, `cli` and `testing`, by path from the root. */
+export function packageSources(root: string): SourceFile[] {
+  return ["src", "cli", "testing"].flatMap((folder) =>
+    readTree(join(root, folder)).map(({ path, text }) => ({ path: `${folder}/${path}`, text })),
+  );
+}
+
 /** Static, type-only, dynamic and required imports, re-exports and `import("…")` types of a file, in order. */
 export function importsOf({ path, text }: SourceFile): SourceImport[] {
   const source = parse({ path, text });

@@ -1,4 +1,4 @@
-import { StoreError } from "../../src/errors.js";
+import { StoreError } from "../../src/base/errors.js";
 
 /**
  * Makes a call until it is answered, as an application does: calls that fail with an error that may be tried again are

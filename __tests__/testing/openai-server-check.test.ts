@@ -1,4 +1,4 @@
-import { checkChatCompletionRequest } from "../../src/testing/openai-server/check-request.js";
+import { checkChatCompletionRequest } from "../../testing/openai-server/check-request.js";
 
 const user = { role: "user", content: "q" };
 const call = (id: unknown, changes: object = {}) => ({

@@ -2,7 +2,7 @@ import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/mes
 import { tool as defineTool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
-import { startOpenAIServer, type OpenAIServer, type OpenAIServerOptions } from "../../src/testing/openai-server.js";
+import { startOpenAIServer, type OpenAIServer, type OpenAIServerOptions } from "../../testing/openai-server.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 
 const servers: OpenAIServer[] = [];

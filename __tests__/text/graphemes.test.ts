@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { graphemeBoundary } from "../../src/text/graphemes.js";
+import { graphemeBoundary } from "../../src/base/graphemes.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });

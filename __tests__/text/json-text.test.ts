@@ -1,4 +1,4 @@
-import { jsonText } from "../../src/text/json-text.js";
+import { jsonText } from "../../src/base/json-text.js";
 
 describe("the JSON of a value", () => {
   it("is what JSON.stringify writes", () => {

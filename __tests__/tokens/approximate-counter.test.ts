@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { ConfigurationError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { otherSamples, samples } from "./samples.js";

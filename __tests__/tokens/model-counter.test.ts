@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
-import { ConfigurationError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import { countMessages } from "../../src/tokens/counted-messages.js";
 import { modelCounter } from "../../src/tokens/counters/model-counter.js";
 

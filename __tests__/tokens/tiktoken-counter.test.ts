@@ -1,7 +1,7 @@
 import { AIMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import { ConfigurationError } from "../../src/errors.js";
+import { ConfigurationError } from "../../src/base/errors.js";
 import { countMessages } from "../../src/tokens/counted-messages.js";
 import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { referenceCount } from "./reference.js";

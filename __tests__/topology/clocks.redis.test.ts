@@ -9,9 +9,9 @@ import {
   withRedisMemory,
 } from "langchain-redis-memory";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { asRead, records, texts } from "../../src/testing/session-store/store-case.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { asRead, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { ToolModel } from "../support/agents.js";
 import { startFakedClockRedis, type FakedClockRedis } from "../support/faked-clock.js";

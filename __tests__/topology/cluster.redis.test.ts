@@ -1,7 +1,7 @@
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis5";
-import { sessionKeys } from "../../src/store/redis/keys.js";
-import type { RedisClient } from "../../src/store/redis/redis-client.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import type { RedisClient } from "../../src/redis/client.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";
 import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
 import { leastUser, refusalsAndUse } from "../support/least-user.js";

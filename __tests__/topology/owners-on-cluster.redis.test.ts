@@ -1,6 +1,6 @@
 import { Cluster } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { forkKeys, sessionKeys } from "../../src/store/redis/keys.js";
+import { forkKeys, sessionKeys } from "../../src/redis/keys.js";
 import { human } from "../support/messages.js";
 import { beginMove, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { RedisChatMemory } from "langchain-redis-memory";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
-import { record, records, texts } from "../../src/testing/session-store/store-case.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { record, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
 import { startRestartableRedis, type RestartableRedis } from "../support/restartable-redis.js";

@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
-import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
-import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";

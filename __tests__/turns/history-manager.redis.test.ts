@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { HistoryManagerOptions, ModelCallRequest } from "../../src/history-manager/history-manager-options.js";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
-import type { AppendOptions, AppendOutcome } from "../../src/memory/append-options.js";
+import type { HistoryManagerOptions, ModelCallRequest } from "../../src/tool-loop/history-manager-options.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import type { AppendOptions, AppendOutcome } from "../../src/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import type { MemoryEvent } from "../../src/events.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { roleOf } from "../../src/messages/roles.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/structure/validate.js";

@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import type { AppendOptions, AppendOutcome } from "../../src/memory/append-options.js";
+import type { AppendOptions, AppendOutcome } from "../../src/session/append-options.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { repairConversation } from "../../src/structure/repair/repair.js";

@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@langchain/core/runnables";
-import type { AppendOptions, AppendOutcome } from "../../src/memory/append-options.js";
+import type { AppendOptions, AppendOutcome } from "../../src/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";

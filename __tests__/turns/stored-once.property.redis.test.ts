@@ -1,9 +1,9 @@
 import { createAgent } from "langchain";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
-import { HistoryManager } from "../../src/history-manager/history-manager.js";
-import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
-import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
+import { HistoryManager } from "../../src/tool-loop/history-manager.js";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";

@@ -3,9 +3,9 @@ import { RunnableLambda, RunnableWithMessageHistory, type Runnable } from "@lang
 import { tool } from "@langchain/core/tools";
 import { createAgent } from "langchain";
 import { z } from "zod";
-import { redisMemoryMiddleware } from "../../src/langchain/agent.js";
-import { withRedisMemory } from "../../src/langchain/with-redis-memory.js";
-import type { MemoryEvent } from "../../src/events.js";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import type { MemoryEvent } from "../../src/base/events.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import type { JournalWriter } from "../journal/journal-writer.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import { MemoryError } from "../../src/errors.js";
+import { MemoryError } from "../../src/base/errors.js";
 import { summaryMarkOf } from "../../src/messages/roles.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { validateConversation } from "../../src/structure/validate.js";

@@ -1,5 +1,5 @@
 import { Cluster } from "ioredis";
-import { RedisSessionStore } from "../../src/store/redis/redis-session-store.js";
+import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { Address } from "./client-task.js";
 
 /** The stores of a process: one that waits for a replica where asked, and one that does not. */

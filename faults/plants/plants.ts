@@ -5,8 +5,8 @@ export interface Plant {
   readonly replacement: string;
 }
 
-const scripts = "src/store/redis/scripts";
-const store = "src/store/redis/redis-session-store.ts";
+const scripts = "src/redis/scripts";
+const store = "src/redis-store/redis-session-store.ts";
 const append = "async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {";
 
 /** Defects that the checker has to find. They are put into the built clients only; `src` knows nothing of them. */
@@ -35,7 +35,7 @@ export const plants = {
   /** A reducer's result is stored also where it splits a step. */
   "step-check": [
     {
-      file: "src/memory/plan-commit.ts",
+      file: "src/session/plan-commit.ts",
       search: "if (splitsStep({ before, after })) {",
       replacement: "if (splitsStep({ before, after }) && before.length < 0) {",
     },
@@ -68,7 +68,7 @@ export const plants = {
   /** A lease is given to everybody who asks. */
   lease: [
     {
-      file: "src/store/redis/redis-leases.ts",
+      file: "src/redis-store/leases.ts",
       search: 'args: [lease, token, "NX", "PX", ttlMs]',
       replacement: 'args: [lease, token, "PX", ttlMs]',
     },

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { unknownKey } from "../encryption/key-refusals.js";
-import { parseSealed } from "../encryption/sealed-header.js";
-import { RecordError } from "../errors.js";
+import { unknownKey } from "../store/key-refusals.js";
+import { parseSealed } from "../sealed/keys/sealed-header.js";
+import { RecordError } from "../base/errors.js";
 import { recordVersion } from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
 import { isRecord } from "../messages/values.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { RecordError } from "../errors.js";
-import { shortHash } from "../short-hash.js";
+import { RecordError } from "../base/errors.js";
+import { shortHash } from "../base/short-hash.js";
 import { isRecord } from "../messages/values.js";
 import { fieldsByType, requiredField, shapeProblem } from "./message-fields.js";
 import type { RecordMeta } from "./record-meta.js";

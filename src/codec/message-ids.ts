@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { EncryptionError } from "../errors.js";
+import { EncryptionError } from "../base/errors.js";
 import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { Fields } from "../messages/values.js";
-import { shortHash } from "../short-hash.js";
-import { timeOrderedIds } from "../time-ordered-id.js";
+import { shortHash } from "../base/short-hash.js";
+import { timeOrderedIds } from "../base/time-ordered-id.js";
 import { decodeRecord } from "./decode-record.js";
 import { digestMessage } from "./encode-message.js";
 import { metaOf } from "./record-meta.js";

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { ConfigurationError, RecordError, StoreError } from "../errors.js";
-import { report, type MemoryEventHandler } from "../events.js";
+import { ConfigurationError, RecordError, StoreError } from "../base/errors.js";
+import { report, type MemoryEventHandler } from "../base/events.js";
 import { fieldsOf } from "../messages/values.js";
-import { anyFunction, lazy, objectWith, parseOptions } from "../options.js";
-import { shortHash } from "../short-hash.js";
+import { anyFunction, lazy, objectWith, parseOptions } from "../base/options.js";
+import { shortHash } from "../base/short-hash.js";
 import { decodeRecord } from "./decode-record.js";
 
 /** What is needed of a client: `Redis` and `Cluster` of ioredis have it. */

@@ -1,20 +1,20 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import type { AppendOptions, AppendOutcome } from "./append-options.js";
+import type { AppendOptions, AppendOutcome } from "../session/append-options.js";
 import {
   createMemoryContext,
   drainContext,
   type MemoryContext,
   type RedisChatMemoryOptions,
-} from "./memory-context.js";
+} from "../session/memory-context.js";
 import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
-import { contextFor, type HistoryIdentity } from "./sessions/history-identity.js";
-import { MemorySessions } from "./sessions/memory-sessions.js";
+import { contextFor, type HistoryIdentity } from "../session/history-identity.js";
+import { MemorySessions } from "../sessions/memory-sessions.js";
 import { withoutRefresh } from "../store/refreshing-store.js";
-import { takeTurn } from "./one-at-a-time/take-turn.js";
-import { turnOptions, type WithTurnOptions } from "./one-at-a-time/turn-options.js";
-import { noteContext, sessionOf } from "./session-of.js";
+import { takeTurn } from "../session/hold/take-hold.js";
+import { turnOptions, type WithTurnOptions } from "../session/hold/hold-options.js";
+import { noteContext, sessionOf } from "../session/session-of.js";
 
 /**
  * The conversations of an application: one connection and one set of options, and a history for each session.

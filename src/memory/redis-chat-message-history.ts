@@ -1,16 +1,16 @@
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { Round } from "../conversation/rounds.js";
+import type { Round } from "../messages/rounds.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import type { AppendOptions, AppendOutcome } from "./append-options.js";
-import { ConversationSession } from "./conversation-session.js";
+import type { AppendOptions, AppendOutcome } from "../session/append-options.js";
+import { ConversationSession } from "../session/conversation-session.js";
 import {
   createMemoryContext,
   drainContext,
   type MemoryContext,
   type RedisChatMemoryOptions,
-} from "./memory-context.js";
+} from "../session/memory-context.js";
 import {
   readHistoryStats,
   readLastReductions,
@@ -18,11 +18,11 @@ import {
   type HistoryStats,
   type MessagePage,
   type PageOptions,
-} from "./screen-pages.js";
+} from "../session/screen-pages.js";
 import type { StoredReduction } from "../store/session-pages.js";
-import { forkSession, type ForkOptions } from "./fork-session.js";
-import { replaceFrom } from "./replace-from.js";
-import { noteSession } from "./session-of.js";
+import { forkSession, type ForkOptions } from "../session/fork-session.js";
+import { replaceFrom } from "../session/replace-from.js";
+import { noteSession } from "../session/session-of.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { graphemeBoundary } from "../text/graphemes.js";
-import { jsonText } from "../text/json-text.js";
+import { graphemeBoundary } from "../base/graphemes.js";
+import { jsonText } from "../base/json-text.js";
 import { type Block, blocksOf } from "./content.js";
 
 /** Content within a limit. */

@@ -1,5 +1,5 @@
 import { coerceMessageLikeToMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 
 /** Where a value stands that should become a message: for the error's text. */
 export interface LikePlace {

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 
 /** Maximum nesting: far above what messages need, far below what exhausts the stack. */
 const maxDepth = 200;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions, type SchemaOutput } from "../options.js";
+import { anyFunction, anyText, lazy, nonNegativeInteger, parseOptions, type SchemaOutput } from "../base/options.js";
 import { nonEmpty, noteFields, roleSchema, toolCallsSchema } from "./message-schema.js";
 import type { Clock } from "./timestamp.js";
 

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import { parseJson } from "./json-value.js";
 import { fromLangChain, toLangChain } from "./conversion/langchain-conversion.js";
 import { checkArgument, checkMark } from "./message-arguments.js";

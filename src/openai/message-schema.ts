@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { anyText, lazy, parseOptions } from "../options.js";
+import { anyText, lazy, parseOptions } from "../base/options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import type { OpenAIMessage } from "./openai-message.js";
 import type { OpenAIRequestMessage } from "./openai-request.js";

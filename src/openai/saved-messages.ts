@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { objectWith, parseOptions } from "../options.js";
+import { objectWith, parseOptions } from "../base/options.js";
 import { toLangChain } from "./conversion/langchain-conversion.js";
 import type { OpenAIMessage } from "./openai-message.js";
 

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { ConfigurationError } from "../errors.js";
-import { lazy, parseOptions } from "../options.js";
+import { ConfigurationError } from "../base/errors.js";
+import { lazy, parseOptions } from "../base/options.js";
 import { copyJson, isPlainObject } from "./json-value.js";
 import { nonEmpty } from "./message-schema.js";
 import type { OpenAIMessage } from "./openai-message.js";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { lazy } from "../options.js";
+import { lazy } from "../base/options.js";
 
 /**
  * Returns the current time; injected where tests must control it.

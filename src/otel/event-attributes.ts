@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import type { MemoryEvent } from "../events.js";
+import type { MemoryEvent } from "../base/events.js";
 
 /** The prefix of attributes and metrics for which OpenTelemetry has no name. */
 export const prefix = "langchain_redis_memory";

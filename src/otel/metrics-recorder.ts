@@ -1,5 +1,5 @@
 import type { Meter } from "@opentelemetry/api";
-import type { MemoryEvent, MemoryEventHandler } from "../events.js";
+import type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
 import { commandAttributes, outcomeOf, prefix, type ReductionEvent } from "./event-attributes.js";
 
 /** Boundaries of the buckets, in seconds, as the semantic conventions ask for. */

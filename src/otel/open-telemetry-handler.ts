@@ -1,7 +1,7 @@
 import { metrics, trace, type Meter, type Tracer } from "@opentelemetry/api";
 import * as z from "zod/mini";
-import type { MemoryEvent, MemoryEventHandler } from "../events.js";
-import { lazy, objectWith, parseOptions } from "../options.js";
+import type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
+import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { metricsRecorder } from "./metrics-recorder.js";
 import { spanRecorder } from "./span-recorder.js";
 

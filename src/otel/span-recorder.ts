@@ -1,5 +1,5 @@
 import { SpanKind, SpanStatusCode, trace, type Attributes, type Span, type Tracer } from "@opentelemetry/api";
-import type { MemoryEvent, MemoryEventHandler } from "../events.js";
+import type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
 import {
   commandAttributes,
   errorType,

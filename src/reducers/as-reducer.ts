@@ -1,7 +1,7 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { toMessage } from "../messages/message-like.js";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import { ChatHistoryReducer } from "./chat-history-reducer.js";
 
 /** Anything with an `invoke` from messages to messages: `trimMessages(options)`, a RunnableLambda, a chain. */

@@ -2,7 +2,7 @@ import type { CallbackManagerForChainRun } from "@langchain/core/callbacks/manag
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import { toMessage } from "../messages/message-like.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { TokenCounter } from "../tokens/token-counter.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
-import { graphemeBoundary } from "../text/graphemes.js";
+import { graphemeBoundary } from "../base/graphemes.js";
 import { blockText, contentText, textOf } from "../messages/content.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import { asReducer, type ReducerLike } from "./as-reducer.js";

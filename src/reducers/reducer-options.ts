@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { ConfigurationError } from "../errors.js";
-import { anyFunction, lazy, objectWith, positiveInteger } from "../options.js";
+import { ConfigurationError } from "../base/errors.js";
+import { anyFunction, lazy, objectWith, positiveInteger } from "../base/options.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 

@@ -1,5 +1,5 @@
 import { type BaseMessage, type MessageContent, ToolMessage } from "@langchain/core/messages";
-import type { SummaryError } from "../errors.js";
+import type { SummaryError } from "../base/errors.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 

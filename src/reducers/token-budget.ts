@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { cutByTokens } from "../conversation/cut-by-tokens.js";
-import type { NoCut } from "../conversation/cut-by-count.js";
+import { cutByTokens } from "../messages/cut-by-tokens.js";
+import type { NoCut } from "../messages/cut-by-count.js";
 import { roleOf } from "../messages/roles.js";
-import type { Sections } from "../conversation/sections.js";
-import { findBoundaries } from "../conversation/steps.js";
+import type { Sections } from "../messages/sections.js";
+import { findBoundaries } from "../messages/steps.js";
 import { countEach, countMessages } from "../tokens/counted-messages.js";
 import { clipToolResults } from "./clip-tool-results.js";
 import type { TokenBudget } from "./reducer-options.js";

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { sectionsOf, type SectionOptions } from "../conversation/sections.js";
-import { BudgetError } from "../errors.js";
-import { lazy, parseOptions, type SchemaOutput } from "../options.js";
+import { sectionsOf, type SectionOptions } from "../messages/sections.js";
+import { BudgetError } from "../base/errors.js";
+import { lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";

@@ -1,11 +1,11 @@
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { graphemeBoundary } from "../text/graphemes.js";
-import { jsonText } from "../text/json-text.js";
+import { graphemeBoundary } from "../base/graphemes.js";
+import { jsonText } from "../base/json-text.js";
 import { partsInWords } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import { stepsOf } from "../conversation/steps.js";
-import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../options.js";
+import { stepsOf } from "../messages/steps.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 

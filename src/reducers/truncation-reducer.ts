@@ -1,9 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { cutByCount } from "../conversation/cut-by-count.js";
-import { sectionsOf } from "../conversation/sections.js";
-import type { SectionOptions } from "../conversation/sections.js";
-import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
+import { cutByCount } from "../messages/cut-by-count.js";
+import { sectionsOf } from "../messages/sections.js";
+import type { SectionOptions } from "../messages/sections.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../base/options.js";
 import { OutcomeReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./reducer-options.js";

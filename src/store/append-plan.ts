@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import { contentConflict } from "./refusals.js";
 import {
   checkAmount,

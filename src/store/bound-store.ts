@@ -1,4 +1,4 @@
-import type { SessionClaim } from "./session-index.js";
+import type { SessionClaim } from "./lists.js";
 import type { SessionStore } from "./session-store.js";
 import { shareLimits } from "./size-limits.js";
 

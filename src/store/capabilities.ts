@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import type { CompleteSessionStore, SessionStore, SessionStoreCore } from "./session-store.js";
 
 /** Every method of the core. The compiler refuses a missing and a surplus name. */

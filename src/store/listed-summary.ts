@@ -1,4 +1,4 @@
-import type { SessionDetails, SessionSummary } from "./session-index.js";
+import type { SessionDetails, SessionSummary } from "./lists.js";
 
 /** What a list shows of a session: the shorter form of its metadata, and nothing that all of its sessions share. */
 export function listedSummary(details: SessionDetails): SessionSummary {

@@ -1,8 +1,8 @@
-import { BoundedMap } from "../bounded-map.js";
+import { BoundedMap } from "../base/bounded-map.js";
 import { accessPlace } from "./bound-store.js";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import { requireCapability, type StoreWith } from "./capabilities.js";
-import type { SessionAccess } from "./session-index.js";
+import type { SessionAccess } from "./lists.js";
 import type { SessionStore } from "./session-store.js";
 import type { AppendRequest, AppendResult } from "./session-writes.js";
 import { shareLimits } from "./size-limits.js";

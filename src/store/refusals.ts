@@ -1,8 +1,8 @@
-import { unknownKey } from "../encryption/key-refusals.js";
-import { ConfigurationError, ConflictError, StoreError, type EncryptionError } from "../errors.js";
+import { unknownKey } from "./key-refusals.js";
+import { ConfigurationError, ConflictError, StoreError, type EncryptionError } from "../base/errors.js";
 import { encodeSessionId } from "./session-id-rules.js";
 import { keyNames, type WriterKeys } from "./writer-keys.js";
-import type { Fenced } from "./turn-queue.js";
+import type { Fenced } from "./holds.js";
 
 /** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
 export function sessionLabel(sessionId: string): string {

@@ -1,9 +1,9 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import { checkSessionId } from "./session-id-rules.js";
 import { outOfRange } from "./refusals.js";
 import type { CommitRequest, RewindRequest } from "./session-writes.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
-import type { HeldTicket, TurnEntry } from "./turn-queue.js";
+import type { HeldTicket, TurnEntry } from "./holds.js";
 
 /** Rejects a commit with invalid numbers. */
 export function checkCommit(sessionId: string, request: CommitRequest): void {

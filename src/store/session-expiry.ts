@@ -1,4 +1,4 @@
-import type { SessionAccess } from "./session-index.js";
+import type { SessionAccess } from "./lists.js";
 
 /**
  * Lets a session that expires live so much longer from now; its place in lists follows. Nothing changes, and the result

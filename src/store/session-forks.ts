@@ -1,6 +1,6 @@
 import { alreadyExists } from "./refusals.js";
 import { checkOptional, notNegative, positive } from "./request-checks.js";
-import type { SessionAccess } from "./session-index.js";
+import type { SessionAccess } from "./lists.js";
 import { checkSessionId } from "./session-id-rules.js";
 import type { IdentifiedRecord } from "./session-writes.js";
 import type { KeyedWrite } from "./writer-keys.js";

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 
 /** Longest session id, in bytes of UTF-8. */
 const maxSessionIdBytes = 512;

@@ -1,4 +1,4 @@
-import type { SessionAccess } from "./session-index.js";
+import type { SessionAccess } from "./lists.js";
 import { checkInteger, checkOptional } from "./request-checks.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { SessionAccess } from "./session-index.js";
+import type { SessionAccess } from "./lists.js";
 import type { TurnMark } from "./turns.js";
 
 /** How to read a view. */

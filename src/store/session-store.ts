@@ -1,6 +1,6 @@
 import type { ExpiryExtension } from "./session-expiry.js";
 import type { SessionForks } from "./session-forks.js";
-import type { SessionAccess, SessionIndex } from "./session-index.js";
+import type { SessionAccess, SessionIndex } from "./lists.js";
 import type { RecordSwaps } from "./record-swaps.js";
 import type { SessionPages } from "./session-pages.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
@@ -14,7 +14,7 @@ import type {
   RewindRequest,
 } from "./session-writes.js";
 import type { SideWrite } from "./side-fields.js";
-import type { TurnQueue } from "./turn-queue.js";
+import type { TurnQueue } from "./holds.js";
 import type { StoredTurn } from "./turns.js";
 
 /**

@@ -1,8 +1,8 @@
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import { checkAmount, checkInteger, checkOptional, notNegative } from "./request-checks.js";
 import type { CopiedRecord } from "./session-forks.js";
 import { checkSessionId } from "./session-id-rules.js";
-import type { ModelUsage, SessionAccess, SessionLabel } from "./session-index.js";
+import type { ModelUsage, SessionAccess, SessionLabel } from "./lists.js";
 import type { StoredReduction } from "./session-pages.js";
 import type { TurnMark } from "./turns.js";
 

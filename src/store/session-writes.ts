@@ -1,8 +1,8 @@
 import type { Discard } from "./discarded-ids.js";
-import type { ModelUsage, SessionAccess, SessionClaim } from "./session-index.js";
+import type { ModelUsage, SessionAccess, SessionClaim } from "./lists.js";
 import type { ReadState, SessionView } from "./session-reads.js";
 import type { SideChanges } from "./side-fields.js";
-import type { Fenced } from "./turn-queue.js";
+import type { Fenced } from "./holds.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
 import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
 

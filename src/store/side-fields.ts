@@ -1,5 +1,5 @@
-import type { SessionClaim } from "./session-index.js";
-import type { Fenced } from "./turn-queue.js";
+import type { SessionClaim } from "./lists.js";
+import type { Fenced } from "./holds.js";
 import type { KeyedWrite } from "./writer-keys.js";
 
 /**

@@ -1,7 +1,14 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { anyFunction, lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../options.js";
-import { jsonText } from "../text/json-text.js";
+import {
+  anyFunction,
+  lazy,
+  nonNegativeInteger,
+  parseOptions,
+  positiveInteger,
+  type SchemaOutput,
+} from "../base/options.js";
+import { jsonText } from "../base/json-text.js";
 import { boundContent } from "../messages/bound-content.js";
 import { answeredId, type Call, callsOf } from "../messages/calls.js";
 import { type Speaker, speakerOf } from "../messages/roles.js";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { lazy } from "../options.js";
+import { lazy } from "../base/options.js";
 import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
 import { resolveProfile } from "./profiles/resolve-profile.js";

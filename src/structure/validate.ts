@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { StructureError } from "../errors.js";
+import { StructureError } from "../base/errors.js";
 import { resolveRepairOptions } from "./repair/repair-options.js";
 import { readStructure, type Finding, type StructureCriteria } from "./rules/context.js";
 import { checkMessages } from "./rules/message-rules.js";

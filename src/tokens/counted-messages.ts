@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { BaseMessage } from "@langchain/core/messages";
-import { ConfigurationError } from "../errors.js";
+import { ConfigurationError } from "../base/errors.js";
 import type { TokenCounter } from "./token-counter.js";
 
 /** Time after which a long count lets other work run. */

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { linkCalls } from "../conversation/call-links.js";
+import { linkCalls } from "../messages/call-links.js";
 import { interruptedMessage } from "./turn-output.js";
 
 /**

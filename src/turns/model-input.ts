@@ -1,5 +1,5 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { report, type MemoryEventHandler } from "../events.js";
+import { report, type MemoryEventHandler } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";

@@ -1,10 +1,10 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import type { ConversationSession } from "../memory/conversation-session.js";
-import { comparableForms } from "../memory/stored-forms.js";
-import type { DecodedView, StoredEntry } from "../memory/view.js";
-import { jsonText } from "../text/json-text.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import { comparableForms } from "../session/stored-forms.js";
+import type { DecodedView, StoredEntry } from "../session/view.js";
+import { jsonText } from "../base/json-text.js";
 
 /** What a caller brings, and what is known of it. */
 export interface InputRequest {

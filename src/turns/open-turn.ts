@@ -2,10 +2,10 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAnswer, isInterrupted } from "../codec/message-ids.js";
 import { metaOf, turnNameOf } from "../codec/record-meta.js";
 import { roleOf } from "../messages/roles.js";
-import type { ConversationSession } from "../memory/conversation-session.js";
-import type { DecodedView, StoredEntry } from "../memory/view.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import type { DecodedView, StoredEntry } from "../session/view.js";
 import type { TurnMark } from "../store/turns.js";
-import { answerStart } from "../memory/turn-messages.js";
+import { answerStart } from "../session/turn-messages.js";
 import { firstOfBlock, newInput } from "./new-input.js";
 
 /** A turn that begins: its session, its name where it has one, and what the caller brings. */

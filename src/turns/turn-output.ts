@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { metaOf, type TurnOutput } from "../codec/record-meta.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
-import type { StoredMessage } from "../memory/turn-messages.js";
+import type { StoredMessage } from "../session/turn-messages.js";
 
 /**
  * The output of a stored turn, as its runnable gave it; undefined where it cannot be given again. `sent` is what an

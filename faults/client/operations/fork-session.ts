@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { MemoryError } from "../../../src/errors.js";
+import { MemoryError } from "../../../src/base/errors.js";
 import { writeRuns } from "../../journal/runs.js";
 import { tokensOf, type Lane } from "../lane.js";
 import type { Operation } from "./operation.js";

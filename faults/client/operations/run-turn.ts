@@ -1,5 +1,5 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { HistoryManager } from "../../../src/history-manager/history-manager.js";
+import { HistoryManager } from "../../../src/tool-loop/history-manager.js";
 import { approximateCounter } from "../../../src/tokens/counters/approximate-counter.js";
 import { answerFor } from "../conversation.js";
 import { questionOf } from "../doors.js";

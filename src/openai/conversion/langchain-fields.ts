@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../../codec/decode-record.js";
 import { encodeMessage, recordVersion } from "../../codec/encode-message.js";
 import { startWalk, tagKey, tagValue } from "../../codec/tagged-values.js";
-import { RecordError } from "../../errors.js";
+import { RecordError } from "../../base/errors.js";
 import { speakerByType } from "../../messages/roles.js";
 import { partsOfBlocks } from "./content-blocks.js";
 import { isPlainObject } from "../json-value.js";

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../errors.js";
+import { ConfigurationError } from "../../base/errors.js";
 import { imagePart } from "./prompt-writer.js";
 import { parseXml, type XmlElement, type XmlNode } from "./xml.js";
 

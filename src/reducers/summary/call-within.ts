@@ -1,4 +1,4 @@
-import { SummaryError } from "../../errors.js";
+import { SummaryError } from "../../base/errors.js";
 
 /** Limits of a call. */
 export interface CallBounds {

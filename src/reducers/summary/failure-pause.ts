@@ -1,4 +1,4 @@
-import { BoundedMap } from "../../bounded-map.js";
+import { BoundedMap } from "../../base/bounded-map.js";
 
 /** Consecutive failures from which on the next try has to wait. */
 const freeFailures = 3;

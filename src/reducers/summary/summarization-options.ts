@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import type { SystemMessages } from "../../conversation/sections.js";
-import { ConfigurationError } from "../../errors.js";
+import type { SystemMessages } from "../../messages/sections.js";
+import { ConfigurationError } from "../../base/errors.js";
 import {
   lazy,
   nonNegativeInteger,
@@ -8,7 +8,7 @@ import {
   parseOptions,
   positiveInteger,
   type SchemaOutput,
-} from "../../options.js";
+} from "../../base/options.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { SummaryModel } from "./summarizer.js";
 import { countMeasure, tokenMeasure, type SummaryMeasure } from "./summary-measure.js";

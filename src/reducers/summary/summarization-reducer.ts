@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { sectionsOf, type Sections } from "../../conversation/sections.js";
-import { SummaryError } from "../../errors.js";
+import { sectionsOf, type Sections } from "../../messages/sections.js";
+import { SummaryError } from "../../base/errors.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { OutcomeReducer } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { SummaryError } from "../../errors.js";
+import { SummaryError } from "../../base/errors.js";
 import { tiktokenCounter } from "../../tokens/counters/tiktoken-counter.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import { callWithin } from "./call-within.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { createHash } from "node:crypto";
-import { BoundedMap } from "../../bounded-map.js";
+import { BoundedMap } from "../../base/bounded-map.js";
 
 const capacity = 100;
 

@@ -1,4 +1,4 @@
-import { graphemeBoundary } from "../../text/graphemes.js";
+import { graphemeBoundary } from "../../base/graphemes.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 
 /** Limits of one request to the summarization model. */

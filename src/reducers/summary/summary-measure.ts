@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { cutByCount, type CountTarget, type NoCut } from "../../conversation/cut-by-count.js";
-import type { Sections } from "../../conversation/sections.js";
+import { cutByCount, type CountTarget, type NoCut } from "../../messages/cut-by-count.js";
+import type { Sections } from "../../messages/sections.js";
 import { countMessages, countTotal } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 import type { TokenBudget } from "../reducer-options.js";

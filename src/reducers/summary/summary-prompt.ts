@@ -1,6 +1,6 @@
 import { type BaseMessage, HumanMessage, SystemMessage, type ToolMessage } from "@langchain/core/messages";
-import { graphemeBoundary } from "../../text/graphemes.js";
-import { jsonText } from "../../text/json-text.js";
+import { graphemeBoundary } from "../../base/graphemes.js";
+import { jsonText } from "../../base/json-text.js";
 import { answeredId, callsOf } from "../../messages/calls.js";
 import { partsInWords } from "../../messages/content.js";
 import { roleNameOf, roleOf } from "../../messages/roles.js";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { ConfigurationError } from "../../errors.js";
-import { lazy, nonNegativeInteger } from "../../options.js";
+import { ConfigurationError } from "../../base/errors.js";
+import { lazy, nonNegativeInteger } from "../../base/options.js";
 import { structureRules } from "../rules/rules.js";
 import { builtInProfiles, type BuiltInProfile } from "./built-in-profiles.js";
 import type { StructureProfile } from "./profile.js";

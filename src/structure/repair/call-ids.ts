@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ConfigurationError } from "../../errors.js";
+import { ConfigurationError } from "../../base/errors.js";
 import { alphanumerics, fitsForm } from "../profiles/identifiers.js";
 import type { CallIdForm } from "../profiles/profile.js";
 

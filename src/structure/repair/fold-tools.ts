@@ -1,5 +1,5 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { jsonText } from "../../text/json-text.js";
+import { jsonText } from "../../base/json-text.js";
 import { changeMessage, isCallBlock } from "../../messages/change-message.js";
 import { type Call, callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf } from "../../messages/content.js";

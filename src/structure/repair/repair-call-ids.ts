@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { CallIdTranslator } from "./call-ids.js";
-import type { LinkedCall } from "../../conversation/call-links.js";
+import type { LinkedCall } from "../../messages/call-links.js";
 import { changeCalls, changeMessage } from "../../messages/change-message.js";
 import { readStructure } from "../rules/context.js";
 import { answeredId, callsOf, showId } from "../../messages/calls.js";

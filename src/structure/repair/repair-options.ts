@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { lazy, parseOptions, type SchemaOutput } from "../../options.js";
+import { lazy, parseOptions, type SchemaOutput } from "../../base/options.js";
 import type { StructureCriteria } from "../rules/context.js";
 import { structureFields, toCriteria, type StructureOptions } from "../structure-options.js";
 

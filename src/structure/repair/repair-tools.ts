@@ -1,5 +1,5 @@
 import { ToolMessage } from "@langchain/core/messages";
-import type { LinkedCall } from "../../conversation/call-links.js";
+import type { LinkedCall } from "../../messages/call-links.js";
 import { changeCalls } from "../../messages/change-message.js";
 import { readStructure, type StructureContext } from "../rules/context.js";
 import { showId } from "../../messages/calls.js";

@@ -1,5 +1,5 @@
 import { fitsForm } from "../profiles/identifiers.js";
-import type { LinkedCall } from "../../conversation/call-links.js";
+import type { LinkedCall } from "../../messages/call-links.js";
 import type { ReportFinding, StructureContext } from "./context.js";
 import { answeredId, showId } from "../../messages/calls.js";
 

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { lazy, objectWith, parseOptions } from "../../options.js";
+import { lazy, objectWith, parseOptions } from "../../base/options.js";
 import type { Cost } from "../formulas/cost.js";
 import { messageCost, replyTokens } from "../formulas/message-cost.js";
 import type { TokenCounter } from "../token-counter.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import * as z from "zod/mini";
-import { lazy, parseOptions } from "../../options.js";
+import { lazy, parseOptions } from "../../base/options.js";
 import { estimateCost } from "./approximate-counter.js";
 import type { Cost } from "../formulas/cost.js";
 import { encodings, loadTally, loadedTally, type EncodingName } from "../encoder/encodings.js";

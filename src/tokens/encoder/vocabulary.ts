@@ -1,4 +1,4 @@
-import { MemoryError } from "../../errors.js";
+import { MemoryError } from "../../base/errors.js";
 
 /** The ranks of an encoding as js-tiktoken ships them: one line `! <first rank> <base64> <base64> …`. */
 export interface PackedRanks {

@@ -1,4 +1,4 @@
-import { jsonText } from "../../text/json-text.js";
+import { jsonText } from "../../base/json-text.js";
 
 /** What something costs in tokens, before its texts are tokenized: so one formula serves every counter. */
 export interface Cost {

@@ -1,6 +1,6 @@
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import * as z from "zod/mini";
-import { lazy } from "../../options.js";
+import { lazy } from "../../base/options.js";
 import { CostSum, type Cost } from "./cost.js";
 import { fieldsOf, type Fields } from "../../messages/values.js";
 

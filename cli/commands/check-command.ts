@@ -1,0 +1,154 @@
+import { Command } from "commander";
+import { MemoryError } from "../../src/base/errors.js";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
+import { validateConversation } from "../../src/structure/validate.js";
+import { sessionsWithoutState } from "../lost-sessions.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { reasonOf, UsageError } from "../failure.js";
+import { counted } from "../figures.js";
+import { interrupted } from "../interruption.js";
+import { oneOf } from "../operands.js";
+import { printable } from "../printable.js";
+import { ProgressBar } from "../progress-bar.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
+
+interface CheckOptions extends ServerOptions {
+  readonly all?: boolean;
+  readonly profile: BuiltInProfile;
+  readonly warnings?: boolean;
+}
+
+/** Something wrong with a session. */
+interface SessionFinding {
+  readonly sessionId: string;
+  readonly problem: "damaged" | "unreadable record" | "structure" | "unreadable";
+  readonly severity: "error" | "warning";
+  readonly detail: string;
+  /** Place in the view for `structure`, in the log for an unreadable record. */
+  readonly position?: number;
+}
+
+/** `check`: damage in Redis, and what a model would refuse. */
+export function checkCommand(): CommandDefinition {
+  const command = withServerOptions(new Command().argument("[sessions...]", "ids of sessions"))
+    .option("--all", "check every session")
+    .option("--profile <name>", `rules of ${profiles.join(", ")}`, oneOf(profiles), "langchain")
+    .option("--warnings", "show warnings too")
+    .addHelpText(
+      "after",
+      "\nStructure is checked in the view, as it is stored. What goes to a model is\n" +
+        "repaired on its way, so a finding there is no failure of a turn; damage is:\n" +
+        "`rebuild` repairs it.",
+    );
+  return {
+    command,
+    run: (context, options, [sessions]) => check(context, options as CheckOptions, sessions as string[]),
+  };
+}
+
+async function check(
+  { screen, env, signal }: CommandContext,
+  options: CheckOptions,
+  sessions: readonly string[],
+): Promise<ExitCode> {
+  if ((options.all === true) === sessions.length > 0) {
+    throw new UsageError("check: name sessions, or give --all.");
+  }
+  const events: MemoryEvent[] = [];
+  const server = await openServer(options, env, (event) => events.push(event));
+  const bar = new ProgressBar(screen, { total: options.all ? undefined : sessions.length, unit: "sessions" });
+  let [checked, found] = [0, 0];
+  try {
+    for await (const sessionId of namesOf(server, sessions, signal)) {
+      const all = await findingsOf(server, { sessionId, options, events });
+      const findings = all.filter(({ severity }) => severity === "error" || options.warnings);
+      for (const finding of findings) {
+        await screen.record(finding);
+        const place = finding.position === undefined ? "" : ` ${finding.position}`;
+        await screen.line(printable(`${sessionId}: ${finding.problem}${place}: ${finding.detail}`));
+      }
+      found += findings.length;
+      checked += 1;
+      bar.advance();
+    }
+  } finally {
+    bar.stop();
+    await server.close();
+  }
+  await screen.line(`${counted(checked, "session")} checked, ${counted(found, "finding")}.`);
+  if (signal.aborted) {
+    return interrupted(screen, "Not all sessions were checked.");
+  }
+  return found === 0 ? exitCodes.done : exitCodes.findings;
+}
+
+async function* namesOf(server: Server, sessions: readonly string[], signal: AbortSignal): AsyncGenerator<string> {
+  if (sessions.length > 0) {
+    yield* sessions;
+    return;
+  }
+  for await (const sessionId of server.plainIndex.scan()) {
+    if (signal.aborted) {
+      return;
+    }
+    yield sessionId;
+  }
+  yield* sessionsWithoutState(server, signal);
+}
+
+interface Checked {
+  readonly sessionId: string;
+  readonly options: CheckOptions;
+  /** What the reads of this command reported; emptied here. */
+  readonly events: MemoryEvent[];
+}
+
+const pageSize = 500;
+
+async function findingsOf({ memory }: Server, { sessionId, options, events }: Checked): Promise<SessionFinding[]> {
+  events.length = 0;
+  const history = memory.history(sessionId);
+  try {
+    const view = await history.getMessages();
+    let after: number | undefined = -1;
+    while (after !== undefined) {
+      ({ next: after } = await history.getPage({ after, limit: pageSize }));
+    }
+    const issues = validateConversation(view, { profile: options.profile });
+    return [
+      ...damageIn(sessionId, events),
+      ...issues.map(({ rule, severity, index, message }) => ({
+        ...{ sessionId, problem: "structure" as const, severity, position: index, detail: `${rule}: ${message}` },
+      })),
+    ];
+  } catch (error) {
+    if (!MemoryError.isInstance(error) || error.retryable) {
+      throw error;
+    }
+    return [{ sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) }];
+  }
+}
+
+/** The same record is read by the view and by a page. */
+function damageIn(sessionId: string, events: readonly MemoryEvent[]): SessionFinding[] {
+  const found: SessionFinding[] = [];
+  if (events.some(({ type }) => type === "damaged")) {
+    const detail = "a part of it is missing in Redis; run rebuild";
+    found.push({ sessionId, problem: "damaged", severity: "error", detail });
+  }
+  const unreadable = new Map<number | undefined, string>();
+  for (const event of events) {
+    if (event.type === "record_skipped") {
+      unreadable.set(event.position, event.error.message);
+    }
+  }
+  for (const [position, detail] of unreadable) {
+    const place = position === undefined ? {} : { position };
+    found.push({ sessionId, problem: "unreadable record", severity: "error", detail, ...place });
+  }
+  return found;
+}

@@ -1,0 +1,166 @@
+import { Command } from "commander";
+import { MemoryError } from "../../src/base/errors.js";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { MessageHistory } from "../../src/openai/message-history.js";
+import { allSessions } from "../all-sessions.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { DataError, reasonOf, UsageError } from "../failure.js";
+import { counted } from "../figures.js";
+import { interrupted } from "../interruption.js";
+import { oneOf } from "../operands.js";
+import { printable } from "../printable.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+const formats = ["own", "openai", "message-history"] as const;
+const pageSize = 500;
+
+interface ExportOptions extends ServerOptions {
+  readonly all?: boolean;
+  readonly owner?: string;
+  readonly format: (typeof formats)[number];
+}
+
+/** `export`: sessions to standard output. */
+export function exportCommand(): CommandDefinition {
+  const command = withServerOptions(new Command().argument("[sessions...]", "ids of sessions"))
+    .option("--all", "every session")
+    .option("--owner <owner>", "every session of this owner")
+    .option("--format <format>", formats.join(", "), oneOf(formats), "own")
+    .addHelpText("after", helpText);
+  return {
+    command,
+    run: (context, options, [sessions]) => exportSessions(context, options as ExportOptions, sessions as string[]),
+  };
+}
+
+const helpText = `
+Formats, always lines of JSON:
+  own              all that is stored, several lines a session; import takes
+                   it without loss
+  openai           a session a line, { "sessionId", "messages" }, with the
+                   fields of OpenAI's chat API only, as for fine-tuning
+  message-history  the same with ids, metadata and timestamps, for
+                   MessageHistory
+openai and message-history hold the transcript; own holds what the model sees,
+too.`;
+
+async function exportSessions(context: CommandContext, options: ExportOptions, named: string[]): Promise<ExitCode> {
+  const everything = options.all === true || options.owner !== undefined;
+  if (everything === named.length > 0) {
+    throw new UsageError("export: name sessions, or give --all or --owner.");
+  }
+  const { screen, env, signal } = context;
+  const events: MemoryEvent[] = [];
+  const server = await openServer(options, env, (event) => events.push(event));
+  let [sessions, failed] = [0, 0];
+  const note = (sessionId: string, reason: string) => {
+    failed += 1;
+    screen.note(printable(`${sessionId}: ${reason}`));
+  };
+  try {
+    const exporting = { server, context, note, events };
+    for await (const sessionId of everything ? namesOf(server, options, signal) : named) {
+      if (signal.aborted) {
+        break;
+      }
+      try {
+        await (options.format === "own" ? writeOwn(exporting, sessionId) : writeChat(exporting, sessionId, options));
+        sessions += 1;
+      } catch (error) {
+        if (error instanceof DataError || (MemoryError.isInstance(error) && !isRetryable(error))) {
+          note(sessionId, MemoryError.isInstance(error) ? reasonOf(error) : error.message);
+          continue;
+        }
+        throw error;
+      }
+    }
+  } finally {
+    await server.close();
+  }
+  if (signal.aborted) {
+    const done = counted(sessions, "session");
+    return interrupted(screen, `The export holds ${done} and is not complete; run the same command again.`);
+  }
+  screen.note(`${counted(sessions, "session")} exported${failed > 0 ? `, ${counted(failed, "problem")}` : ""}.`);
+  return failed === 0 ? exitCodes.done : exitCodes.findings;
+}
+
+function isRetryable(error: MemoryError): boolean {
+  return error.retryable && error.code !== "stale";
+}
+
+async function* namesOf(server: Server, { owner }: ExportOptions, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const { sessionId } of allSessions(server, { owner, signal })) {
+    yield sessionId;
+  }
+}
+
+interface Exporting {
+  readonly server: Server;
+  readonly context: CommandContext;
+  readonly note: (sessionId: string, reason: string) => void;
+  /** What reads reported; emptied here. */
+  readonly events: MemoryEvent[];
+}
+
+const chunkLength = 65_536;
+
+async function writeOwn({ server, context }: Exporting, sessionId: string): Promise<void> {
+  const { screen, signal } = context;
+  let text = "";
+  for await (const line of server.memory.sessions.export(sessionId)) {
+    if (signal.aborted) {
+      return;
+    }
+    text += `${line}\n`;
+    if (text.length > chunkLength) {
+      await screen.write(text);
+      text = "";
+    }
+  }
+  await screen.write(text);
+}
+
+/** A session as a line of one object, page by page: it may be too long for a string. */
+async function writeChat(exporting: Exporting, sessionId: string, { format }: ExportOptions): Promise<void> {
+  const { server, context, events } = exporting;
+  const history = server.memory.history(sessionId);
+  let written = 0;
+  let after: number | undefined = -1;
+  while (after !== undefined && !context.signal.aborted) {
+    events.length = 0;
+    const page: Awaited<ReturnType<typeof history.getPage>> = await history.getPage({ after, limit: pageSize });
+    reportSkipped(exporting, sessionId);
+    const messages = page.items.flatMap(({ position, message }) => {
+      try {
+        const chat = MessageHistory.fromMessages([message]);
+        return format === "openai" ? chat.toOpenAIFormat() : chat.toList();
+      } catch (error) {
+        if (!MemoryError.isInstance(error)) {
+          throw error;
+        }
+        exporting.note(sessionId, `message ${position} was left out: it has no form in OpenAI's chat format.`);
+        return [];
+      }
+    });
+    const start = written === 0 ? `{"sessionId":${JSON.stringify(sessionId)},"messages":[` : ",";
+    if (messages.length > 0) {
+      await context.screen.write(start + messages.map((message) => JSON.stringify(message)).join(","));
+    }
+    written += messages.length;
+    after = page.next;
+  }
+  if (written === 0) {
+    throw new DataError("there are no messages in it; check --prefix.");
+  }
+  await context.screen.write("]}\n");
+}
+
+function reportSkipped({ events, note }: Exporting, sessionId: string): void {
+  for (const event of events) {
+    if (event.type === "record_skipped") {
+      note(sessionId, `left out: ${event.error.message}`);
+    }
+  }
+}

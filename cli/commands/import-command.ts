@@ -1,0 +1,184 @@
+import { Command } from "commander";
+import { MemoryError } from "../../src/base/errors.js";
+import { importSessions } from "../../src/sessions/import-sessions.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { reasonOf } from "../failure.js";
+import { counted } from "../figures.js";
+import { chatFormats, conversationsIn, type ChatFormat } from "../import/chat-files.js";
+import { storeConversation } from "../import/store-conversation.js";
+import { linesOfFile } from "../lines-of-file.js";
+import { oneOf, positiveOperand } from "../operands.js";
+import { printable } from "../printable.js";
+import { ProgressBar } from "../progress-bar.js";
+import type { Screen } from "../screen.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+const formats = ["own", ...chatFormats] as const;
+
+interface ImportOptions extends ServerOptions {
+  readonly format: "own" | ChatFormat;
+  readonly keepGoing?: boolean;
+  readonly ttl?: number;
+}
+
+/** `import`: sessions from a file. */
+export function importCommand(): CommandDefinition {
+  const command = withServerOptions(new Command().argument("<file>", "the file; - is standard input"))
+    .option("--format <format>", formats.join(", "), oneOf(formats), "own")
+    .option("--keep-going", "go on after what cannot be imported")
+    .option("--ttl <seconds>", "sessions expire after this time (default: as exported, else never)", positiveOperand)
+    .addHelpText("after", helpText);
+  return { command, run: (context, options, [file]) => importFile(context, options as ImportOptions, file as string) };
+}
+
+const helpText = `
+Formats:
+  own              what \`export\` wrote
+  openai           a conversation a line: { "messages": [...] } in OpenAI's chat
+                   format, as for fine-tuning, with "sessionId" where it has one
+  message-history  the same, or the list that JSON.stringify(messageHistory)
+                   gives
+  semantic-kernel  a ChatHistory as .NET or Python serializes it
+  langgraph        the state of a thread: messages in values, channel_values or
+                   by themselves
+The last three may be a whole file or one a line. Without an id a conversation
+gets the file's name, and -<line> where it is one of several: chats-12.
+A session is imported whole or not at all. One that is there with the same
+content is left as it is, so the same import again adds nothing; with other
+content it is refused.`;
+
+/** What became of a session. */
+interface Outcome {
+  readonly line: number;
+  readonly sessionId: string;
+  readonly outcome: "imported" | "unchanged" | "expired" | "failed";
+  readonly messages: number;
+  readonly reason?: string;
+}
+
+type Tally = Record<Outcome["outcome"] | "messages", number>;
+
+async function importFile(context: CommandContext, options: ImportOptions, file: string): Promise<ExitCode> {
+  const { screen, env, signal } = context;
+  const server = await openServer(options, env);
+  const tally: Tally = { imported: 0, messages: 0, unchanged: 0, expired: 0, failed: 0 };
+  const bar = new ProgressBar(screen, { total: undefined, unit: "lines" });
+  let isStopped = false;
+  try {
+    for await (const outcome of outcomesOf({ server, file, signal, onLine: () => bar.advance() }, options)) {
+      if (signal.aborted) {
+        break;
+      }
+      tally[outcome.outcome] += 1;
+      tally.messages += outcome.outcome === "imported" ? outcome.messages : 0;
+      await report(screen, file, outcome);
+      isStopped = outcome.outcome === "failed" && options.keepGoing !== true;
+      if (isStopped) {
+        break;
+      }
+    }
+  } finally {
+    bar.stop();
+    await server.close();
+  }
+  await summarize(screen, tally, { isStopped, isInterrupted: signal.aborted });
+  return tally.failed > 0 ? exitCodes.findings : exitCodes.done;
+}
+
+interface Import {
+  readonly server: Server;
+  readonly file: string;
+  readonly signal: AbortSignal;
+  onLine(): void;
+}
+
+async function* outcomesOf(source: Import, { format, ttl }: ImportOptions): AsyncGenerator<Outcome> {
+  const { server, file, signal } = source;
+  if (format === "own") {
+    const setting = { ttlMs: ttl === undefined ? undefined : ttl * 1_000 };
+    for await (const { error, ...done } of importSessions(server.store, ownLines(source), setting)) {
+      yield { ...done, ...(error && { reason: shortReason(error) }) };
+    }
+    return;
+  }
+  const memory = new RedisChatMemory({ store: server.store, ...(ttl !== undefined && { sessionTTL: ttl }) });
+  for await (const { line, sessionId, messages, problem } of conversationsIn(file, format)) {
+    source.onLine();
+    const place = { line, sessionId, messages: messages.length };
+    if (signal.aborted) {
+      return;
+    }
+    yield problem === undefined
+      ? { ...place, ...(await stored(memory, sessionId, messages)) }
+      : { ...place, outcome: "failed", reason: `${problem}.` };
+  }
+}
+
+async function* ownLines({ file, signal, onLine }: Import): AsyncGenerator<string> {
+  let before = 0;
+  for await (const { number, text } of linesOfFile(file)) {
+    if (signal.aborted) {
+      return;
+    }
+    // Lines are counted as in the file.
+    for (; before + 1 < number; before += 1) {
+      yield "";
+    }
+    before = number;
+    onLine();
+    yield text;
+  }
+}
+
+async function stored(
+  memory: RedisChatMemory,
+  sessionId: string,
+  messages: Parameters<typeof storeConversation>[2],
+): Promise<Pick<Outcome, "outcome" | "reason">> {
+  try {
+    return { outcome: await storeConversation(memory, sessionId, messages) };
+  } catch (error) {
+    if (!MemoryError.isInstance(error) || error.retryable) {
+      throw error;
+    }
+    return { outcome: "failed", reason: shortReason(error) };
+  }
+}
+
+function shortReason(error: MemoryError): string {
+  const sentence = reasonOf(error).replace(/^Line \d+ of the export cannot be imported: /, "");
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+}
+
+async function report(screen: Screen, file: string, { line, reason, ...outcome }: Outcome): Promise<void> {
+  await screen.record({ file, line, ...outcome, ...(reason !== undefined && { reason }) });
+  if (reason !== undefined) {
+    const session = outcome.sessionId === "" ? "" : ` session ${JSON.stringify(outcome.sessionId)}:`;
+    await screen.line(printable(`${file}:${line}:${session} ${reason}`));
+  }
+}
+
+async function summarize(
+  screen: Screen,
+  { imported, messages, unchanged, expired, failed }: Tally,
+  { isStopped, isInterrupted }: { readonly isStopped: boolean; readonly isInterrupted: boolean },
+): Promise<void> {
+  await screen.line(
+    `${counted(imported, "session")} imported with ${counted(messages, "message")}, ` +
+      `${counted(unchanged, "session")} there already.`,
+  );
+  if (expired > 0) {
+    await screen.line(`${counted(expired, "session")} had expired and were left out; --ttl imports them.`);
+  }
+  if (failed > 0) {
+    await screen.line(`${counted(failed, "session")} not imported; see above.`);
+  }
+  if (isStopped) {
+    screen.note("Stopped there. Mend the file, or add --keep-going, and run the same command again to go on.");
+  }
+  if (isInterrupted) {
+    screen.note("Interrupted. Run the same command again to go on; what is imported is not imported again.");
+  }
+}

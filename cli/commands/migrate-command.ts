@@ -1,0 +1,232 @@
+import { Command } from "commander";
+import { MemoryError } from "../../src/base/errors.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { UsageError } from "../failure.js";
+import { compareSession, copySession, Pace, type Copied, type Difference } from "../migrate/copy-session.js";
+import { documentSessions } from "../migrate/document-source.js";
+import { countElements, listSessions, literalStart } from "../migrate/list-source.js";
+import type { Skipped, SourceSession } from "../migrate/source.js";
+import { whole } from "../figures.js";
+import { positiveOperand } from "../operands.js";
+import { printable } from "../printable.js";
+import { ProgressBar } from "../progress-bar.js";
+import type { Screen } from "../screen.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+interface MigrateOptions extends ServerOptions {
+  readonly pattern?: string;
+  readonly strip?: string;
+  readonly file?: string;
+  readonly dryRun?: boolean;
+  readonly verify?: boolean;
+  readonly rate?: number;
+  readonly inPlace?: boolean;
+}
+
+/** `migrate`: copies histories that other packages wrote. */
+export function migrateCommand(): CommandDefinition {
+  const command = withServerOptions(new Command())
+    .option("--pattern <glob>", "keys of the lists, such as 'message_store:*'; found by SCAN")
+    .option("--strip <prefix>", "what session ids lack of the keys (default: the pattern up to its first wildcard)")
+    .option("--file <path>", "instead of lists: exported RedisJSON documents of langchain-redis, one a line")
+    .option("--dry-run", "read and count only")
+    .option("--verify", "read both sides afterwards and compare message by message; with --dry-run, only that")
+    .option("--rate <number>", "messages a second at most", positiveOperand)
+    .option("--in-place", "remove each list after its copy was verified")
+    .addHelpText("after", helpText);
+  return { command, run: (context, options) => migrate(context, options as MigrateOptions) };
+}
+
+const helpText = `
+Copies lists that @langchain/redis, @langchain/community or LangChain in Python
+wrote. Run it again to go on after an interruption, or to copy what was added:
+a message that is stored is not stored again.`;
+
+/** What was done so far. */
+interface Tally {
+  sessions: number;
+  messages: number;
+  stored: number;
+  duplicates: number;
+  skipped: number;
+  failed: number;
+  different: number;
+}
+
+async function migrate(context: CommandContext, options: MigrateOptions): Promise<ExitCode> {
+  check(options);
+  const { screen, env, signal } = context;
+  const server = await openServer(options, env);
+  const tally = { sessions: 0, messages: 0, stored: 0, duplicates: 0, skipped: 0, failed: 0, different: 0 };
+  const noteSkipped = (skipped: Skipped) => {
+    tally.skipped += 1;
+    return report(screen, { ...skipped, problem: "cannot be read" });
+  };
+  const began = performance.now();
+  try {
+    const bar = await progress(server, options, context);
+    const migration = new Migration({ server, options, context, tally, noteSkipped, bar });
+    try {
+      for await (const source of sourcesOf(server, options, context, noteSkipped)) {
+        if (signal.aborted) {
+          break;
+        }
+        await migration.move(source);
+      }
+    } finally {
+      bar.stop();
+    }
+  } finally {
+    await server.close();
+  }
+  await summarize(screen, { tally, options, seconds: (performance.now() - began) / 1_000, signal });
+  return tally.skipped + tally.failed + tally.different > 0 ? exitCodes.findings : exitCodes.done;
+}
+
+interface MigrationSetting {
+  readonly server: Server;
+  readonly options: MigrateOptions;
+  readonly context: CommandContext;
+  readonly tally: Tally;
+  readonly noteSkipped: (skipped: Skipped) => Promise<void>;
+  readonly bar: ProgressBar;
+}
+
+/** Moves one session after the other. What fails for one session is reported, and the next is moved. */
+class Migration {
+  readonly #setting: MigrationSetting;
+  readonly #pace: Pace;
+
+  constructor(setting: MigrationSetting) {
+    this.#setting = setting;
+    this.#pace = new Pace(setting.options.rate);
+  }
+
+  async move(source: SourceSession): Promise<void> {
+    const { options, context, tally, noteSkipped, bar } = this.#setting;
+    const { signal, screen } = context;
+    const isDry = options.dryRun === true;
+    tally.sessions += 1;
+    try {
+      const target = this.#target(source);
+      const count = async (messages: number, skipped: readonly Skipped[]) => {
+        tally.messages += messages;
+        bar.advance(messages);
+        for (const one of skipped) {
+          await noteSkipped(one);
+        }
+      };
+      const copied = await copySession(source, target, { isDry, pace: this.#pace, signal, onPage: count });
+      tally.stored += isDry ? 0 : copied.appended;
+      tally.duplicates += copied.duplicates;
+      await this.#verify(source, target, copied);
+    } catch (error) {
+      if (!MemoryError.isInstance(error) || error.retryable) {
+        throw error;
+      }
+      tally.failed += 1;
+      await report(screen, { place: source.place, problem: "was not copied", reason: error.message });
+    }
+  }
+
+  async #verify(source: SourceSession, target: RedisChatMessageHistory, copied: Copied): Promise<void> {
+    const { options, context, tally } = this.#setting;
+    if ((!options.verify && !options.inPlace) || context.signal.aborted) {
+      return;
+    }
+    const found: Difference | undefined = await compareSession(source, target);
+    if (found !== undefined) {
+      tally.different += 1;
+      await report(context.screen, { place: source.place, problem: "differs", ...found });
+    } else if (options.inPlace && !options.dryRun && copied.skipped === 0) {
+      await source.remove?.(copied.appended + copied.duplicates);
+    }
+  }
+
+  /** The copy expires when the list would have. */
+  #target({ sessionId, ttl }: SourceSession): RedisChatMessageHistory {
+    const { server } = this.#setting;
+    if (ttl === undefined) {
+      return server.memory.history(sessionId);
+    }
+    return new RedisChatMemory({ store: server.store, sessionTTL: ttl }).history(sessionId);
+  }
+}
+
+function check({ pattern, strip, file, inPlace }: MigrateOptions): void {
+  if ((pattern === undefined) === (file === undefined)) {
+    throw new UsageError("migrate: give either --pattern (lists in Redis) or --file (exported documents).");
+  }
+  if (file !== undefined && (strip !== undefined || inPlace)) {
+    throw new UsageError("migrate: --strip and --in-place are for lists; they cannot be combined with --file.");
+  }
+}
+
+async function* sourcesOf(
+  server: Server,
+  { pattern, strip, file }: MigrateOptions,
+  { signal }: CommandContext,
+  onSkipped: (skipped: Skipped) => Promise<void>,
+): AsyncGenerator<SourceSession> {
+  if (file !== undefined) {
+    yield* documentSessions(file, { onSkipped, signal });
+    return;
+  }
+  const selection = { pattern: pattern!, strip: strip ?? literalStart(pattern!), ownPrefix: server.keyPrefix, signal };
+  yield* listSessions(server.client, selection);
+}
+
+/** The number of messages is counted first only where somebody sees it. */
+async function progress(server: Server, options: MigrateOptions, { screen, signal }: CommandContext) {
+  const { pattern } = options;
+  const selection = { pattern: pattern ?? "", strip: "", ownPrefix: server.keyPrefix, signal };
+  const isKnown = screen.showsProgress && pattern !== undefined;
+  return new ProgressBar(screen, {
+    total: isKnown ? await countElements(server.client, selection) : undefined,
+    unit: "messages",
+  });
+}
+
+interface Report {
+  readonly place: string;
+  readonly problem: string;
+  readonly reason: string;
+  readonly index?: number;
+}
+
+async function report(screen: Screen, { place, problem, reason, index }: Report): Promise<void> {
+  await screen.record({ place, problem, reason, ...(index !== undefined && { index }) });
+  const at = index === undefined ? "" : `, number ${index}`;
+  await screen.line(printable(`${place}${at}: ${problem}: ${reason}`));
+}
+
+interface Summary {
+  readonly tally: Tally;
+  readonly options: MigrateOptions;
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+
+async function summarize(screen: Screen, { tally, options, seconds, signal }: Summary): Promise<void> {
+  await screen.record({ ...tally, seconds, interrupted: signal.aborted, dryRun: options.dryRun === true });
+  const { sessions, messages, stored, duplicates, skipped, failed, different } = tally;
+  const rate = whole(Math.round(messages / Math.max(seconds, 0.001)));
+  await screen.line(`${whole(sessions)} sessions, ${whole(messages)} messages, ${rate} a second.`);
+  await screen.line(
+    options.dryRun
+      ? "Nothing was written (--dry-run)."
+      : `${whole(stored)} were stored, ${whole(duplicates)} were stored before.`,
+  );
+  if (skipped + failed > 0) {
+    await screen.line(`${whole(skipped)} cannot be read, ${whole(failed)} sessions were not copied; see above.`);
+  }
+  if (options.verify || options.inPlace) {
+    await screen.line(different === 0 ? "Both sides are the same." : `${whole(different)} sessions differ; see above.`);
+  }
+  if (signal.aborted) {
+    screen.note("Interrupted. Run the same command again to go on; what is stored is not stored again.");
+  }
+}

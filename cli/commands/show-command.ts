@@ -1,0 +1,191 @@
+import { Command } from "commander";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { HistoryStats, PageItem } from "../../src/session/screen-pages.js";
+import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { roleOf } from "../../src/messages/roles.js";
+import { countOf } from "../../src/tokens/counted-messages.js";
+import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
+import { describeSession } from "../all-sessions.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { DataError } from "../failure.js";
+import { counted, minute, whole } from "../figures.js";
+import { interrupted } from "../interruption.js";
+import { contentOf, kindOf } from "../message-line.js";
+import { positiveOperand } from "../operands.js";
+import { printable } from "../printable.js";
+import type { Screen } from "../screen.js";
+import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+
+interface ShowOptions extends ServerOptions {
+  readonly content?: boolean;
+  readonly last?: number;
+}
+
+const pageSize = 200;
+
+/** `show`: a session as rounds. */
+export function showCommand(): CommandDefinition {
+  const command = withServerOptions(new Command().argument("<session>", "the session's id"))
+    .option("--content", "show the messages' text too")
+    .option("--last <number>", "only the last messages", positiveOperand)
+    .addHelpText(
+      "after",
+      "\nEach message: its position, ● if the model sees it or ○ if it has left the view,\n" +
+        "tokens (as of o200k_base), and what it is.",
+    );
+  return {
+    command,
+    run: (context, options, [session]) => show(context, options as ShowOptions, session as string),
+  };
+}
+
+async function show(context: CommandContext, options: ShowOptions, sessionId: string): Promise<ExitCode> {
+  const { screen, env, signal } = context;
+  const server = await openServer(options, env);
+  try {
+    const history = server.memory.history(sessionId);
+    const [stats, details] = [await history.stats(), await describeSession(server, sessionId)];
+    if (details === undefined && stats.messages === 0) {
+      throw new DataError(`show: there is no session ${JSON.stringify(sessionId)}. Check --prefix.`);
+    }
+    const { label, owner } = details ?? {};
+    const title = label?.title;
+    await screen.record({ sessionId, ...(owner && { owner }), ...(title !== undefined && { title }), ...stats });
+    await printHeading(screen, { sessionId, owner, title, stats });
+    const lines = new MessageLines(screen, options.content === true);
+    await printHead(history, stats, lines);
+    for await (const item of itemsOf(history, stats, options.last)) {
+      if (signal.aborted) {
+        return interrupted(screen, "Not all messages are shown.");
+      }
+      await lines.print(item);
+    }
+    await printReductions(screen, history);
+    return exitCodes.done;
+  } finally {
+    await server.close();
+  }
+}
+
+interface Heading {
+  readonly sessionId: string;
+  readonly owner: string | undefined;
+  readonly title: string | undefined;
+  readonly stats: HistoryStats;
+}
+
+async function printHeading(screen: Screen, { sessionId, owner, title, stats }: Heading): Promise<void> {
+  const { messages, rounds, view, reductions, createdAt, updatedAt, expiresAt } = stats;
+  const tokens = view.tokens === undefined ? "" : `, ${whole(view.tokens)} tokens`;
+  const after = reductions === 0 ? "" : `, after ${counted(reductions, "reduction")}`;
+  await screen.line(screen.colours.bold(printable(sessionId)));
+  const lines = [
+    ["owner", owner],
+    ["title", title],
+    ["stored", `${counted(messages, "message")} in ${counted(rounds, "round")}`],
+    ["model sees", `${counted(view.messages, "message")}${tokens}${after}`],
+    ["created", minute(createdAt)],
+    ["updated", minute(updatedAt)],
+    ["expires", minute(expiresAt)],
+  ];
+  for (const [name, text] of lines.filter(([, text]) => text)) {
+    await screen.line(`  ${name!.padEnd(12)}${printable(text!)}`);
+  }
+}
+
+/** The messages in front of the log: summaries, and what a reducer changed. */
+async function printHead(history: RedisChatMessageHistory, stats: HistoryStats, lines: MessageLines): Promise<void> {
+  if (stats.reductions === 0) {
+    return;
+  }
+  const view = await history.getMessages();
+  const inLog = new Set<string | undefined>();
+  for await (const { message } of itemsOf(history, stats, undefined)) {
+    inLog.add(message.id);
+  }
+  for (const message of view.filter(({ id }) => id === undefined || !inLog.has(id))) {
+    await lines.print({ position: undefined, message, inView: true });
+  }
+}
+
+async function* itemsOf(
+  history: RedisChatMessageHistory,
+  stats: HistoryStats,
+  last: number | undefined,
+): AsyncGenerator<PageItem> {
+  let after = -1;
+  if (last !== undefined && last < stats.messages) {
+    const { items, previous = 0 } = await history.getPage({ limit: last });
+    after = (items[0]?.position ?? previous) - 1;
+  }
+  for (;;) {
+    const page = await history.getPage({ after, limit: pageSize });
+    yield* page.items;
+    if (page.next === undefined) {
+      return;
+    }
+    after = page.next;
+  }
+}
+
+interface ShownMessage {
+  readonly position: number | undefined;
+  readonly at?: number;
+  readonly message: BaseMessage;
+  readonly inView: boolean;
+}
+
+/** Prints messages, each round behind its question, with an empty line before it. */
+class MessageLines {
+  readonly #screen: Screen;
+  readonly #withContent: boolean;
+  readonly #counter = tiktokenCounter();
+  #isFirst = true;
+
+  constructor(screen: Screen, withContent: boolean) {
+    this.#screen = screen;
+    this.#withContent = withContent;
+  }
+
+  async print({ position, at, message, inView }: ShownMessage): Promise<void> {
+    const screen = this.#screen;
+    const tokens = await countOf(this.#counter, message);
+    const content = contentOf(message);
+    await screen.record({
+      ...(position !== undefined && { position }),
+      ...(at !== undefined && { at }),
+      ...{ kind: kindOf(message), id: message.id, inView, tokens },
+      ...(this.#withContent && { content: content.join("\n") }),
+    });
+    const { dim, cyan } = screen.colours;
+    const role = roleOf(message);
+    if (role === "human" || this.#isFirst) {
+      await screen.line();
+    }
+    this.#isFirst = false;
+    const indent = role === "human" || position === undefined ? "" : "  ";
+    const place = (position === undefined ? "head" : String(position)).padStart(5);
+    const text = `${place} ${inView ? "●" : "○"} ${whole(tokens).padStart(7)}  ${indent}${kindOf(message)}`;
+    await screen.line(inView ? text : dim(text));
+    for (const line of this.#withContent ? content : []) {
+      await screen.line(`${" ".repeat(17)}${indent}${cyan(line)}`);
+    }
+  }
+}
+
+async function printReductions(screen: Screen, history: RedisChatMessageHistory): Promise<void> {
+  const reductions = await history.getReductions();
+  if (reductions.length === 0 || screen.isJson) {
+    return;
+  }
+  await screen.line("\nReductions (UTC):");
+  for (const { at, start, before, after } of reductions) {
+    const sizes = `${whole(before.messages)} → ${whole(after.messages)} messages`;
+    const tokens =
+      before.tokens === undefined || after.tokens === undefined
+        ? ""
+        : `, ${whole(before.tokens)} → ${whole(after.tokens)} tokens`;
+    await screen.line(`  ${minute(at)}  ${sizes}${tokens}; the log is seen from ${start} on`);
+  }
+}

@@ -1,0 +1,157 @@
+import { writeFile } from "node:fs/promises";
+import { Command, InvalidArgumentError } from "commander";
+import type { BaseMessage } from "@langchain/core/messages";
+import {
+  simulateReducers,
+  type PromptPrices,
+  type ReducerSimulation,
+} from "../../src/reducers/simulation/simulate-reducers.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { readConversationFile, shippedConversations } from "../conversation-file.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { DataError, UsageError } from "../failure.js";
+import { whole } from "../figures.js";
+import { interrupted } from "../interruption.js";
+import { collected, positiveOperand } from "../operands.js";
+import { reducerOf, reducerSpecHelp } from "../reducer-spec.js";
+import type { Column, Screen } from "../screen.js";
+import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+
+interface SimulateOptions extends ServerOptions {
+  readonly file?: string;
+  readonly reducer?: readonly string[];
+  readonly price?: PromptPrices;
+  readonly summaryTokens: number;
+  readonly svg?: string;
+}
+
+const columns: readonly Column[] = [
+  { title: "reducer", shrinks: true },
+  ...["sent", "cached", "billed", "cuts", "breaks", "questions", "results"].map((title) => ({
+    title,
+    align: "right" as const,
+  })),
+];
+
+/** `simulate`: what reducers would do to conversations, without a model and without writing. */
+export function simulateCommand(): CommandDefinition {
+  const command = withServerOptions(
+    new Command().argument(
+      "[sessions...]",
+      "sessions in Redis; without them and --file, the conversations of the package",
+    ),
+  )
+    .option("--file <path>", "conversations in OpenAI's chat format, one JSON object { messages } a line")
+    .option("--reducer <spec>", "a reducer, see below; may be given several times", collected)
+    .option(
+      "--price <input,cached>",
+      "price of a prompt token, and of one in the prompt cache (default: 1,0.1)",
+      prices,
+    )
+    .option("--summary-tokens <number>", "length of a summary; no model is called", positiveOperand, 300)
+    .option("--svg <path>", "write a picture of the results")
+    .addHelpText("after", reducerSpecHelp);
+  return {
+    command,
+    run: (context, options, [sessions]) => simulate(context, options as SimulateOptions, sessions as string[]),
+  };
+}
+
+async function simulate(context: CommandContext, options: SimulateOptions, sessions: string[]): Promise<ExitCode> {
+  const { screen } = context;
+  const specs = options.reducer ?? ["none", "truncate:20+10", "token:8000/6400"];
+  const reducers = specs.map((spec) => reducerOf(spec, options));
+  const { conversations, source } = await conversationsOf(context, options, sessions);
+  const results: ReducerSimulation[] = [];
+  for (const reducer of reducers) {
+    if (context.signal.aborted) {
+      return interrupted(screen, "Not all reducers were tried.");
+    }
+    const [result] = await simulateReducers(conversations, [reducer], options.price ? { prices: options.price } : {});
+    results.push(result!);
+  }
+  await print(screen, results, { conversations: conversations.length, source });
+  if (options.svg !== undefined) {
+    const { simulationPicture } = await import("../simulation-picture.js");
+    await writeFile(options.svg, await simulationPicture(results)).catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(`--svg: the file cannot be written (${error.code}).`);
+    });
+  }
+  return exitCodes.done;
+}
+
+async function conversationsOf(
+  { env }: CommandContext,
+  options: SimulateOptions,
+  sessions: readonly string[],
+): Promise<{ readonly conversations: BaseMessage[][]; readonly source: string }> {
+  if (options.file !== undefined && sessions.length > 0) {
+    throw new UsageError("simulate: give either sessions or --file.");
+  }
+  if (sessions.length === 0) {
+    const path = options.file ?? shippedConversations();
+    const conversations = await readConversationFile(path);
+    return { conversations, source: options.file === undefined ? "the package" : "the file" };
+  }
+  const server = await openServer(options, env);
+  try {
+    const conversations: BaseMessage[][] = [];
+    for (const session of sessions) {
+      const messages = await server.memory.history(session).getTranscript();
+      if (messages.length === 0) {
+        throw new DataError(`simulate: the session ${JSON.stringify(session)} holds no messages.`);
+      }
+      conversations.push(messages);
+    }
+    return { conversations, source: `Redis at ${server.address}` };
+  } finally {
+    await server.close();
+  }
+}
+
+async function print(
+  screen: Screen,
+  results: readonly ReducerSimulation[],
+  { conversations, source }: { readonly conversations: number; readonly source: string },
+): Promise<void> {
+  for (const result of results) {
+    await screen.record(result);
+  }
+  const requests = results[0]?.requests ?? 0;
+  const counted = conversations === 1 ? "1 conversation" : `${conversations} conversations`;
+  await screen.line(`${counted} from ${source}, ${whole(requests)} requests to the model. Sizes are prompt tokens.\n`);
+  await screen.table(
+    columns,
+    results.map((result) => [
+      result.reducer,
+      whole(result.sent),
+      whole(result.cached),
+      price(result.billed),
+      whole(result.reductions),
+      whole(result.prefixBreaks),
+      percent(result.questionsSeen),
+      percent(result.toolResultsSeen),
+    ]),
+  );
+  await screen.line(
+    "\nbilled: at the prices given. breaks: requests that do not begin with all of the one before.\n" +
+      "questions, results: the share of user messages and whole tool results that the model still saw.",
+  );
+}
+
+/** A sum of prices may be far below 1. */
+function price(value: number): string {
+  return value >= 100 || Number.isInteger(value) ? whole(value) : value.toPrecision(3);
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(share === 1 ? 0 : 1)} %`;
+}
+
+function prices(value: string): PromptPrices {
+  const [, input, cached] = /^(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)$/.exec(value) ?? [];
+  if (input === undefined || cached === undefined) {
+    throw new InvalidArgumentError('It must be two numbers of 0 or more, such as "2.5,0.25".');
+  }
+  return { input: Number(input), cached: Number(cached) };
+}

@@ -1,0 +1,139 @@
+import { Command } from "commander";
+import { sessionKeys } from "../../src/redis/keys.js";
+import type { SessionDetails } from "../../src/store/lists.js";
+import { allSessions } from "../all-sessions.js";
+import type { CommandContext, CommandDefinition } from "../command.js";
+import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { bytes, whole } from "../figures.js";
+import { interrupted } from "../interruption.js";
+import { positiveOperand } from "../operands.js";
+import type { Screen } from "../screen.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+interface StatsOptions extends ServerOptions {
+  readonly sample: number;
+}
+
+/** How many of the biggest sessions are named. */
+const biggestCount = 10;
+
+/** `stats`: how many sessions there are, how long they are, and what they take. */
+export function statsCommand(): CommandDefinition {
+  const command = withServerOptions(new Command()).option(
+    "--sample <number>",
+    "sessions whose memory is measured",
+    positiveOperand,
+    200,
+  );
+  return { command, run: (context, options) => stats(context, options as StatsOptions) };
+}
+
+interface Figures {
+  readonly sessions: number;
+  readonly messages: number;
+  readonly owned: number;
+  readonly expiring: number;
+  /** Messages of a session: the median, and so on. */
+  readonly length: Readonly<Record<"p50" | "p90" | "p99" | "max", number>>;
+  readonly biggest: readonly { readonly sessionId: string; readonly messages: number }[];
+  /** Bytes in Redis, from a sample; undefined where this user may not ask. */
+  readonly memory?: { readonly sampled: number; readonly perSession: number; readonly perMessage: number };
+}
+
+async function stats({ screen, env, signal }: CommandContext, options: StatsOptions): Promise<ExitCode> {
+  const server = await openServer(options, env);
+  try {
+    const lengths: number[] = [];
+    const counts = { messages: 0, owned: 0, expiring: 0 };
+    let biggest: SessionDetails[] = [];
+    const sample: SessionDetails[] = [];
+    for await (const session of allSessions(server, { signal })) {
+      lengths.push(session.messages);
+      counts.messages += session.messages;
+      counts.owned += session.owner === undefined ? 0 : 1;
+      counts.expiring += session.expiresAt === undefined ? 0 : 1;
+      biggest = [...biggest, session].sort((a, b) => b.messages - a.messages).slice(0, biggestCount);
+      chosenFor(sample, { session, seen: lengths.length, size: options.sample });
+    }
+    if (signal.aborted) {
+      return interrupted(screen, "Nothing is counted, because not all sessions were looked at.");
+    }
+    lengths.sort((a, b) => a - b);
+    const memory = await memoryOf(server, sample);
+    await print(screen, {
+      ...{ sessions: lengths.length, ...counts, length: distribution(lengths), ...(memory && { memory }) },
+      biggest: biggest.map(({ sessionId, messages }) => ({ sessionId, messages })),
+    });
+    return exitCodes.done;
+  } finally {
+    await server.close();
+  }
+}
+
+/** Keeps a random sample of what was seen: each has the same chance (reservoir sampling). */
+function chosenFor<T>(
+  sample: T[],
+  { session, seen, size }: { readonly session: T; readonly seen: number; readonly size: number },
+): void {
+  const place = seen <= size ? sample.length : Math.floor(Math.random() * seen);
+  if (place < size) {
+    sample[place] = session;
+  }
+}
+
+function distribution(sorted: readonly number[]): Figures["length"] {
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
+}
+
+async function memoryOf({ client, keyPrefix }: Server, sample: readonly SessionDetails[]): Promise<Figures["memory"]> {
+  let [total, messages] = [0, 0];
+  try {
+    for (const session of sample) {
+      const { log, ids, state } = sessionKeys(keyPrefix, session.sessionId);
+      const sizes = await Promise.all([log, ids, state].map((key) => client.memory("USAGE", key, "SAMPLES", 0)));
+      total += sizes.reduce<number>((sum, size) => sum + Number(size ?? 0), 0);
+      messages += session.messages;
+    }
+  } catch (error) {
+    if (/^NOPERM/.test((error as Error).message)) {
+      return undefined;
+    }
+    throw error;
+  }
+  const sampled = sample.length;
+  return sampled === 0
+    ? undefined
+    : { sampled, perSession: total / sampled, perMessage: total / Math.max(1, messages) };
+}
+
+async function print(screen: Screen, figures: Figures): Promise<void> {
+  await screen.record(figures);
+  const { sessions, messages, owned, expiring, length, biggest, memory } = figures;
+  const { p50, p90, p99, max } = length;
+  const lines = [
+    ["sessions", `${whole(sessions)}, ${whole(owned)} with an owner, ${whole(expiring)} that expire`],
+    ["messages", whole(messages)],
+    ["a session", `${whole(p50)} messages (median), ${whole(p90)} (90 %), ${whole(p99)} (99 %), ${whole(max)} (most)`],
+    [
+      "memory",
+      memory === undefined
+        ? "not known: no session, or this user may not run MEMORY USAGE"
+        : `${bytes(memory.perSession)} a session, ${bytes(memory.perMessage)} a message, ` +
+          `about ${bytes(memory.perSession * sessions)} in all`,
+    ],
+  ];
+  for (const [name, text] of lines) {
+    await screen.line(`${name!.padEnd(11)}${text}`);
+  }
+  if (biggest.length > 0) {
+    await screen.line();
+    await screen.table(
+      [
+        { title: "biggest sessions", shrinks: true },
+        { title: "messages", align: "right" },
+      ],
+      biggest.map((session) => [session.sessionId, whole(session.messages)]),
+    );
+  }
+}

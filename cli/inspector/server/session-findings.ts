@@ -1,0 +1,66 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { findOrphanResults } from "../../../src/messages/steps.js";
+import { builtInProfiles, type BuiltInProfile } from "../../../src/structure/profiles/built-in-profiles.js";
+import { repairConversation } from "../../../src/structure/repair/repair.js";
+import { structureRules } from "../../../src/structure/rules/rules.js";
+import { validateConversation } from "../../../src/structure/validate.js";
+import { UsageError } from "../../failure.js";
+import type { Server } from "../../server.js";
+import type { Findings } from "../model/inspector-data.js";
+import { readLog } from "./log-reader.js";
+import { readFront } from "./session-front.js";
+
+const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
+
+/** A message of the view: its position in the log, or its place in the head. */
+export interface ViewEntry {
+  readonly message: BaseMessage;
+  readonly position?: number;
+  readonly place?: number;
+}
+
+/**
+ * What the rules of a profile say about the view, and what a repair would do.
+ *
+ * @throws UsageError for an unknown profile; EncryptionError.
+ */
+export async function findingsOf(server: Server, sessionId: string, name: string): Promise<Findings> {
+  const profile = profiles.find((known) => known === name);
+  if (profile === undefined) {
+    throw new UsageError(`"profile" must be one of ${profiles.join(", ")}.`);
+  }
+  const { entries, hidden } = await readView(server, sessionId);
+  const messages = entries.map(({ message }) => message);
+  const placeOf = (index: number) => {
+    const { position, place } = entries[index] ?? {};
+    return { ...(position !== undefined && { position }), ...(place !== undefined && { place }) };
+  };
+  const findings = validateConversation(messages, { profile }).map(({ rule, severity, index, message }) => {
+    return { rule, sentence: structureRules[rule], severity, message, ...placeOf(index) };
+  });
+  const repairs = repairConversation(messages, { profile }).repairs.map(({ rule, index, action, message }) => {
+    return { rule, action, message, ...placeOf(index) };
+  });
+  return { profile, profiles, findings, repairs, hidden };
+}
+
+/** The view as a model gets it, and the positions of results that are hidden from it. */
+export async function readView(
+  server: Server,
+  sessionId: string,
+): Promise<{ readonly entries: readonly ViewEntry[]; readonly hidden: readonly number[] }> {
+  const { items: front, start } = await readFront(server, sessionId);
+  const all: ViewEntry[] = front.flatMap(({ message }, place) => (message === undefined ? [] : [{ message, place }]));
+  for await (const { items } of readLog(server, sessionId, { from: start })) {
+    for (const { message, position } of items) {
+      if (message !== undefined) {
+        all.push({ message, position });
+      }
+    }
+  }
+  const orphans = new Set(findOrphanResults(all.map(({ message }) => message)));
+  return {
+    entries: all.filter((_, index) => !orphans.has(index)),
+    hidden: [...orphans].flatMap((index) => all[index]!.position ?? []),
+  };
+}

@@ -1,0 +1,140 @@
+import { digestMessage } from "../../../src/codec/encode-message.js";
+import { summaryMarkOf } from "../../../src/messages/roles.js";
+import { stringIn } from "../../../src/messages/values.js";
+import type { StoredStats } from "../../../src/store/session-pages.js";
+import type { TokenCounter } from "../../../src/tokens/token-counter.js";
+import { describeSession } from "../../all-sessions.js";
+import type { Server } from "../../server.js";
+import type { HeadRow, SessionState, SummaryRow } from "../model/inspector-data.js";
+import { readLog, type LogItem } from "./log-reader.js";
+import { readableText } from "./readable-text.js";
+import { NotFoundError } from "./request-problem.js";
+import { readFront } from "./session-front.js";
+import type { SessionOutlines } from "./session-outlines.js";
+import { showMessage } from "./shown-message.js";
+
+/** What a snapshot is made with. */
+export interface SnapshotSource {
+  readonly server: Server;
+  readonly outlines: SessionOutlines;
+  readonly counter: TokenCounter;
+}
+
+/**
+ * An open session, without its messages: a few small reads, and one of the view where a reducer put something in front
+ * of it.
+ *
+ * @throws NotFoundError; EncryptionError.
+ */
+export async function readSnapshot(source: SnapshotSource, sessionId: string): Promise<SessionState> {
+  const { server, outlines } = source;
+  const [stats, details, reductions] = await Promise.all([
+    server.store.pages.readStats(sessionId),
+    describeSession(server, sessionId),
+    server.store.pages.readReductions(sessionId),
+  ]);
+  if (stats === undefined) {
+    throw new NotFoundError("There is no session with this id. Check --prefix.");
+  }
+  const { edition, page } = await outlines.edition(sessionId);
+  const { base, start, next } = page;
+  const { head, summaries } = await readHead(source, sessionId, stats.viewMessages - (next - start));
+  const { owner, label } = details ?? {};
+  return {
+    sessionId,
+    ...(owner !== undefined && { owner: readableText(owner) }),
+    ...(label?.title !== undefined && { title: readableText(label.title) }),
+    ...{ edition, base, start, next, rounds: stats.rounds, head, summaries },
+    ...{ reductions, reductionCount: stats.reductions, damaged: stats.damaged },
+    ...timesOf(stats),
+  };
+}
+
+function timesOf({ createdAt, updatedAt, expiresAt }: StoredStats) {
+  return {
+    ...(createdAt !== undefined && { createdAt }),
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+}
+
+interface Head {
+  readonly head: readonly HeadRow[];
+  readonly summaries: readonly SummaryRow[];
+}
+
+async function readHead(source: SnapshotSource, sessionId: string, count: number): Promise<Head> {
+  if (count <= 0) {
+    return { head: [], summaries: [] };
+  }
+  const { items } = await readFront(source.server, sessionId);
+  const marks = items.map(({ message }) => message && summaryMarkOf(message));
+  const wanted = [
+    ...items.map(({ message }) => message?.id),
+    ...marks.flatMap((mark) => [stringIn(mark?.firstId), stringIn(mark?.lastId)]),
+  ];
+  const positions = await positionsOf(source.server, sessionId, wanted);
+  const place = (id: unknown) => positions.get(String(id));
+  const originals = await readOriginals(source.server, sessionId, [...positions.values()]);
+  const head = items.map(async (item): Promise<HeadRow> => {
+    const position = item.message?.id === undefined ? undefined : place(item.message.id);
+    const original = position === undefined ? undefined : originals.get(position);
+    const changed = original !== undefined && isOther(original, item);
+    const message = await showMessage(item, { position: undefined, counter: source.counter });
+    return { message, ...(position !== undefined && { position }), ...(changed && { changed }) };
+  });
+  const summaries = marks.flatMap((mark, index) => {
+    if (mark === undefined) {
+      return [];
+    }
+    const [first, last] = [place(mark.firstId), place(mark.lastId)];
+    const range = { ...(first !== undefined && { first }), ...(last !== undefined && { last }) };
+    return [{ place: index, ...(Number.isFinite(mark.count) && { count: mark.count }), ...range }];
+  });
+  return { head: await Promise.all(head), summaries };
+}
+
+async function positionsOf(
+  { store }: Server,
+  sessionId: string,
+  wanted: readonly (string | undefined)[],
+): Promise<ReadonlyMap<string, number>> {
+  const ids = [...new Set(wanted.filter((id) => id !== undefined))];
+  if (ids.length === 0) {
+    return new Map();
+  }
+  const { positions = [] } = await store.readView(sessionId, { ids });
+  return new Map(ids.flatMap((id, index) => (positions[index] === undefined ? [] : [[id, positions[index]]])));
+}
+
+/** Positions that lie closer to each other than this are read together. */
+const nearby = 20;
+
+/** The records at these positions. */
+async function readOriginals(
+  server: Server,
+  sessionId: string,
+  positions: readonly number[],
+): Promise<ReadonlyMap<number, LogItem>> {
+  const wanted = [...new Set(positions)].sort((a, b) => a - b);
+  const found = new Map<number, LogItem>();
+  for (let index = 0; index < wanted.length;) {
+    let end = index + 1;
+    while (end < wanted.length && wanted[end]! - wanted[end - 1]! <= nearby) {
+      end += 1;
+    }
+    const range = { from: wanted[index]!, to: wanted[end - 1]! + 1 };
+    for await (const { items } of readLog(server, sessionId, range)) {
+      items.forEach((item) => found.set(item.position, item));
+    }
+    index = end;
+  }
+  return found;
+}
+
+function isOther(original: LogItem, kept: LogItem): boolean {
+  if (original.message === undefined || kept.message === undefined) {
+    return original.message !== kept.message;
+  }
+  return digestMessage(original.message) !== digestMessage(kept.message);
+}

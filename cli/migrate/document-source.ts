@@ -1,0 +1,128 @@
+import { open, stat, type FileHandle } from "node:fs/promises";
+import type { BaseMessage } from "@langchain/core/messages";
+import { reviveMessage } from "../../src/codec/decode-record.js";
+import { RecordError } from "../../src/base/errors.js";
+import { isRecord } from "../../src/messages/values.js";
+import { shortHash } from "../../src/base/short-hash.js";
+import { UsageError } from "../failure.js";
+import { linesOfFile } from "../lines-of-file.js";
+import { DocumentIndex, type Documents, type Place } from "./document-index.js";
+import type { Skipped, SourceSession } from "./source.js";
+
+/** A message as langchain-redis for Python keeps it in RedisJSON. */
+interface Document {
+  readonly sessionId: string;
+  readonly timestamp: number;
+  readonly stored: Record<string, unknown>;
+}
+
+const pageSize = 100;
+
+/**
+ * Sessions from a file of exported RedisJSON documents, one a line, as langchain-redis for Python writes them:
+ * `{ session_id, type, data, timestamp, message_id? }`. The documents of a session may stand anywhere and in any order;
+ * their timestamps decide. The file is read twice: first for the places of all documents, which are kept, then session
+ * by session.
+ *
+ * @throws UsageError for a file that cannot be read, and for pipes; DataError for a line that is too long.
+ */
+export async function* documentSessions(
+  path: string,
+  { onSkipped, signal }: { readonly onSkipped: (skipped: Skipped) => Promise<void>; readonly signal: AbortSignal },
+): AsyncGenerator<SourceSession> {
+  const isStream = path === "-" || (await stat(path).catch(() => undefined))?.isFile() === false;
+  if (isStream) {
+    throw new UsageError("migrate: --file must name a file; standard input and pipes cannot be read twice.");
+  }
+  const index = new DocumentIndex();
+  for await (const { number: line, text, offset, length } of linesOfFile(path)) {
+    if (signal.aborted) {
+      return;
+    }
+    const document = documentIn(text);
+    if (typeof document === "string") {
+      await onSkipped({ place: path, index: line, reason: document });
+    } else {
+      index.add(document.sessionId, document.timestamp, { offset, length, line });
+    }
+  }
+  const file = await open(path);
+  try {
+    for (const { sessionId, documents } of index.sessions()) {
+      yield sessionOf(sessionId, documents, { file, path });
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+interface OpenFile {
+  readonly file: FileHandle;
+  readonly path: string;
+}
+
+function sessionOf(sessionId: string, documents: Documents, source: OpenFile): SourceSession {
+  return {
+    ...{ sessionId, place: `${source.path} (${sessionId})`, ttl: undefined, remove: undefined },
+    pages: async function* (onSkipped) {
+      for (let first = 0; first < documents.count; first += pageSize) {
+        const page: BaseMessage[] = [];
+        for (let index = first; index < Math.min(first + pageSize, documents.count); index += 1) {
+          const message = await messageAt(documents.place(index), sessionId, source);
+          if (typeof message === "string") {
+            onSkipped({ place: source.path, index: documents.place(index).line, reason: message });
+          } else {
+            page.push(message);
+          }
+        }
+        yield page;
+      }
+    },
+  };
+}
+
+/** The message there, or why it cannot be read. */
+async function messageAt(
+  { offset, length }: Place,
+  sessionId: string,
+  { file }: OpenFile,
+): Promise<BaseMessage | string> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+  const document = documentIn(buffer.toString("utf8", 0, bytesRead));
+  return typeof document === "string" || document.sessionId !== sessionId
+    ? "the file changed while it was read"
+    : messageOf(document);
+}
+
+function documentIn(text: string): Document | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "the line is no JSON";
+  }
+  // JSON.GET with the path $ answers with a list of one document.
+  const stored: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  if (!isRecord(stored) || typeof stored["session_id"] !== "string" || stored["session_id"] === "") {
+    return 'the line is no document with "session_id"';
+  }
+  const timestamp = Number(stored["timestamp"]);
+  return { sessionId: stored["session_id"], timestamp: Number.isFinite(timestamp) ? timestamp : 0, stored };
+}
+
+function messageOf({ sessionId, timestamp, stored }: Document): BaseMessage | string {
+  const { type, data, message_id: id } = stored;
+  try {
+    const message = reviveMessage(structuredClone({ type, data }));
+    if (message.id === undefined) {
+      const own = typeof id === "string" && id !== "" ? id : undefined;
+      message._updateId(own ?? `legacy:${shortHash(JSON.stringify([sessionId, timestamp, stored]), 22)}`);
+    }
+    return message;
+  } catch (error) {
+    if (!RecordError.isInstance(error)) {
+      throw error;
+    }
+    return error.message;
+  }
+}

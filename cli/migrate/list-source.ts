@@ -1,0 +1,61 @@
+import type { Cluster, Redis } from "ioredis";
+import { legacyPages } from "../../src/codec/read-legacy-messages.js";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { scanKeys } from "../find-keys.js";
+import type { SourceSession } from "./source.js";
+
+/** Which lists to copy. */
+export interface ListSelection {
+  readonly pattern: string;
+  /** What the session ids lack of the keys. */
+  readonly strip: string;
+  /** Keys with this prefix are this package's own. */
+  readonly ownPrefix: string;
+  readonly signal: AbortSignal;
+}
+
+/** The part of a pattern before its first wildcard. */
+export function literalStart(pattern: string): string {
+  return pattern.replace(/[*?[\\].*$/s, "");
+}
+
+/** Lists that @langchain/redis, @langchain/community or LangChain in Python wrote, one session a key. */
+export async function* listSessions(client: Redis | Cluster, selection: ListSelection): AsyncGenerator<SourceSession> {
+  for await (const keys of scanKeys(client, { match: selection.pattern, type: "list", signal: selection.signal })) {
+    for (const key of keys.filter((name) => !name.startsWith(`${selection.ownPrefix}:{`))) {
+      yield await listSession(client, key, selection.strip);
+    }
+  }
+}
+
+/** Elements of all lists that {@link listSessions} would return. */
+export async function countElements(client: Redis | Cluster, selection: ListSelection): Promise<number> {
+  let total = 0;
+  for await (const keys of scanKeys(client, { match: selection.pattern, type: "list", signal: selection.signal })) {
+    const lengths = keys.filter((name) => !name.startsWith(`${selection.ownPrefix}:{`)).map((key) => client.llen(key));
+    total += (await Promise.all(lengths)).reduce((sum, length) => sum + length, 0);
+  }
+  return total;
+}
+
+const removeScript = "return redis.call('LLEN', KEYS[1]) == tonumber(ARGV[1]) and redis.call('UNLINK', KEYS[1]) or 0";
+
+async function listSession(client: Redis | Cluster, key: string, strip: string): Promise<SourceSession> {
+  const left = await client.pttl(key);
+  return {
+    sessionId: key.startsWith(strip) && key.length > strip.length ? key.slice(strip.length) : key,
+    place: key,
+    ttl: left > 0 ? Math.max(1, Math.ceil(left / 1_000)) : undefined,
+    pages: (onSkipped) =>
+      legacyPages({
+        client,
+        key,
+        onEvent: (event: MemoryEvent) => {
+          if (event.type === "record_skipped") {
+            onSkipped({ place: key, index: event.position ?? -1, reason: event.error.message });
+          }
+        },
+      }),
+    remove: async (messages) => (await client.eval(removeScript, 1, key, messages)) === 1,
+  };
+}

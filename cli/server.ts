@@ -1,0 +1,162 @@
+import { readFileSync } from "node:fs";
+import type { Cluster, Redis, RedisOptions } from "ioredis";
+import type { Command } from "commander";
+import type { MemoryEventHandler } from "../src/base/events.js";
+import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
+import { urlOptions } from "../src/redis/connection-url.js";
+import { defaultKeyPrefix } from "../src/redis/keys.js";
+import { openStore } from "../src/session/open-store.js";
+import { RedisSessionStore } from "../src/redis-store/redis-session-store.js";
+import type { SessionIndex } from "../src/store/lists.js";
+import type { CompleteSessionStore } from "../src/store/session-store.js";
+import { encryptionKeysIn } from "./encryption-keys.js";
+import { UnreachableError, UsageError } from "./failure.js";
+import { keysVariable } from "./keys-variable.js";
+
+/** What the user says about the server. */
+export interface ServerOptions {
+  readonly url?: string;
+  readonly cluster?: boolean;
+  readonly prefix: string;
+}
+
+/** A connection that was opened, and the memory behind it. */
+export interface Server {
+  readonly client: Redis | Cluster;
+  readonly keyPrefix: string;
+  /** Opens and seals with the keys of the environment, where there are any. */
+  readonly store: CompleteSessionStore;
+  /** The same sessions as they lie in Redis: titles may be sealed. */
+  readonly plainIndex: SessionIndex;
+  /** Without a reducer: what the command reads stays as it is. */
+  readonly memory: RedisChatMemory;
+  /** The server's address without user and password. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Adds the options that every command with a server has. */
+export function withServerOptions(command: Command): Command {
+  return command
+    .option("--url <url>", "server: redis://, rediss://, unix:// or redis+sentinel:// (default: REDIS_URL)")
+    .option("--cluster", "the server is a node of a Redis Cluster")
+    .option("--prefix <prefix>", "prefix of the keys", defaultKeyPrefix)
+    .addHelpText(
+      "after",
+      "\nEnvironment: REDIS_URL, REDIS_USERNAME, REDIS_PASSWORD; for TLS REDIS_TLS_CA,\n" +
+        "REDIS_TLS_CERT and REDIS_TLS_KEY, each the path of a PEM file; for encrypted\n" +
+        `sessions ${keysVariable}=id:base64,id:base64,\nthe current key first.`,
+    );
+}
+
+/**
+ * Connects to the server.
+ *
+ * @throws UsageError for a URL or file that cannot be used; UnreachableError if nobody answers or the login is refused.
+ *   Neither shows the URL's user or password.
+ */
+export async function openServer(
+  { url, cluster, prefix }: ServerOptions,
+  env: Environment,
+  onEvent?: MemoryEventHandler,
+): Promise<Server> {
+  const given = url ?? env["REDIS_URL"] ?? "redis://localhost:6379";
+  const parsed = urlOptions({ url: given, option: url === undefined ? "REDIS_URL" : "--url", owner: "Server" });
+  const encryption = encryptionKeysIn(env[keysVariable]);
+  const options: RedisOptions = { ...parsed.options, ...login(env), ...tls(env), lazyConnect: true };
+  const address = addressOf(given);
+  const node = await connected(await oneNode(parsed.url, options), address);
+  const client = cluster === true ? await clusterOf(parsed.url, { node, options, address }) : node;
+  const plain = new RedisSessionStore({ client, keyPrefix: prefix });
+  const { store } = openStore("Server", { store: plain, ...(encryption && { encryption }) });
+  const memory = new RedisChatMemory({ store, ...(onEvent && { onEvent }) });
+  const close = async () => {
+    await memory.drain();
+    await plain.close();
+    client.disconnect();
+  };
+  const sessions = { store: store as CompleteSessionStore, plainIndex: plain.index, memory };
+  return { client, keyPrefix: prefix, ...sessions, address, close };
+}
+
+/** A client that gives up soon: whoever types a command waits for it. */
+const limits: RedisOptions = {
+  connectTimeout: 5_000,
+  maxRetriesPerRequest: 3,
+  // Where this user may not run INFO, ioredis would write of it to the console.
+  enableReadyCheck: false,
+  retryStrategy: (times) => (times > 5 ? null : 200),
+};
+
+async function oneNode(url: string | undefined, options: RedisOptions): Promise<Redis> {
+  const { Redis } = await import("ioredis");
+  return url === undefined ? new Redis({ ...options, ...limits }) : new Redis(url, { ...options, ...limits });
+}
+
+/** A client of the whole cluster. The node was asked first, because a cluster's client does not say why it fails. */
+async function clusterOf(
+  url: string | undefined,
+  { node, options, address }: { readonly node: Redis; readonly options: RedisOptions; readonly address: string },
+): Promise<Cluster> {
+  node.disconnect();
+  if (url === undefined) {
+    throw new UsageError("--cluster needs the URL of a node of the cluster, not one of Sentinels.");
+  }
+  const { Cluster } = await import("ioredis");
+  const retry = (times: number) => (times > 5 ? null : 200);
+  const settings = { redisOptions: { ...options, ...limits }, lazyConnect: true, clusterRetryStrategy: retry };
+  return connected(new Cluster([url], settings), address);
+}
+
+async function connected<Client extends Redis | Cluster>(client: Client, address: string): Promise<Client> {
+  let failure: Error | undefined;
+  client.on("error", (error: Error & { lastNodeError?: Error }) => (failure ??= error.lastNodeError ?? error));
+  try {
+    await client.connect();
+    await client.time();
+    return client;
+  } catch (error) {
+    client.disconnect();
+    throw new UnreachableError(`Redis at ${address} cannot be used: ${reasonOf(failure ?? (error as Error))}`);
+  }
+}
+
+function login(env: Environment): RedisOptions {
+  const { REDIS_USERNAME: username, REDIS_PASSWORD: password } = env;
+  return { ...(username && { username }), ...(password && { password }) };
+}
+
+function tls(env: Environment): RedisOptions {
+  const files = { ca: env["REDIS_TLS_CA"], cert: env["REDIS_TLS_CERT"], key: env["REDIS_TLS_KEY"] };
+  const read = Object.entries(files).flatMap(([name, path]) => (path ? [[name, pem(name, path)] as const] : []));
+  return read.length === 0 ? {} : { tls: Object.fromEntries(read) };
+}
+
+function pem(name: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new UsageError(`REDIS_TLS_${name.toUpperCase()} must be the path of a PEM file that can be read.`);
+  }
+}
+
+function addressOf(url: string): string {
+  return url.replace(/^[\w+]+:\/\/(?:[^/]*@)?/, "").replace(/[?].*$/, "");
+}
+
+function reasonOf(error: Error): string {
+  const { code } = error as { code?: string };
+  const [first = ""] = error.message.split("\n");
+  if (code === "ECONNREFUSED") {
+    return "the connection was refused. Check that the server runs, and --url or REDIS_URL.";
+  }
+  if (first.startsWith("NOPERM")) {
+    return "this user may not run TIME, which every write needs. Run it as another user, or add it to the ACL.";
+  }
+  if (/^(WRONGPASS|NOAUTH)/.test(first)) {
+    return `it refused the login (${first.split(" ", 1)[0]}). Check REDIS_USERNAME and REDIS_PASSWORD.`;
+  }
+  return `${code ?? first.replace(/\.$/, "")}. Check --url or REDIS_URL.`;
+}

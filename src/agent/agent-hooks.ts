@@ -1,0 +1,208 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { mayCall } from "../messages/calls.js";
+import { report } from "../base/events.js";
+import { AgentRun, type RunSetting } from "./agent-run.js";
+import { turnIdOf } from "./agent-state.js";
+import { PartialAnswer, stopSignal } from "./partial-answer.js";
+import { markedRequest } from "./marked-request.js";
+import { currentConfig } from "./run-place.js";
+import type { RunTurn } from "./run-turn.js";
+import { SkipWatch } from "./skip-watch.js";
+import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
+
+/** When a run's messages are stored, and what is kept of one that is stopped. */
+export interface StorePolicy {
+  readonly persist: "turn" | "step";
+  readonly onAbort: "discard" | "keep";
+  readonly promptCacheMarks: boolean;
+  /** The session's turn, where the runs of a session wait for each other. */
+  readonly turn: RunTurn | undefined;
+}
+
+/** The request of a model call, as far as it matters here. */
+interface CallRequest extends ResponseFormat {
+  readonly messages: BaseMessage[];
+  readonly state: { readonly messages: BaseMessage[] };
+}
+
+/** What the state is given beside messages, where the agent has a structured response. */
+interface StateUpdate {
+  readonly messages: BaseMessage[];
+  readonly structuredResponse?: Record<string, unknown>;
+}
+
+/**
+ * What the hooks of a middleware do in one run of an agent. The session is read when a model is to be called first,
+ * because only then the messages are as all other middleware wants them, and one round trip stores and reads.
+ */
+export class AgentHooks {
+  readonly #setting: RunSetting;
+  readonly #policy: StorePolicy;
+  readonly #watch = new SkipWatch();
+  readonly #onStop = () => this.#keepWhatWasSaid();
+  #run: Promise<AgentRun> | undefined;
+  #format: ResponseFormat = {};
+  #signal: AbortSignal | undefined;
+  #state: readonly BaseMessage[] = [];
+  /** What the model said last, or is saying. */
+  #said: () => BaseMessage | undefined = () => undefined;
+  #isStopped = false;
+  #isCalled = false;
+  /** What is stored of a run that was stopped. */
+  #stopping = Promise.resolve();
+
+  constructor(setting: RunSetting, policy: StorePolicy) {
+    this.#setting = setting;
+    this.#policy = policy;
+    policy.turn?.endsBehind(() => this.#stopping);
+  }
+
+  /** Before a model call, which another middleware may still skip. */
+  expectCall(state: readonly BaseMessage[]): undefined {
+    this.#expect(state, { steps: this.#policy.persist === "step" });
+  }
+
+  /**
+   * Around a model call: stores the steps so far, adds the history, and keeps what was said if the run is stopped.
+   * Gives the stored answer, without a model call, where the turn has one.
+   */
+  async call<Request extends CallRequest, Response>(
+    request: Request,
+    handler: (request: Request) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const { turn } = this.#policy;
+    this.#watch.disarm();
+    const config = currentConfig();
+    try {
+      await turn?.callsModel(config);
+      const response = await this.#call(request, handler);
+      // An answer is stored by the hook at the end.
+      await (isAnswer(response) ? turn?.answered() : turn?.toolsBegin(config));
+      return response;
+    } catch (error) {
+      await turn?.release();
+      throw error;
+    }
+  }
+
+  async #call<Request extends CallRequest, Response>(
+    request: Request,
+    handler: (request: Request) => Response | Promise<Response>,
+  ): Promise<Response> {
+    const config = currentConfig();
+    const { messages: state } = request.state;
+    this.#format = request;
+    if (this.#policy.onAbort === "keep") {
+      this.#watchStop(state, config);
+    }
+    const run = await this.#open(this.#policy.persist === "step" ? state : undefined);
+    const replay = this.#isCalled ? undefined : run.replay();
+    this.#isCalled = true;
+    if (replay !== undefined) {
+      await this.#policy.turn?.release();
+      // As a structured response: the only form that takes several messages.
+      const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request);
+      return asAnswer({ messages: replay, structuredResponse }) as Response;
+    }
+    if (this.#policy.persist === "step") {
+      await run.store(state, { done: false });
+    }
+    const plain = { ...request, messages: await run.request(state, request.messages, config) };
+    const sent = this.#policy.promptCacheMarks ? markedRequest(plain, run.profile) : plain;
+    // The run may have been stopped since; a model need not be paid for then.
+    stopSignal(config)?.throwIfAborted();
+    const answer = async () => handler(sent);
+    const response = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
+    if (isAnswer(response)) {
+      this.#expect(state, { steps: false });
+    }
+    return isStructured(response) ? (asAnswer(response) as Response) : response;
+  }
+
+  /** After the agent: stores the rest. Returns what the state lacks where another run stored this turn first. */
+  async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
+    this.#watch.disarm();
+    this.#signal?.removeEventListener("abort", this.#onStop);
+    const { turn } = this.#policy;
+    try {
+      const run = await this.#open();
+      await (run.isClosed ? undefined : turn?.enter(currentConfig()));
+      await run.store(state, { done: true });
+      const messages = run.correction(state);
+      const { storedAnswer = [] } = run;
+      const structuredResponse = structuredAnswer(storedAnswer, this.#format);
+      return messages && { messages, ...(structuredResponse !== undefined && { structuredResponse }) };
+    } finally {
+      await turn?.release();
+    }
+  }
+
+  /** The run; with `state` it stores the question when it reads the session. A failure is tried again. */
+  #open(state?: readonly BaseMessage[]): Promise<AgentRun> {
+    if (this.#run === undefined) {
+      const run = AgentRun.open(this.#setting, state);
+      this.#run = run;
+      run.catch(() => {
+        this.#run = undefined;
+      });
+    }
+    return this.#run;
+  }
+
+  #expect(state: readonly BaseMessage[], how: { readonly steps: boolean }): void {
+    const skip = () => this.#reporting((run) => run.skipped(state, how)).finally(() => this.#policy.turn?.release());
+    this.#setting.session.inBackground(this.#watch.arm(skip));
+  }
+
+  #watchStop(state: readonly BaseMessage[], config: ReturnType<typeof currentConfig>): void {
+    this.#state = state;
+    const signal = stopSignal(config);
+    if (signal !== this.#signal) {
+      this.#signal?.removeEventListener("abort", this.#onStop);
+      this.#signal = signal;
+      signal?.addEventListener("abort", this.#onStop, { once: true });
+    }
+  }
+
+  #listening<Response>(config: ReturnType<typeof currentConfig>, answer: () => Promise<Response>): Promise<Response> {
+    return PartialAnswer.during(config, async (partial) => {
+      this.#said = () => partial.message;
+      const response = await answer();
+      this.#said = () => messageOf(response);
+      return response;
+    });
+  }
+
+  #keepWhatWasSaid(): void {
+    if (!this.#isStopped) {
+      this.#isStopped = true;
+      this.#watch.disarm();
+      const said = this.#said();
+      this.#stopping = this.#reporting((run) => run.storeStopped(this.#state, said));
+      this.#setting.session.inBackground(this.#stopping);
+    }
+  }
+
+  /** Work that nobody waits for, so that a failure has to be reported. */
+  async #reporting(work: (run: AgentRun) => Promise<void>): Promise<void> {
+    try {
+      await work(await this.#open());
+    } catch (error) {
+      const { session, place, parts } = this.#setting;
+      const { sessionId, context } = session;
+      const turnId = turnIdOf(place, parts);
+      report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
+    }
+  }
+}
+
+/** True for an answer that calls no tool: the run's last hooks should follow at once. */
+function isAnswer(response: unknown): boolean {
+  const message = messageOf(response);
+  return message !== undefined && !mayCall(message);
+}
+
+function messageOf(response: unknown): AIMessage | undefined {
+  const isMessage = (response as Partial<AIMessage> | undefined)?.getType?.() === "ai";
+  return isMessage ? (response as AIMessage) : undefined;
+}

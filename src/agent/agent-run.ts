@@ -1,0 +1,249 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { report, type MemoryEventHandler } from "../base/events.js";
+import type { AppendOutcome } from "../session/append-options.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { replacedTail } from "../session/replaced-tail.js";
+import { answerStart, messagesOfTurn } from "../session/turn-messages.js";
+import { roleOf } from "../messages/roles.js";
+import type { RewindRequest } from "../store/session-writes.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { modelInput } from "../turns/model-input.js";
+import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
+import { openTurn, type OpenTurn } from "../turns/open-turn.js";
+import { interruptedMessage } from "../turns/turn-output.js";
+import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts } from "./agent-state.js";
+import { commitLoop } from "./commit-loop.js";
+import { correctedState } from "./corrected-state.js";
+import { LoopView } from "./loop-view.js";
+import type { RunPlace } from "./run-place.js";
+
+/** What a run works with. */
+export interface RunSetting {
+  readonly history: RedisChatMessageHistory;
+  readonly session: ConversationSession;
+  readonly place: RunPlace;
+  readonly profile: StructureProfile | undefined;
+  /** What the run was given. */
+  readonly parts: StateParts;
+}
+
+/** One run of an agent: what is stored of its turn, and what its model sees. */
+export class AgentRun {
+  /** What the model accepts. */
+  readonly profile: StructureProfile;
+  readonly #history: RedisChatMessageHistory;
+  readonly #session: ConversationSession;
+  readonly #opened: OpenTurn;
+  readonly #parts: StateParts;
+  readonly #turnId: string | undefined;
+  /** Ids of the state's messages that are stored, or are not to be. */
+  readonly #settled: Set<string>;
+  /** Ids of the state's messages that the model sees as a part of the view, or not at all. */
+  readonly #hidden: ReadonlySet<string>;
+  readonly #loop: LoopView;
+  readonly #reported = new Set<string>();
+  /** Messages that are stored under the turn's name. */
+  #stored: number;
+  #cut: RewindRequest | undefined;
+  /** True where the turn was stored with its answer before this run. */
+  readonly #isDone: boolean;
+  /** Set where another run has stored this turn, or where it can no longer be stored. */
+  #isClosed = false;
+  #answer: readonly BaseMessage[] | undefined;
+  /** The write under way; the next one needs its count. */
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor({ history, session, place, profile, parts }: RunSetting, opened: OpenTurn) {
+    this.#history = history;
+    this.#session = session;
+    this.profile = profile ?? session.context.profile;
+    this.#parts = parts;
+    this.#opened = opened;
+    const ofTurn = new Set(idsOf(opened.turn));
+    const ofInput = new Set(idsOf(opened.newMessages));
+    const stored = new Set(idsOf(opened.stored.map(({ message }) => message)));
+    const inStore = idsOf(parts.input).filter((id) => !ofInput.has(id));
+    this.#settled = new Set([...idsOf(parts.before), ...inStore, ...stored]);
+    this.#hidden = new Set([...idsOf(parts.before), ...inStore.filter((id) => !ofTurn.has(id))]);
+    // New messages behind a turn that is done: the caller goes on with it, and its name is taken.
+    const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !stored.has(id));
+    this.#turnId = goesOn ? undefined : turnIdOf(place, parts);
+    this.#isDone = opened.state === "stored" && this.#turnId !== undefined;
+    this.#isClosed = this.#isDone;
+    const mark = opened.view.stored.turn;
+    this.#stored = goesOn ? 0 : (mark?.count ?? 0);
+    const interrupted = { own: opened.stored, read: opened.view.stored, turnId: mark && this.#turnId };
+    this.#cut = opened.state === "interrupted" ? replacedTail(interrupted) : undefined;
+    const after = new Set(idsOf(parts.after));
+    const view = opened.history.filter(({ id }) => id === undefined || !after.has(id));
+    this.#loop = new LoopView(this.#session, view);
+  }
+
+  /**
+   * Reads the session and sorts out what is new in the state. With `state`, the question is stored in the same round
+   * trip as it stands there, where that can tell whether it is new.
+   */
+  static async open(setting: RunSetting, state?: readonly BaseMessage[]): Promise<AgentRun> {
+    const { history, session, place, parts } = setting;
+    const request = { session, turnId: turnIdOf(place, parts), input: parts.input };
+    const earlier = new Set(idsOf(parts.before));
+    const own = withoutSummaries(state ?? []).filter(({ id }) => id === undefined || !earlier.has(id));
+    const isQuestion = own[0]?.id !== undefined && own[0].id === parts.input[0]?.id;
+    const canWrite = isQuestion && canOpenByWriting(own) && canOpenByWriting(parts.input);
+    return new AgentRun(
+      setting,
+      await (canWrite ? openByWriting({ ...request, input: own, history }) : openTurn(request)),
+    );
+  }
+
+  /** The messages that the state lacks of a turn that is stored with its answer; undefined for any other turn. */
+  replay(): BaseMessage[] | undefined {
+    if (!this.#isDone) {
+      return undefined;
+    }
+    const { sessionId, context } = this.#session;
+    report(context.onEvent, { type: "turn_repeated", sessionId, turnId: this.#turnId });
+    return missingIn(this.#parts, this.#storedAnswer());
+  }
+
+  /** The answer that is stored, where this run was not the one that stored it. */
+  get storedAnswer(): readonly BaseMessage[] | undefined {
+    return this.#isDone ? this.#storedAnswer() : this.#answer;
+  }
+
+  /** True where nothing of the run is stored any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The messages of a request: the reduced view and the turn, as a model of the profile accepts them. */
+  async request(
+    state: readonly BaseMessage[],
+    sent: readonly BaseMessage[],
+    config: RunnableConfig,
+  ): Promise<BaseMessage[]> {
+    this.#loop.update(this.#turnIn(state));
+    await this.#loop.reduce(config);
+    const { messages, extra } = this.#loop.asSent(state, sent);
+    const first = messages.findIndex(({ isOfTurn }) => isOfTurn);
+    const all = messages.map(({ message }) => message);
+    const split = first < 0 ? all.length : first;
+    const { sessionId } = this.#session;
+    const { history, turn } = modelInput({
+      history: all.slice(0, split),
+      turn: [...all.slice(split), ...extra],
+      profile: this.profile,
+      sessionId,
+      onEvent: this.#onceEach,
+    });
+    return [...history, ...turn];
+  }
+
+  /** Stores what the state holds of the turn and is not stored yet; `done` ends the turn. */
+  store(state: readonly BaseMessage[], { done }: { readonly done: boolean }): Promise<void> {
+    return this.#afterOthers(() => this.#store(state, done, this.#unsettled(state)));
+  }
+
+  /** Stores what there is of a run that was stopped: the turn so far, and what the model was saying. */
+  storeStopped(state: readonly BaseMessage[], partial: BaseMessage | undefined): Promise<void> {
+    const said = interruptedMessage(partial);
+    return this.#afterOthers(() => {
+      return this.#store(state, false, [...this.#unsettled(state), ...(said === undefined ? [] : [said])]);
+    });
+  }
+
+  /**
+   * What can be done about a run that another middleware ended past all later hooks. Finished steps are stored, unless
+   * `steps` is false; what the user said may still have been to be redacted, so it is not, and the event tells of it.
+   */
+  skipped(state: readonly BaseMessage[], { steps }: { readonly steps: boolean }): Promise<void> {
+    return this.#afterOthers(async () => {
+      const messages = this.#unsettled(state);
+      const isStep = steps && messages.every((message) => roleOf(message) !== "human");
+      if (isStep) {
+        await this.#store(state, false, messages);
+      } else if (!this.#isClosed) {
+        const { sessionId, context } = this.#session;
+        report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "skipped" });
+      }
+    });
+  }
+
+  #afterOthers(work: () => Promise<void>): Promise<void> {
+    const writing = this.#writing.then(work);
+    this.#writing = writing.catch(() => undefined);
+    return writing;
+  }
+
+  #unsettled(state: readonly BaseMessage[]): BaseMessage[] {
+    return withoutSummaries(state).filter(({ id }) => id === undefined || !this.#settled.has(id));
+  }
+
+  async #store(state: readonly BaseMessage[], done: boolean, messages: readonly BaseMessage[]): Promise<void> {
+    const endsOpen = done && this.#turnId !== undefined && this.#stored > 0;
+    if (this.#isClosed || (messages.length === 0 && !endsOpen)) {
+      return;
+    }
+    const { reducer, autoReduce } = this.#session.context;
+    const commits = done && reducer !== undefined && autoReduce !== false;
+    const cut = messages.length > 0 ? this.#cut : undefined;
+    const outcome = await this.#history.append(messages, {
+      ...(this.#turnId !== undefined && { turnId: this.#turnId }),
+      turn: { stored: this.#stored, done, keepStored: true, reduce: false, returnView: commits, ...(cut && { cut }) },
+    });
+    this.#note(outcome, messages);
+    if (commits && outcome.view !== undefined && !this.#isClosed) {
+      this.#loop.update(this.#turnIn(state));
+      const request = { session: this.#session, opened: this.#opened, loop: this.#loop, view: outcome.view };
+      const work = commitLoop({ ...request, hasCut: cut !== undefined });
+      await (autoReduce === "background" ? this.#session.inBackground(work) : work);
+    }
+  }
+
+  /** What the state needs so that it shows the turn as it is stored; undefined where it lacks nothing. */
+  correction(state: readonly BaseMessage[]): BaseMessage[] | undefined {
+    const missing = this.#opened.state === "open" ? missingIn(this.#parts, this.#storedAnswer()) : [];
+    return correctedState({ parts: this.#parts, state, answer: this.#answer, missing });
+  }
+
+  #storedAnswer(): BaseMessage[] {
+    const { stored } = this.#opened;
+    return stored.slice(answerStart(stored)).map(({ message }) => message);
+  }
+
+  #note(outcome: AppendOutcome, messages: readonly BaseMessage[]): void {
+    if (outcome.repeated) {
+      const stored = outcome.storedTurn === undefined ? [] : messagesOfTurn(outcome.storedTurn, this.#turnId!);
+      const answer = stored.slice(answerStart(stored)).map(({ message }) => message);
+      this.#answer = answer.length === 0 ? undefined : answer;
+    }
+    this.#isClosed = outcome.repeated || outcome.refused !== undefined;
+    this.#stored = outcome.turnCount ?? this.#stored + outcome.appended;
+    this.#cut = messages.length > 0 ? undefined : this.#cut;
+    idsOf(messages).forEach((id) => this.#settled.add(id));
+  }
+
+  /** The turn's messages, as they stand in the state where it holds them. */
+  #turnIn(state: readonly BaseMessage[]): BaseMessage[] {
+    const { turn } = this.#opened;
+    const ids = new Set(idsOf(turn));
+    const current = new Map(state.map((message) => [message.id, message]));
+    const later = withoutSummaries(state).filter(
+      ({ id }) => id === undefined || (!this.#hidden.has(id) && !ids.has(id)),
+    );
+    return [...turn.map((message) => current.get(message.id) ?? message), ...later];
+  }
+
+  /** Reports a repair once in a run, not again before each model call. */
+  get #onceEach(): MemoryEventHandler {
+    return (event) => {
+      const key = JSON.stringify(event);
+      if (!this.#reported.has(key)) {
+        this.#reported.add(key);
+        report(this.#session.context.onEvent, event);
+      }
+    };
+  }
+}

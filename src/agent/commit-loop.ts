@@ -1,0 +1,76 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { report } from "../base/events.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import { commitOutcome, reduceAfterWrite } from "../session/reduce-view.js";
+import type { DecodedView } from "../session/view.js";
+import { viewSize } from "../reducers/reduction-outcome.js";
+import type { SessionView } from "../store/session-reads.js";
+import type { OpenTurn } from "../turns/open-turn.js";
+import { currentConfig } from "./run-place.js";
+import { exceedsLimit, type LoopView } from "./loop-view.js";
+
+/** A run that is over: what its model saw last, and the view as its last write left it. */
+export interface LoopEnd {
+  readonly session: ConversationSession;
+  readonly opened: OpenTurn;
+  readonly loop: LoopView;
+  readonly view: SessionView;
+  /** True where the write replaced the end of the log. */
+  readonly hasCut: boolean;
+}
+
+/**
+ * Commits the list at which the run's loop arrived, so that no summary is paid for twice. Where others wrote or reduced
+ * meanwhile, the view is reduced as after any write. Never throws: a failure is reported.
+ */
+export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEnd): Promise<void> {
+  const { sessionId, context } = session;
+  const reducer = context.reducer!;
+  const decoded = session.decode(view);
+  const isAlone = isUndisturbed(decoded, { opened, loop, hasCut });
+  if (loop.reducedFrom === undefined || !isAlone) {
+    if (
+      await exceedsLimit(
+        reducer,
+        decoded.entries.map(({ message }) => message),
+      )
+    ) {
+      await reduceAfterWrite(session, view);
+    }
+    return;
+  }
+  try {
+    await loop.reduce(currentConfig());
+    const byId = new Map(decoded.entries.map(({ message }) => [message.id, message]));
+    const messages = loop.messages.map((message) =>
+      loop.isOfTurn(message) ? (byId.get(message.id) ?? message) : message,
+    );
+    const after = await viewSize(messages, reducer.tokenCounter);
+    const outcome = { messages, before: loop.reducedFrom, after, overBudgetBy: 0 };
+    if ((await commitOutcome(session, decoded, outcome)) === "stale") {
+      report(context.onEvent, { type: "reduction_stale", sessionId });
+    }
+  } catch (error) {
+    report(context.onEvent, { type: "reduction_failed", sessionId, error });
+  }
+}
+
+/** True where the view holds nothing but what the run's loop began with and wrote. */
+function isUndisturbed(
+  { stored, entries }: DecodedView,
+  { opened, loop, hasCut }: Pick<LoopEnd, "opened" | "loop" | "hasCut">,
+): boolean {
+  const read = opened.view.stored;
+  const first = read.turn?.first ?? opened.stored[0]?.position ?? read.start;
+  if (first < read.start) {
+    return false;
+  }
+  const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
+  // Not the view that was read: it may hold what others wrote behind the beginning of an open turn.
+  const known = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
+  const inView = new Set(entries.map(({ message }) => message.id));
+  // A failover may have brought an older log back, without messages that the loop's list holds or summarized.
+  const isComplete = opened.history.every(({ id }) => inView.has(id));
+  const isOurs = ({ id }: BaseMessage) => known.has(id) || loop.hasSeen(id);
+  return isSameLife && isComplete && entries.every(({ message }) => isOurs(message));
+}

@@ -1,0 +1,156 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { createMiddleware, type AgentMiddleware } from "langchain";
+import type { ZodObject } from "zod";
+import * as z from "zod/mini";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { lazy, objectWith, parseOptions } from "../base/options.js";
+import { sessionOf } from "../session/session-of.js";
+import { requireCapability } from "../store/capabilities.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { AgentHooks } from "./agent-hooks.js";
+import { AgentRuns } from "./agent-runs.js";
+import { splitState } from "./agent-state.js";
+import { RunTurn } from "./run-turn.js";
+import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./run-place.js";
+import { sessionIdSchema, type SessionIdOption } from "../chain/session-id.js";
+
+/** The context that an agent is invoked with, as a schema describes it. */
+export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;
+
+/** Options of {@link redisMemoryMiddleware}. */
+export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefined = undefined> {
+  /** Where the conversations are. */
+  readonly memory: RedisChatMemory;
+  /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
+  readonly sessionId?: SessionIdOption<AgentRuntime<ContextOf<Schema>>>;
+  /** What the agent's `context` holds, for the function that names the session. */
+  readonly contextSchema?: Schema;
+  /**
+   * When messages are stored. `step`: before each model call and at the end, so that a failed run leaves what was said
+   * up to it. `turn`: once, when the agent is done; a run that fails stores nothing. @default "step"
+   */
+  readonly persist?: "turn" | "step";
+  /**
+   * What is kept of a run that is stopped by its signal or by `stream.cancel()`: nothing more, or what was said so far,
+   * with the AI message marked by `response_metadata.interrupted`. @default "discard"
+   */
+  readonly onAbort?: "discard" | "keep";
+  /**
+   * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
+   * turn only one calls the model. A run holds the session until it ends, fails, is stopped or interrupted, its tools
+   * included; one that is resumed takes it again before it calls the model. A run that waits longer than a minute is
+   * refused (ConflictError `busy`); one that was paused past its turn cannot write behind a later one (`fenced`). A run
+   * that ends where no hook is called (an error of another middleware after a call of tools) holds the session for five
+   * minutes; one whose process dies, for half a minute. Tools that take longer than five minutes let other runs begin;
+   * the run takes the session again before it calls the model. @default false
+   */
+  readonly oneTurnAtATime?: boolean;
+  /**
+   * True to mark what a model of Anthropic or Bedrock is sent for its prompt cache; see `promptCacheMarks`. Marks are
+   * never stored. Other profiles need no marks and get none. @default false
+   */
+  readonly promptCacheMarks?: boolean;
+  /** What the model accepts. @default the memory's profile */
+  readonly profile?: BuiltInProfile | StructureProfile;
+}
+
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
+    sessionId: sessionIdSchema<AgentRuntime>("runtime"),
+    contextSchema: z.optional(z.custom<ZodObject>(isZodObject, "must be a zod object")),
+    persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "step"),
+    onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
+    oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
+    promptCacheMarks: z._default(z.boolean("must be true or false"), false),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+  }),
+);
+
+/**
+ * Middleware that gives an agent of LangChain's `createAgent` a memory: the session's view stands before what the agent
+ * is invoked with, and what the run adds is stored. Put it first in the list of middleware.
+ *
+ * The history is added to each request, not to the agent's state: no stream and no checkpoint shows it. A loop of many
+ * steps stays within the limit of the memory's reducer. A retry of a stored turn (the same human message id or
+ * `configurable.turnId`) gives the stored answer without a model call. Beside a checkpointer, what its state holds of
+ * earlier runs is neither sent nor stored again. What the model gets is repaired where it would refuse it; stored
+ * messages stay as they are.
+ *
+ * @throws ConfigurationError for wrong options; the run rejects with one where it names no session.
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { createAgent } from "langchain";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const agent = createAgent({ model, tools: [], middleware: [redisMemoryMiddleware({ memory })] });
+ * const said = { messages: [{ role: "user", content: "Hi" }] };
+ * await agent.invoke(said, { configurable: { sessionId: "ann-1" } });
+ * await memory.close();
+ */
+export function redisMemoryMiddleware<const Schema extends ZodObject | undefined = undefined>(
+  options: RedisMemoryMiddlewareOptions<Schema>,
+): AgentMiddleware<undefined, Schema> {
+  const checked = parseOptions("redisMemoryMiddleware", optionsSchema(), options);
+  const { contextSchema } = checked;
+  const runOf = runFinder(checked);
+  return createMiddleware({
+    name: "RedisMemory",
+    ...(contextSchema && { contextSchema }),
+    beforeAgent: async ({ messages }, runtime) => {
+      await runOf(messages, runtime, { isNew: true });
+    },
+    beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).expectCall(messages),
+    wrapModelCall: async (request, handler) => {
+      const run = await runOf(request.state.messages, request.runtime);
+      return run.call(request, handler as never) as never;
+    },
+    afterAgent: async ({ messages }, runtime) => (await runOf(messages, runtime)).end(messages),
+  }) as unknown as AgentMiddleware<undefined, Schema>;
+}
+
+/** Told by its form, because the application may have another copy of zod. */
+function isZodObject(value: unknown): boolean {
+  const schema = value as Partial<ZodObject> | null | undefined;
+  return schema?._zod?.def?.type === "object" && typeof schema.parse === "function";
+}
+
+/** Finds the run that a hook belongs to; opens it where it begins, and where it goes on after an interrupt. */
+function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
+  const { memory, sessionId, contextSchema, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
+  const owner = "redisMemoryMiddleware";
+  if (oneTurnAtATime) {
+    requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "turnQueue");
+  }
+  const { profile: given } = options;
+  const profile = given === undefined ? undefined : resolveProfile("redisMemoryMiddleware", given);
+  const runs = new AgentRuns<AgentHooks>();
+  return (
+    messages: readonly BaseMessage[],
+    { writer }: { readonly writer?: unknown },
+    { isNew = false }: { readonly isNew?: boolean } = {},
+  ): Promise<AgentHooks> => {
+    const config = currentConfig();
+    const open = async () => {
+      const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
+      const place = placeOf(config, { sessionId, context });
+      const history = memory.history(place.sessionId, place.identity);
+      const session = sessionOf(owner, history);
+      // Without a writer each hook opens a run of its own, and would wait for the one before it.
+      const isHeld = oneTurnAtATime && writer !== undefined;
+      const turn = isHeld ? new RunTurn(session, `${owner}: oneTurnAtATime`) : undefined;
+      if (isNew) {
+        turn?.begins(config);
+      }
+      await turn?.enter(config);
+      const parts = splitState(messages, place.hasCheckpointer);
+      return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, promptCacheMarks, turn });
+    };
+    return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
+  };
+}

@@ -1,0 +1,90 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { ConfigurationError } from "../base/errors.js";
+import { ownerIn, sessionIdOf, type SessionIdOption } from "../chain/session-id.js";
+
+const owner = "redisMemoryMiddleware";
+const sessionHint =
+  'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
+
+/**
+ * What a session can be named by: what the agent was invoked with.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
+ * import * as z from "zod";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const contextSchema = z.object({ userId: z.string() });
+ * const middleware = redisMemoryMiddleware({ memory, contextSchema, sessionId: ({ context }) => context?.userId });
+ */
+export interface AgentRuntime<Context = unknown> {
+  /** The `configurable` of the config that the agent was invoked with. */
+  readonly configurable?: Readonly<Record<string, unknown>>;
+  /** The `context` that the agent was invoked with. */
+  readonly context?: Context;
+}
+
+/** Where a run stands: its session, and what LangGraph says about it. */
+export interface RunPlace {
+  readonly sessionId: string;
+  /** Whose session it is, where the caller says so. */
+  readonly identity: { readonly owner?: string };
+  /** The turn's id, where the caller gave one. */
+  readonly turnId: string | undefined;
+  /** True where the state comes from a checkpoint, so that it holds messages of earlier runs. */
+  readonly hasCheckpointer: boolean;
+}
+
+/**
+ * The config of the hook that runs. The runtime that hooks are given has no `configurable` before langchain 1.2.30, and
+ * its `context` is empty for a middleware without a schema of it.
+ */
+export function currentConfig(): RunnableConfig & AgentRuntime {
+  return (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as RunnableConfig & AgentRuntime;
+}
+
+/** The agent's place in a graph of graphs: empty for one that runs by itself. */
+export function namespaceOf({ configurable }: AgentRuntime): string {
+  const namespace: unknown = configurable?.["checkpoint_ns"];
+  return typeof namespace === "string" ? namespace.split("|").slice(0, -1).join("|") : "";
+}
+
+/**
+ * The session and the turn of the run.
+ *
+ * @throws ConfigurationError `sessionId` where none is named, and in a subagent whose middleware has no option for it;
+ *   `turnId` for one that is no text.
+ */
+export function placeOf(
+  config: AgentRuntime,
+  { sessionId, context }: { readonly sessionId: SessionIdOption<AgentRuntime> | undefined; readonly context: unknown },
+): RunPlace {
+  const { configurable = {} } = config;
+  const isSubagent = namespaceOf(config)
+    .split("|")
+    .some((part) => part.startsWith("tools:"));
+  if (isSubagent && sessionId === undefined) {
+    throw new ConfigurationError(
+      "sessionId",
+      `${owner}: this agent runs inside a tool of another agent, whose session it would write into; ` +
+        'give its middleware the option "sessionId".',
+    );
+  }
+  const run = { configurable, ...(context !== undefined && { context }) };
+  const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
+  return {
+    sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
+    identity: ownerIn(configurable, owner),
+    turnId: isSubagent ? undefined : turnIdOf(configurable["turnId"]),
+    hasCheckpointer: Boolean(configurable["__pregel_checkpointer"]),
+  };
+}
+
+function turnIdOf(turnId: unknown): string | undefined {
+  if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
+    const message = "configurable.turnId must be a non-empty string; without one, leave it out.";
+    throw new ConfigurationError("turnId", `${owner}: ${message}`);
+  }
+  return turnId;
+}

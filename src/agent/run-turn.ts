@@ -1,0 +1,107 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { ConversationSession } from "../session/conversation-session.js";
+import type { HeldTurn } from "../session/hold/held-session.js";
+import { takeTurn } from "../session/hold/take-hold.js";
+import { InterruptWatch, type StepConfig } from "./interrupt-watch.js";
+import { stopSignal } from "./partial-answer.js";
+
+/** A run that calls no model, and of which no hook was called for so long, holds its session no longer. */
+const longestMs = 5 * 60_000;
+
+/**
+ * The session's turn as a run of an agent holds it: from its first hook to its end, tools included. Given back where
+ * the run ends, fails, is stopped or interrupted; taken again by a run that goes on.
+ */
+export class RunTurn {
+  readonly #session: ConversationSession;
+  readonly #owner: string;
+  readonly #interrupts = new InterruptWatch();
+  readonly #onStop = () => void this.release();
+  #held: HeldTurn | undefined;
+  #signal: AbortSignal | undefined;
+  /** The last step that the run may take; undefined for a run that was resumed. */
+  #lastStep: number | undefined;
+  /** What has to be stored before the turn is given back. */
+  #lastWrite: () => Promise<void> = () => Promise.resolve();
+
+  constructor(session: ConversationSession, owner: string) {
+    this.#session = session;
+    this.#owner = owner;
+  }
+
+  /** The run begins here: its steps are counted from the one of its first hook on. */
+  begins(config: RunnableConfig): void {
+    const [first, limit] = [stepOf(config), config.recursionLimit];
+    this.#lastStep = first === undefined || limit === undefined ? undefined : first - 1 + limit;
+  }
+
+  /** A model is called: the run lives for as long as that takes. */
+  async callsModel(config: RunnableConfig): Promise<void> {
+    await this.enter(config);
+    this.#held?.signOfLife({ isWorking: true });
+  }
+
+  /** Takes the turn, unless the run holds it: one that was thought to be over may have lost it. */
+  async enter(config: RunnableConfig): Promise<void> {
+    this.#interrupts.disarm();
+    const signal = stopSignal(config);
+    if (this.#held === undefined) {
+      this.#held = await takeTurn(this.#session, { owner: this.#owner, longestMs, signal });
+    }
+    this.#held.signOfLife();
+    this.#listen(signal);
+  }
+
+  /** Names what `release` waits for. */
+  endsBehind(lastWrite: () => Promise<void>): void {
+    this.#lastWrite = lastWrite;
+  }
+
+  /** The model has answered: the hook at the end should follow. */
+  answered(): void {
+    this.#held?.signOfLife();
+  }
+
+  /**
+   * A model call has asked for tools: from here on only the checkpoint tells of an interrupt. Where no step is left for
+   * a hook behind the tools, the run can neither store nor ask any more, and gives the turn back.
+   */
+  async toolsBegin(config: StepConfig): Promise<void> {
+    const step = stepOf(config);
+    if (step !== undefined && this.#lastStep !== undefined && step + 2 > this.#lastStep) {
+      return this.release();
+    }
+    this.#held?.signOfLife();
+    this.#interrupts.arm(config, () => void this.release());
+  }
+
+  /** Lets the next turn of the session begin. Never rejects. */
+  async release(): Promise<void> {
+    this.#interrupts.disarm();
+    this.#listen(undefined);
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) {
+      // Later by a moment: what a stopped run had said is written by another listener of the same signal.
+      const work = Promise.resolve()
+        .then(() => this.#lastWrite())
+        .then(() => held.release());
+      this.#session.inBackground(work);
+      await work;
+    }
+  }
+
+  #listen(signal: AbortSignal | undefined): void {
+    if (signal !== this.#signal) {
+      this.#signal?.removeEventListener("abort", this.#onStop);
+      this.#signal = signal;
+      signal?.addEventListener("abort", this.#onStop, { once: true });
+    }
+  }
+}
+
+/** The number of the step in which a hook is called, as LangGraph counts it. */
+function stepOf({ metadata }: Pick<StepConfig, "metadata">): number | undefined {
+  const step: unknown = metadata?.["langgraph_step"];
+  return typeof step === "number" ? step : undefined;
+}

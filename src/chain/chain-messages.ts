@@ -1,0 +1,151 @@
+import {
+  AIMessage,
+  HumanMessage,
+  isBaseMessage,
+  type BaseMessage,
+  type BaseMessageLike,
+} from "@langchain/core/messages";
+import { digestMessage } from "../codec/encode-message.js";
+import { toMessage } from "../messages/message-like.js";
+import { isRecord } from "../messages/values.js";
+import { ConfigurationError } from "../base/errors.js";
+import { answerKey, isMessageLike } from "./answer-key.js";
+
+/** What a chain with memory takes: text, a message, messages, or an object that holds one of these under a key. */
+export type ChainInput = string | BaseMessageLike | readonly BaseMessageLike[] | Readonly<Record<string, unknown>>;
+
+/** True for an input that holds its messages under a key. */
+export function isPlainInput(input: unknown): input is Readonly<Record<string, unknown>> {
+  return (
+    typeof input === "object" &&
+    input !== null &&
+    !Array.isArray(input) &&
+    !("content" in input && ("role" in input || "lc_kwargs" in input))
+  );
+}
+
+/**
+ * The messages that an input brings: the value under `key`, else the only value, else that of `input`; text is a human
+ * message.
+ */
+export function inputMessages(input: unknown, key: string | undefined): BaseMessage[] {
+  const value = isObject(input) ? input[inputKey(input, key)] : input;
+  return messagesOf({ value, option: "inputMessagesKey", fromText: (text) => new HumanMessage(text) });
+}
+
+/** The key of an input that holds what the user said. */
+export function inputKey(input: Readonly<Record<string, unknown>>, key: string | undefined): string {
+  const keys = Object.keys(input);
+  return key ?? (keys.length === 1 ? keys[0]! : "input");
+}
+
+/** What a runnable answered. */
+export interface ChainAnswer {
+  readonly messages: BaseMessage[];
+  /** What the answer was; undefined where a stored answer could not take its place. */
+  readonly as: "message" | "messages" | "text" | undefined;
+  /** The only key of the output, under which the answer stood. */
+  readonly key: string | undefined;
+}
+
+/**
+ * The answer in an output: the value under `key`, else under the key that {@link answerKey} finds. Text is an AI
+ * message. An object without an answer in it is the answer itself, as JSON text.
+ */
+export function answerOf(output: unknown, key: string | undefined): ChainAnswer {
+  const generated = (output as { generations?: { message?: BaseMessage }[][] } | undefined)?.generations?.[0]?.[0];
+  if (generated?.message !== undefined) {
+    return { messages: [generated.message], as: undefined, key: undefined };
+  }
+  if (!isObject(output)) {
+    return { messages: answerMessages(output), as: kindOf(output), key: undefined };
+  }
+  const chosen = key ?? answerKey(output);
+  if (chosen === undefined) {
+    return { messages: [new AIMessage(jsonOf(output))], as: undefined, key: undefined };
+  }
+  const value = output[chosen];
+  const isOnly = Object.keys(output).length === 1;
+  return { messages: answerMessages(value), as: isOnly ? kindOf(value) : undefined, key: chosen };
+}
+
+/**
+ * The messages of an output that were not sent in: agents give back their whole list. A message counts as sent if it is
+ * the same object, has the same id, or stands in the part that repeats what was sent from its beginning.
+ */
+export function newMessages(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
+  const objects = new Set(sent);
+  const ids = new Set(sent.flatMap(({ id }) => (id === undefined ? [] : [id])));
+  const isKnown = (message: BaseMessage) => objects.has(message) || (message.id !== undefined && ids.has(message.id));
+  let repeated = 0;
+  while (repeated < sent.length && repeated < output.length) {
+    const [before, after] = [sent[repeated]!, output[repeated]!];
+    if (!isKnown(after) && digestMessage(before) !== digestMessage(after)) {
+      break;
+    }
+    repeated += 1;
+  }
+  return output.slice(repeated === sent.length ? repeated : 0).filter((message) => !isKnown(message));
+}
+
+/** True for an object with keys of its own: not a message, nor one of the forms that LangChain makes a message of. */
+function isObject(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && !isMessageLike(value);
+}
+
+function kindOf(value: unknown): ChainAnswer["as"] {
+  if (typeof value === "string") {
+    return "text";
+  }
+  if (isBaseMessage(value)) {
+    return "message";
+  }
+  return Array.isArray(value) && value.every(isBaseMessage) ? "messages" : undefined;
+}
+
+function jsonOf(output: Readonly<Record<string, unknown>>): string {
+  try {
+    return JSON.stringify(output);
+  } catch {
+    throw new ConfigurationError(
+      "outputMessagesKey",
+      "withRedisMemory: the output is an object that has no JSON; " +
+        'name the key that holds the answer with "outputMessagesKey".',
+    );
+  }
+}
+
+function answerMessages(value: unknown): BaseMessage[] {
+  return messagesOf({ value, option: "outputMessagesKey", fromText: (text) => new AIMessage(text) });
+}
+
+function messagesOf({
+  value,
+  option,
+  fromText,
+}: {
+  value: unknown;
+  option: string;
+  fromText: (text: string) => BaseMessage;
+}): BaseMessage[] {
+  if (typeof value === "string") {
+    return [fromText(value)];
+  }
+  const made = (like: unknown, index: number) => toMessage(like, { option, list: "withRedisMemory: messages", index });
+  if (isMessageLike(value)) {
+    return [made(value, 0)];
+  }
+  if (Array.isArray(value)) {
+    const list: unknown[] =
+      value.length === 1 && Array.isArray(value[0]) && !isMessageLike(value[0]) ? value[0] : value;
+    if (list.every((element) => typeof element === "string" || isMessageLike(element))) {
+      return list.map(made);
+    }
+  }
+  const found = value === undefined ? "nothing" : "something else";
+  throw new ConfigurationError(
+    option,
+    `withRedisMemory: expected text, a message or messages and found ${found}; ` +
+      `name the key that holds them with "${option}".`,
+  );
+}

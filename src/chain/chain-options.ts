@@ -1,0 +1,83 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import * as z from "zod/mini";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { contextOf } from "../session/session-of.js";
+import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
+import { requireCapability } from "../store/capabilities.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
+
+/** Options of `withRedisMemory`; the keys mean the same as in `RunnableWithMessageHistory`. */
+export interface WithRedisMemoryOptions {
+  /** Where the conversations are. */
+  readonly memory: RedisChatMemory;
+  /** The key of the input that holds what the user said. @default the only key, else "input" */
+  readonly inputMessagesKey?: string;
+  /**
+   * The key of the output that holds the answer.
+   * @default the only key, else "output", where it holds an answer; else the output is stored as JSON
+   */
+  readonly outputMessagesKey?: string;
+  /** The key under which the runnable gets the history; without it, the history stands before the input messages. */
+  readonly historyMessagesKey?: string;
+  /** The session, or how to find it in the run's config. @default `configurable.sessionId`, else `thread_id` */
+  readonly sessionId?: SessionIdOption<RunnableConfig>;
+  /**
+   * When messages are stored. `turn`: once, when the run is done; a run that fails stores nothing. `step`: what the
+   * user said before the runnable is called, and the answer when it is done. @default "turn"
+   */
+  readonly persist?: "turn" | "step";
+  /**
+   * What a run leaves that was stopped, by its signal or because its stream was left: nothing more than is stored
+   * (`discard`), or what the user said and what was answered so far, marked as interrupted (`keep`).
+   * @default "discard"
+   */
+  readonly onAbort?: "discard" | "keep";
+  /** What the model accepts; the conversation is repaired for it. @default the memory's profile */
+  readonly profile?: BuiltInProfile | StructureProfile;
+  /**
+   * True to mark what a model of Anthropic or Bedrock is sent for its prompt cache; see `promptCacheMarks`. Marks are
+   * never stored. Other profiles need no marks and get none. @default false
+   */
+  readonly promptCacheMarks?: boolean;
+  /**
+   * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
+   * turn only one calls the model. A run that waits longer than a minute is refused (ConflictError `busy`); one that
+   * was paused past its turn cannot write behind a later one (`fenced`). @default false
+   */
+  readonly oneTurnAtATime?: boolean;
+}
+
+/** The options as they are used. */
+export type ChainOptions = ReturnType<typeof chainOptions>;
+
+const optionsSchema = lazy(() =>
+  z.strictObject({
+    memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
+    inputMessagesKey: z.optional(nonEmptyText()),
+    outputMessagesKey: z.optional(nonEmptyText()),
+    historyMessagesKey: z.optional(nonEmptyText()),
+    sessionId: sessionIdSchema<RunnableConfig>("config"),
+    persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "turn"),
+    onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
+    profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+    promptCacheMarks: z._default(z.boolean("must be true or false"), false),
+    oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
+  }),
+);
+
+/**
+ * Checks the options.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function chainOptions(options: WithRedisMemoryOptions) {
+  const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
+  const context = contextOf(checked.memory);
+  if (checked.oneTurnAtATime && context !== undefined) {
+    requireCapability("withRedisMemory: oneTurnAtATime", context.store, "turnQueue");
+  }
+  return { ...checked, ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }) };
+}

@@ -1,0 +1,250 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ConfigurationError } from "../base/errors.js";
+import { report } from "../base/events.js";
+import type { AppendOutcome, TurnWrite } from "../session/append-options.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import type { HeldTurn } from "../session/hold/held-session.js";
+import { takeTurn } from "../session/hold/take-hold.js";
+import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { replacedTail } from "../session/replaced-tail.js";
+import { sessionOf } from "../session/session-of.js";
+import { roleOf } from "../messages/roles.js";
+import { interruptedAnswer } from "../turns/interrupted-answer.js";
+import { modelInput } from "../turns/model-input.js";
+import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
+import { openTurn, type OpenTurn } from "../turns/open-turn.js";
+import { messagesOfTurn } from "../session/turn-messages.js";
+import { describeOutput, storedOutput } from "../turns/turn-output.js";
+import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-messages.js";
+import { markedInput } from "../reducers/prompt-cache/prompt-cache-marks.js";
+import { runnableInput } from "./runnable-input.js";
+import type { ChainOptions } from "./chain-options.js";
+import { ownerIn, sessionIdOf } from "./session-id.js";
+
+const sessionHint =
+  'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
+
+const owner = "withRedisMemory: oneTurnAtATime";
+/** A run that says nothing for so long, or whose stream nobody reads any more, holds its session no longer. */
+const longestMs = 15 * 60_000;
+
+/** What a turn is made of. */
+interface TurnParts {
+  readonly options: ChainOptions;
+  readonly history: RedisChatMessageHistory;
+  readonly session: ConversationSession;
+  readonly turnId: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly opened: OpenTurn;
+  readonly sent: readonly BaseMessage[];
+  readonly input: unknown;
+  readonly held: HeldTurn | undefined;
+}
+
+const ignore = () => undefined;
+
+/** One run of a chain: what it is given, and what is stored of it. */
+export class ChainTurn {
+  readonly #parts: TurnParts;
+  /** The output of a turn that is stored: the run is given it, and no model is called. */
+  repeated: { readonly value: unknown } | undefined;
+  /** True where the turn is stored with its answer: nothing is stored any more. */
+  #isStored: boolean;
+  #newInput: readonly BaseMessage[];
+  /** Records of the turn that are known to be stored. */
+  #stored: number;
+  #isOver = false;
+  /** What is stored of a run that was stopped, before the next turn may begin. */
+  #stopping: Promise<void> | undefined;
+
+  private constructor(parts: TurnParts) {
+    this.#parts = parts;
+    const { opened, sent, session, turnId } = parts;
+    this.#newInput = opened.newMessages;
+    this.#stored = opened.view.stored.turn?.count ?? 0;
+    this.#isStored = opened.state === "stored";
+    if (this.#isStored) {
+      const { sessionId, context } = session;
+      report(context.onEvent, { type: "turn_repeated", sessionId, turnId });
+      this.repeated = storedOutput(opened.stored, sent);
+    }
+  }
+
+  /**
+   * Reads the session and sorts out what is new; with `persist: "step"` stores it.
+   *
+   * @throws ConfigurationError for what could not be stored afterwards: no session, or no messages in the input.
+   */
+  static async begin(options: ChainOptions, input: ChainInput, config: Partial<RunnableConfig>): Promise<ChainTurn> {
+    const { configurable = {}, signal } = config;
+    const named: unknown = options.sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
+    const sessionId = sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint });
+    const history = options.memory.history(sessionId, ownerIn(configurable, "withRedisMemory"));
+    const session = sessionOf("withRedisMemory", history);
+    const messages = inputMessages(input, options.inputMessagesKey);
+    const turnId = turnIdOf(configurable, messages);
+    const held = options.oneTurnAtATime ? await takeTurn(session, { owner, longestMs, signal }) : undefined;
+    try {
+      const opening = ChainTurn.#open({ options, history, session, turnId, signal, held }, input, messages);
+      // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
+      session.inBackground(opening.then(ignore, ignore));
+      return await opening;
+    } catch (error) {
+      await held?.release();
+      throw error;
+    }
+  }
+
+  static async #open(
+    place: Omit<TurnParts, "opened" | "sent" | "input">,
+    input: ChainInput,
+    messages: readonly BaseMessage[],
+  ): Promise<ChainTurn> {
+    const { options, history, session, turnId, signal } = place;
+    const isWritten = options.persist === "step" && canOpenByWriting(messages);
+    const request = { session, turnId, input: messages };
+    const opened = await (isWritten ? openByWriting({ ...request, history }) : openTurn(request));
+    const { profile = session.context.profile } = options;
+    const { onEvent } = session.context;
+    const { sessionId } = history;
+    const forModel = modelInput({ history: opened.history, turn: opened.turn, profile, sessionId, onEvent });
+    const sent = [...forModel.history, ...forModel.turn];
+    const given = options.promptCacheMarks ? markedInput(forModel, profile) : forModel;
+    const turn = new ChainTurn({ ...place, opened, sent, input: runnableInput(input, given, options) });
+    await turn.#storeInput();
+    if (signal?.aborted) {
+      await turn.stop(ignore);
+    }
+    return turn;
+  }
+
+  /** Runs what the turn is about: what it calls knows that the session is held. */
+  async within<Result>(run: () => Promise<Result>): Promise<Result> {
+    return this.#parts.held === undefined ? run() : this.#parts.held.within(run);
+  }
+
+  /** The runnable's input. */
+  get input(): unknown {
+    return this.#parts.input;
+  }
+
+  /** Stores what the runnable answered. Returns it, or what another run of the same turn stored meanwhile. */
+  async finish<Output>(output: Output): Promise<Output> {
+    const { options, signal, sent, turnId } = this.#parts;
+    // The caller of an aborted run has been answered already; storing now would contradict that answer.
+    signal?.throwIfAborted();
+    this.#isOver = true;
+    if (this.#isStored) {
+      return output;
+    }
+    const { messages, as, key } = answerOf(output, options.outputMessagesKey);
+    const answered = newMessages(sent, messages);
+    const kind = as === "messages" && answered.length < messages.length ? "conversation" : as;
+    const described = kind && describeOutput(kind, answered.length, key);
+    const outcome = await this.#append([...this.#newInput, ...answered], {
+      ...this.#place(answered),
+      ...(described && { output: described }),
+    });
+    const stored = outcome.storedTurn && storedOutput(messagesOfTurn(outcome.storedTurn, turnId!), sent);
+    return stored === undefined ? output : (stored.value as Output);
+  }
+
+  /**
+   * Ends a run that was stopped: with `onAbort: "keep"` what the user said and what the model said so far are stored.
+   * `drain` and `close` of the memory wait for it.
+   */
+  stop(partial: () => unknown): Promise<void> {
+    if (this.#isOver) {
+      return Promise.resolve();
+    }
+    this.#isOver = true;
+    const { options, session, turnId } = this.#parts;
+    const isKept = options.onAbort === "keep" && !this.#isStored;
+    this.#stopping = (isKept ? this.#storeStopped(partial) : Promise.resolve()).catch((error: unknown) => {
+      const { sessionId, context } = session;
+      report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason: "failed", error });
+    });
+    const work = this.end();
+    session.inBackground(work);
+    return work;
+  }
+
+  /** The run goes on: a part of its answer has come and was taken. */
+  signOfLife(): void {
+    this.#parts.held?.signOfLife();
+  }
+
+  /** Lets the next turn of the session begin. */
+  async end(): Promise<void> {
+    await this.#stopping;
+    await this.#parts.held?.release();
+  }
+
+  async #storeInput(): Promise<void> {
+    const { options, sent, turnId } = this.#parts;
+    if (options.persist !== "step" || this.#isStored || this.#newInput.length === 0) {
+      return;
+    }
+    const { appended, duplicates, storedTurn } = await this.#append(this.#newInput, {
+      stored: this.#stored,
+      done: false,
+    });
+    if (storedTurn !== undefined) {
+      this.#isStored = true;
+      this.repeated = storedOutput(messagesOfTurn(storedTurn, turnId!), sent);
+    }
+    // Where nothing was added, another run of the same turn has stored the same input.
+    this.#stored += appended + duplicates === 0 ? this.#newInput.length : appended;
+    this.#newInput = [];
+  }
+
+  async #storeStopped(partial: () => unknown): Promise<void> {
+    const said = this.#messagesOf(await partial());
+    const messages = [...this.#newInput, ...said];
+    if (messages.length > 0) {
+      await this.#append(messages, { ...this.#place(said), done: false });
+    }
+  }
+
+  /** The messages of an output that is not complete; none where it holds none. */
+  #messagesOf(output: unknown): BaseMessage[] {
+    const { options, sent } = this.#parts;
+    if (output === undefined) {
+      return [];
+    }
+    try {
+      return interruptedAnswer(newMessages(sent, answerOf(output, options.outputMessagesKey).messages));
+    } catch {
+      return [];
+    }
+  }
+
+  #place(answered: readonly BaseMessage[]): TurnWrite {
+    const { opened, turnId } = this.#parts;
+    const isReplacing = opened.state === "interrupted" && answered.length > 0;
+    return {
+      stored: this.#stored,
+      ...(isReplacing && { cut: replacedTail({ own: opened.stored, read: opened.view.stored, turnId }) }),
+    };
+  }
+
+  #append(messages: readonly BaseMessage[], turn: TurnWrite): Promise<AppendOutcome> {
+    const { history, turnId } = this.#parts;
+    return history.append(messages, { ...(turnId !== undefined && { turnId }), turn });
+  }
+}
+
+/** The turn's name: `configurable.turnId`, else the id of the message that ends the input, where the user said it. */
+function turnIdOf(configurable: Record<string, unknown>, input: readonly BaseMessage[]): string | undefined {
+  const { turnId } = configurable;
+  if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
+    throw new ConfigurationError(
+      "turnId",
+      "withRedisMemory: configurable.turnId must be a non-empty string; without one, leave it out.",
+    );
+  }
+  const question = input.at(-1);
+  const id = question !== undefined && roleOf(question) === "human" ? question.id : undefined;
+  return turnId ?? (id === "" ? undefined : id);
+}

@@ -1,0 +1,208 @@
+import { CallbackManager, type CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
+import {
+  patchConfig,
+  Runnable,
+  RunnableLambda,
+  RunnableMap,
+  type RunnableConfig,
+  type RunnableLike,
+} from "@langchain/core/runnables";
+import { ConfigurationError } from "../base/errors.js";
+import type { ChainInput } from "./chain-messages.js";
+import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./chain-options.js";
+import { ChainTurn } from "./chain-turn.js";
+import type { AgentLike, MemoryInput } from "./chain-types.js";
+import { JoinedChunks } from "./join-chunks.js";
+import { SaidSoFar } from "./said-so-far.js";
+
+/**
+ * A runnable with a memory: reads the session's view, runs, and stores the turn (what came in and what came out) in one
+ * write.
+ *
+ * Unlike `RunnableWithMessageHistory` it rejects when the turn could not be stored, keeps the sessions of a `batch`
+ * apart, reads once, and loses no message under a second writer. A turn that comes again (the same
+ * `configurable.turnId`, messages with the same ids, or the same whole history) is stored once, and its stored answer
+ * is returned without a call of the model. What the runnable gets is repaired for the profile and reported to
+ * `onEvent`; what is stored stays as it was. The session comes from `configurable.sessionId`.
+ *
+ * @throws ConfigurationError when no session is named, or for input or output that holds no messages; StoreError and
+ *   ConflictError from the write.
+ * @example
+ * import { ChatPromptTemplate } from "@langchain/core/prompts";
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { RedisChatMemory, withRedisMemory } from "langchain-redis-memory";
+ *
+ * const prompt = ChatPromptTemplate.fromMessages([["placeholder", "{history}"], ["human", "{input}"]]);
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const keys = { inputMessagesKey: "input", historyMessagesKey: "history" } as const;
+ * const chain = withRedisMemory(prompt.pipe(new ChatOpenAI({ model: "gpt-4o-mini" })), { memory, ...keys });
+ * await chain.invoke({ input: "Hi" }, { configurable: { sessionId: "user-1" } });
+ * await memory.close();
+ */
+export function withRedisMemory<
+  Input,
+  Output,
+  const InputKey extends string = never,
+  const HistoryKey extends string = never,
+>(
+  runnable: RunnableLike<Input, Output> | AgentLike<Output>,
+  options: WithRedisMemoryOptions & {
+    /** The key of the input that holds what the user said. @default the only key, else "input" */
+    readonly inputMessagesKey?: InputKey;
+    /** The key under which the runnable gets the history. @default none: it stands before the input */
+    readonly historyMessagesKey?: HistoryKey;
+  },
+): Runnable<MemoryInput<Input, InputKey, HistoryKey>, Output> {
+  return new RunnableWithRedisMemory<MemoryInput<Input, InputKey, HistoryKey>, Output>(runnable, options);
+}
+
+/** How long a stopped run is waited for, to learn what its model had said. */
+const partialMs = 1_000;
+
+class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
+  static override lc_name(): string {
+    return "RunnableWithRedisMemory";
+  }
+
+  override lc_namespace: string[] = ["langchain_redis_memory", "langchain"];
+  readonly #bound: Runnable<unknown, Output>;
+  readonly #options: ChainOptions;
+
+  constructor(runnable: unknown, options: WithRedisMemoryOptions) {
+    super();
+    this.#options = chainOptions(options);
+    this.#bound = coerceToRunnable<Output>(runnable);
+  }
+
+  override invoke(input: Input, options?: Partial<RunnableConfig>): Promise<Output> {
+    return this._callWithConfig(
+      (value: Input, config?: Partial<RunnableConfig>, runManager?: CallbackManagerForChainRun) =>
+        this.#run(value, config ?? {}, runManager),
+      input,
+      options,
+    );
+  }
+
+  override async *_streamIterator(input: Input, options?: Partial<RunnableConfig>): AsyncGenerator<Output> {
+    async function* once() {
+      yield input;
+    }
+    yield* this._transformStreamWithConfig(
+      once(),
+      (inputs, runManager, config) => this.#play(inputs, config ?? {}, runManager),
+      options as RunnableConfig,
+    );
+  }
+
+  async #run(
+    input: Input,
+    config: Partial<RunnableConfig>,
+    runManager: CallbackManagerForChainRun | undefined,
+  ): Promise<Output> {
+    const turn = await ChainTurn.begin(this.#options, input as ChainInput, config);
+    let running: Promise<Output> | undefined;
+    const said = new SaidSoFar();
+    const unwatch = whenAborted(config.signal, () => void turn.stop(() => partialOf(running, said)));
+    try {
+      if (turn.repeated !== undefined) {
+        return turn.repeated.value as Output;
+      }
+      config.signal?.throwIfAborted();
+      const child = childConfig(config, runManager, config.signal && said);
+      running = turn.within(() => this.#bound.invoke(turn.input, child));
+      return await turn.finish(await running);
+    } finally {
+      unwatch();
+      await turn.end();
+    }
+  }
+
+  async *#play(
+    inputs: AsyncGenerator<Input>,
+    config: Partial<RunnableConfig>,
+    runManager: CallbackManagerForChainRun | undefined,
+  ): AsyncGenerator<Output> {
+    for await (const input of inputs) {
+      const turn = await ChainTurn.begin(this.#options, input as ChainInput, config);
+      const chunks = new JoinedChunks<Output>();
+      const stop = () => turn.stop(() => chunks.whole);
+      // Both paths are needed: a generator whose reader waits for nothing more is never told of an abort.
+      const unwatch = whenAborted(config.signal, () => void stop());
+      let isLeft = true;
+      try {
+        if (turn.repeated !== undefined) {
+          yield turn.repeated.value as Output;
+        } else {
+          const stream = () => this.#bound.stream(turn.input, childConfig(config, runManager));
+          for await (const chunk of await turn.within(stream)) {
+            chunks.add(chunk);
+            turn.signOfLife();
+            yield chunk;
+          }
+          if (!chunks.isEmpty) {
+            await turn.finish(chunks.whole as Output);
+          }
+        }
+        isLeft = false;
+      } catch (error) {
+        isLeft = false;
+        throw error;
+      } finally {
+        unwatch();
+        await (isLeft ? stop() : turn.end());
+      }
+    }
+  }
+}
+
+function childConfig(
+  config: Partial<RunnableConfig>,
+  runManager: CallbackManagerForChainRun | undefined,
+  said?: SaidSoFar,
+): Partial<RunnableConfig> {
+  const callbacks = runManager?.getChild() ?? (said && new CallbackManager());
+  if (said !== undefined) {
+    callbacks?.addHandler(said, true);
+  }
+  return patchConfig(config, { callbacks });
+}
+
+/** Calls back once when the signal aborts, or at once where it has; returns how to stop waiting for it. */
+function whenAborted(signal: AbortSignal | undefined, stop: () => void): () => void {
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted) {
+    stop();
+  }
+  return () => signal?.removeEventListener("abort", stop);
+}
+
+/** What a run that was stopped still says, or what its model had said; undefined where it does not say so in time. */
+async function partialOf(running: Promise<unknown> | undefined, { text }: SaidSoFar): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), partialMs);
+  });
+  // LangChain's ModelAbortError, told by its field: the oldest supported core does not export the class.
+  const partial = running?.catch((error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput);
+  try {
+    return (await Promise.race([partial, tooLate])) ?? text;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function coerceToRunnable<Output>(runnable: unknown): Runnable<unknown, Output> {
+  if (typeof (runnable as { invoke?: unknown } | undefined)?.invoke === "function") {
+    return runnable as Runnable<unknown, Output>;
+  }
+  if (typeof runnable === "function") {
+    return RunnableLambda.from(runnable as (input: unknown) => Output | Promise<Output>) as Runnable<unknown, Output>;
+  }
+  if (typeof runnable === "object" && runnable !== null && !Array.isArray(runnable)) {
+    return RunnableMap.from(runnable as never) as unknown as Runnable<unknown, Output>;
+  }
+  throw new ConfigurationError(
+    "runnable",
+    "withRedisMemory: the first argument must be a Runnable, a function, or an object of these.",
+  );
+}

@@ -1,0 +1,193 @@
+export type { StoreErrorCode } from "../base/error-codes.js";
+export {
+  BudgetError,
+  ConfigurationError,
+  ConflictError,
+  EncryptionError,
+  MemoryError,
+  RecordError,
+  StoreError,
+  StructureError,
+  SummaryError,
+  type MemoryErrorDetails,
+} from "../base/errors.js";
+export type { MemoryEvent, MemoryEventHandler } from "../base/events.js";
+export type {
+  EncryptionKey,
+  EncryptionKeys,
+  EncryptionKeySource,
+  EncryptionOptions,
+} from "../sealed/keys/encryption-options.js";
+
+export type { Round } from "../messages/rounds.js";
+export { summaryMarkOf, type Speaker, type SummaryMark } from "../messages/roles.js";
+export { assertConversation, validateConversation } from "../structure/validate.js";
+export type { StructureOptions } from "../structure/structure-options.js";
+export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+export { repairConversation, type RepairedConversation } from "../structure/repair/repair.js";
+export type { RepairChoices, RepairOptions } from "../structure/repair/repair-options.js";
+export {
+  sanitizeConversation,
+  type SanitizeChange,
+  type SanitizeOptions,
+  type SanitizedConversation,
+} from "../structure/sanitize.js";
+export {
+  structureRules,
+  type StructureIssue,
+  type StructurePurpose,
+  type StructureRule,
+  type StructureSeverity,
+} from "../structure/rules/rules.js";
+export type { CallBlockForm, CallIdForm, NameForm, StructureProfile } from "../structure/profiles/profile.js";
+export type { RepairAction, StructureRepair } from "../structure/repair/repair-session.js";
+
+export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "../codec/read-legacy-messages.js";
+
+export { InMemorySessionStore } from "../model/in-memory-session-store.js";
+export type { InMemorySessionStoreOptions } from "../model/in-memory-store-options.js";
+export type { CommandBatch, RedisClient } from "../redis/client.js";
+export { RedisSessionStore } from "../redis-store/redis-session-store.js";
+export type {
+  ConnectionSource,
+  ExactlyOne,
+  RedisSessionStoreOptions,
+  RedisStoreSettings,
+} from "../redis/redis-store-options.js";
+export type { EncryptionSetting, StoreOptions, StoreSource } from "../session/open-store.js";
+export type { IndexProgress, SessionAccess } from "../store/lists.js";
+export type { SessionStore } from "../store/session-store.js";
+export type { SideChanges } from "../store/side-fields.js";
+
+export { approximateCounter, type ApproximateCounterOptions } from "../tokens/counters/approximate-counter.js";
+export { modelCounter, type CountingModel } from "../tokens/counters/model-counter.js";
+export { countMessages } from "../tokens/counted-messages.js";
+export type { EncodingName } from "../tokens/encoder/encodings.js";
+export {
+  tiktokenCounter,
+  type TiktokenCounter,
+  type TiktokenCounterOptions,
+} from "../tokens/counters/tiktoken-counter.js";
+export type { ToolDefinitionLike } from "../tokens/formulas/tools-cost.js";
+export type { TokenCounter } from "../tokens/token-counter.js";
+
+export type { SectionOptions, SystemMessages } from "../messages/sections.js";
+export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers/as-reducer.js";
+export { ChatHistoryReducer, type OutcomeReducer, type ReducerInput } from "../reducers/chat-history-reducer.js";
+export type { ReductionOutcome, ReductionReason, ViewSize } from "../reducers/reduction-outcome.js";
+export type { SummaryModel } from "../reducers/summary/summarizer.js";
+export type { SummaryRole } from "../reducers/summary/summary-message.js";
+export { promptCacheMarks, type PromptCacheMarksOptions } from "../reducers/prompt-cache/prompt-cache-marks.js";
+export type { CacheTtl } from "../reducers/prompt-cache/mark-forms.js";
+export { conversationGuard, type ConversationGuardOptions } from "../reducers/conversation-guard.js";
+export type { ChatHistorySummarizationReducerOptions } from "../reducers/summary/summarization-options.js";
+export { ChatHistorySummarizationReducer } from "../reducers/summary/summarization-reducer.js";
+export type { TokenBudgetOptions } from "../reducers/reducer-options.js";
+export { ChatHistoryTokenReducer, type ChatHistoryTokenReducerOptions } from "../reducers/token-reducer.js";
+export {
+  ChatHistoryToolResultReducer,
+  type ChatHistoryToolResultReducerOptions,
+} from "../reducers/tool-result-reducer.js";
+export {
+  ChatHistoryTruncationReducer,
+  type ChatHistoryTruncationReducerOptions,
+} from "../reducers/truncation-reducer.js";
+export { pipeReducers } from "../reducers/pipe-reducers.js";
+
+export { simulateReducers } from "../reducers/simulation/simulate-reducers.js";
+export type {
+  NamedReducer,
+  PromptPrices,
+  ReducerSimulation,
+  SimulationOptions,
+} from "../reducers/simulation/simulate-reducers.js";
+
+export {
+  ChatMemoryModule,
+  type ChatMemoryModuleOptions,
+  type Retrieved,
+  type RetrieveOptions,
+  type RoundFormat,
+  type RoundSource,
+} from "../memory/chat-memory-module.js";
+export { RedisChatMemory } from "../memory/redis-chat-memory.js";
+export type { HistoryIdentity } from "../session/history-identity.js";
+export type { SessionImportOptions, SessionImportProblem, SessionImportSummary } from "../sessions/import-lines.js";
+export { MemorySessions } from "../sessions/memory-sessions.js";
+export type {
+  ReencryptOptions,
+  ReindexOptions,
+  SessionErasureOptions,
+  SessionList,
+  SessionListOptions,
+} from "../sessions/session-requests.js";
+export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
+export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";
+export type { SessionMetadata, SessionNames } from "../session/session-labels.js";
+export type { WithTurnOptions } from "../session/hold/hold-options.js";
+export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../memory/redis-chat-message-history.js";
+export type { AppendOptions, AppendOutcome, TurnWrite } from "../session/append-options.js";
+export type { ForkOptions } from "../session/fork-session.js";
+export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../session/screen-pages.js";
+export type { ReductionSize, StoredReduction } from "../store/session-pages.js";
+export type { TurnOutput } from "../codec/record-meta.js";
+export type { MemorySettings, RedisChatMemoryOptions } from "../session/memory-context.js";
+export type { BeforeStore } from "../session/stored-forms.js";
+
+export { MessageHistory, type MessageHistoryOptions } from "../openai/message-history.js";
+export type {
+  AudioPart,
+  ContentPart,
+  CustomToolCall,
+  FilePart,
+  FunctionToolCall,
+  ImageFilePart,
+  ImagePart,
+  MessageNotes,
+  MessageRole,
+  MessageToolCall,
+  OpenAIMessage,
+  RefusalPart,
+  TextPart,
+} from "../openai/openai-message.js";
+export type {
+  OpenAIRequestMessage,
+  RequestAssistantMessage,
+  RequestInstruction,
+  RequestToolMessage,
+  RequestUserMessage,
+} from "../openai/openai-request.js";
+export type { ChatHistoryLike } from "../openai/saved-messages.js";
+export type { SimulatedCall } from "../openai/simulated-calls.js";
+export type { Clock } from "../openai/timestamp.js";
+export {
+  RedisToolInvocationHistory,
+  type RedisToolInvocationHistoryOptions,
+} from "../tool-log/redis-tool-invocation-history.js";
+export type {
+  NewToolInvocation,
+  ToolInvocation,
+  ToolInvocationFilter,
+  ToolStatus,
+} from "../tool-log/tool-invocation.js";
+export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "../tool-log/tool-invocation-history.js";
+
+export type { RemoveFromText, TextRemoval } from "../tool-loop/text-cleaner.js";
+export { HistoryManager } from "../tool-loop/history-manager.js";
+export type {
+  HistoryManagerOptions,
+  ModelCallRequest,
+  UserVisibleOptions,
+} from "../tool-loop/history-manager-options.js";
+export { ReferenceManager, type Chunk, type SourceReference } from "../tool-loop/stored/reference-manager.js";
+export type { ToolCallResponse } from "../tool-loop/turn/tool-results.js";
+export type { FittedWindow } from "../tool-loop/token-window/token-window.js";
+export type { ToolCallRequest } from "../tool-loop/turn/turn.js";
+export type { UploadedContent } from "../tool-loop/stored/uploads.js";
+export type { DroppedPart, WindowOutcome, WindowSection } from "../tool-loop/token-window/window-outcome.js";
+
+export { withRedisMemory } from "../chain/with-redis-memory.js";
+export type { WithRedisMemoryOptions } from "../chain/chain-options.js";
+export type { AgentLike, LooseInput, MemoryInput } from "../chain/chain-types.js";
+export type { ChainInput } from "../chain/chain-messages.js";
+export type { SessionIdOption } from "../chain/session-id.js";

@@ -1,0 +1,1 @@
+export { openTelemetryHandler, type OpenTelemetryHandlerOptions } from "../otel/open-telemetry-handler.js";

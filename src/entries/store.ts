@@ -1,0 +1,103 @@
+export {
+  capabilitiesOf,
+  checkSessionStore,
+  hasCapability,
+  type CapabilityMethods,
+  type StoreCapability,
+  type StoreWith,
+} from "../store/capabilities.js";
+export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
+export { anyDigest, type Discard, type DiscardedIds } from "../store/discarded-ids.js";
+export { emptyPage, emptyRounds, emptyView } from "../store/empty-results.js";
+export { InMemorySessionStore } from "../model/in-memory-session-store.js";
+export type { InMemorySessionStoreOptions } from "../model/in-memory-store-options.js";
+export { randomToken } from "../store/random-token.js";
+export { closed, damaged, outOfRange, refuseUnlessKnown } from "../store/refusals.js";
+export { planAppend, planReplaceTail, type AppendPlan } from "../store/append-plan.js";
+export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../store/request-checks.js";
+export { beginsRound, lastRounds } from "../store/round-starts.js";
+export type {
+  IndexProgress,
+  ModelUsage,
+  SessionAccess,
+  SessionClaim,
+  SessionDetails,
+  SessionIndex,
+  SessionLabel,
+  SessionsPage,
+  SessionSummary,
+} from "../store/lists.js";
+export type { ExpiryExtension } from "../store/session-expiry.js";
+export { checkSessionId } from "../store/session-id-rules.js";
+export {
+  checkPageRequest,
+  maxReductions,
+  pageBounds,
+  type ReductionSize,
+  type SessionPages,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "../store/session-pages.js";
+export {
+  checkFork,
+  namesAnew,
+  type CopiedRecord,
+  type ForkedSession,
+  type ForkRequest,
+  type SessionForks,
+} from "../store/session-forks.js";
+export {
+  checkCreate,
+  checkCreated,
+  type CreatedSession,
+  type CreateRequest,
+  type KeptState,
+  type NamedMark,
+  type SessionTransfers,
+  type TransferPage,
+  type WholeState,
+} from "../store/session-transfers.js";
+export type {
+  LogPage,
+  ReadLogOptions,
+  ReadState,
+  ReadViewOptions,
+  SessionView,
+  StoredRounds,
+} from "../store/session-reads.js";
+export type { CompleteSessionStore, SessionStore, SessionStoreCore } from "../store/session-store.js";
+export type {
+  AppendRequest,
+  AppendResult,
+  CommitRequest,
+  IdentifiedRecord,
+  IdentifyRecord,
+  NewRecord,
+  RecordIdentity,
+  ReplaceTailRequest,
+  RewindRequest,
+  ViewLimit,
+} from "../store/session-writes.js";
+export type { RecordSwap, RecordSwaps, SwapPass, SwapRequest } from "../store/record-swaps.js";
+export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "../store/side-fields.js";
+export type { SizeLimits } from "../store/size-limits.js";
+export {
+  withKey,
+  type ComparedResult,
+  type DifferingRecord,
+  type KeyedRecord,
+  type KeyedWrite,
+  type WriterKeys,
+} from "../store/writer-keys.js";
+export {
+  marksIn,
+  type StoredTurn,
+  type TurnClaim,
+  type TurnMark,
+  type TurnOfRecord,
+  type TurnRemainder,
+} from "../store/turns.js";
+export { exceedsLimit, totalAfterAppend, totalAfterCommit, type TokenTotal } from "../store/token-total.js";
+export type { Fenced, HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../store/holds.js";

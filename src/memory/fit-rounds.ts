@@ -1,0 +1,137 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { keepLastCharacters, lengthOf } from "../base/graphemes.js";
+import { jsonLine, textLine, type Line } from "./round-format.js";
+
+/** How much of the rounds may be shown. */
+export interface FitOptions {
+  /** Code points of the whole result, notice included. */
+  readonly maxContext: number;
+  readonly truncationNotice: string;
+}
+
+/** What one format adds around messages, in code points. */
+interface Measure {
+  readonly of: (line: Line) => number;
+  readonly betweenMessages: number;
+  readonly betweenRounds: number;
+  readonly around: number;
+}
+
+const textMeasure: Measure = {
+  of: (line) => lengthOf(textLine(line)),
+  betweenMessages: 1,
+  betweenRounds: 2,
+  around: 0,
+};
+const jsonMeasure: Measure = {
+  of: (line) => lengthOf(JSON.stringify(jsonLine(line))),
+  betweenMessages: 1,
+  betweenRounds: 1,
+  around: 2,
+};
+
+/** Rounds as text, a newline between messages and a blank line between rounds; `[...result].length <= maxContext`. */
+export function fitText(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): string {
+  const whole = keepRounds({ rounds, budget: maxContext, measure: textMeasure });
+  if (!whole.cut) {
+    return joinText(whole.rounds);
+  }
+  const budget = maxContext - lengthOf(truncationNotice);
+  if (budget <= 0) {
+    return keepLastCharacters(joinText(rounds), maxContext);
+  }
+  const { rounds: kept } = keepRounds({ rounds, budget, measure: textMeasure });
+  return truncationNotice + keepLastCharacters(joinText(kept), budget);
+}
+
+/** The same messages as `fitText` would show, whole ones only, at least the last. */
+export function fitMessages(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): BaseMessage[] {
+  const whole = keepRounds({ rounds, budget: maxContext, measure: textMeasure });
+  const noticeLength = lengthOf(truncationNotice);
+  const budget = maxContext > noticeLength ? maxContext - noticeLength : maxContext;
+  const { rounds: kept } = whole.cut ? keepRounds({ rounds, budget, measure: textMeasure }) : whole;
+  return kept.flat().map(({ message }) => message);
+}
+
+/**
+ * Rounds as a JSON array of `{ role, name?, content }`, the notice as a first element of role `system`; the serialized
+ * length obeys `maxContext`.
+ */
+export function fitJson(rounds: readonly Line[][], { maxContext, truncationNotice }: FitOptions): string {
+  const whole = keepRounds({ rounds, budget: maxContext, measure: jsonMeasure });
+  if (!whole.cut) {
+    return JSON.stringify(whole.rounds.flat().map(jsonLine));
+  }
+  const notice = { role: "system", content: truncationNotice };
+  const noticeLength = lengthOf(JSON.stringify(notice)) + 1;
+  const withNotice = maxContext - 2 > noticeLength;
+  const budget = maxContext - (withNotice ? noticeLength : 0);
+  const { rounds: kept, cut: stillTooLong } = keepRounds({ rounds, budget, measure: jsonMeasure });
+  const lines = kept.flat().map(jsonLine);
+  const last = kept.flat()[0];
+  const shown = stillTooLong && kept.flat().length === 1 && last !== undefined ? shortenJson(last, budget - 2) : lines;
+  return JSON.stringify([...(withNotice ? [notice] : []), ...shown]);
+}
+
+/** The newest rounds that fit; of the newest round, the newest messages that fit, at least one even if it does not. */
+function keepRounds({ rounds, budget, measure }: { rounds: readonly Line[][]; budget: number; measure: Measure }) {
+  let used = measure.around;
+  let first = rounds.length;
+  while (first > 0) {
+    const round = rounds[first - 1]!;
+    const cost = roundLength(round, measure) + (first === rounds.length ? 0 : measure.betweenRounds);
+    if (used + cost > budget) {
+      break;
+    }
+    used += cost;
+    first -= 1;
+  }
+  if (first < rounds.length || rounds.length === 0) {
+    return { rounds: rounds.slice(first), cut: first > 0 };
+  }
+  return { rounds: [keepMessages(rounds[rounds.length - 1]!, budget - measure.around, measure)], cut: true };
+}
+
+function keepMessages(round: Line[], budget: number, measure: Measure): Line[] {
+  let used = 0;
+  let first = round.length;
+  while (first > 0) {
+    const cost = measure.of(round[first - 1]!) + (first === round.length ? 0 : measure.betweenMessages);
+    if (used + cost > budget && first < round.length) {
+      break;
+    }
+    used += cost;
+    first -= 1;
+  }
+  return round.slice(first);
+}
+
+function roundLength(round: readonly Line[], measure: Measure): number {
+  return round.reduce((sum, line) => sum + measure.of(line), 0) + (round.length - 1) * measure.betweenMessages;
+}
+
+function joinText(rounds: readonly Line[][]): string {
+  return rounds.map((round) => round.map(textLine).join("\n")).join("\n\n");
+}
+
+/** One element whose content is cut from the front until it fits; none where not even an empty content fits. */
+function shortenJson(line: Line, budget: number): ReturnType<typeof jsonLine>[] {
+  const lengthWith = (content: string) => lengthOf(JSON.stringify(jsonLine({ ...line, content })));
+  if (lengthWith(line.content) <= budget) {
+    return [jsonLine(line)];
+  }
+  if (lengthWith("") > budget) {
+    return [];
+  }
+  let fits = 0;
+  let tooMany = Math.min(lengthOf(line.content), budget) + 1;
+  while (tooMany - fits > 1) {
+    const middle = Math.floor((fits + tooMany) / 2);
+    if (lengthWith(keepLastCharacters(line.content, middle)) <= budget) {
+      fits = middle;
+    } else {
+      tooMany = middle;
+    }
+  }
+  return [jsonLine({ ...line, content: keepLastCharacters(line.content, fits) })];
+}

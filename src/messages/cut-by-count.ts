@@ -1,0 +1,56 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { roleOf } from "./roles.js";
+import { keptIndexes, type Sections } from "./sections.js";
+import { findBoundaries } from "./steps.js";
+
+/** Sizes of a cut by count, in messages. */
+export interface CountTarget {
+  /** Messages to keep, system and pinned messages included, summaries not. At least 1. */
+  readonly target: number;
+  /** How many more there may be before anything is cut, and how far the cut may move back to find a human message. */
+  readonly threshold: number;
+}
+
+/** Why nothing is cut. */
+export type NoCut = "within_limit" | "nothing_removable";
+
+/**
+ * Indexes of the messages that stay when a conversation is cut to a number of messages, in the order of the result:
+ * systems, summaries, the newest human message before the cut where the cut is inside its round, and all from the cut
+ * on.
+ *
+ * The rule is Semantic Kernel's (the newest messages, from a human one where the threshold reaches one) with steps for
+ * tool messages: a round with many tool calls can be cut between them, and the request that it serves stays. Linear.
+ */
+export function cutByCount(
+  messages: readonly BaseMessage[],
+  sections: Sections,
+  { target, threshold }: CountTarget,
+): number[] | NoCut {
+  const { systems, pinned, free } = sections;
+  const keep = Math.max(1, target - systems.length - pinned.length);
+  if (free.length <= keep + threshold) {
+    return "within_limit";
+  }
+  const list = free.map((index) => messages[index]!);
+  const cut = findCut(list, { newest: list.length - keep, oldest: list.length - keep - threshold });
+  const kept = cut === 0 ? [] : keptIndexes(messages, sections, cut);
+  return cut === 0 || kept.length >= messages.length ? "nothing_removable" : kept;
+}
+
+function findCut(
+  list: readonly BaseMessage[],
+  { newest, oldest }: { readonly newest: number; readonly oldest: number },
+): number {
+  const boundaries = findBoundaries(list);
+  for (let index = newest; index >= Math.max(1, oldest); index -= 1) {
+    if (boundaries[index] === 1 && roleOf(list[index]!) === "human") {
+      return index;
+    }
+  }
+  let index = newest;
+  while (boundaries[index] === 0) {
+    index -= 1;
+  }
+  return index;
+}

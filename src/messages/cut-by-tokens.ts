@@ -1,0 +1,77 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { NoCut } from "./cut-by-count.js";
+import { roleOf } from "./roles.js";
+import { anchorsOf, keptIndexes, type Sections } from "./sections.js";
+import { findBoundaries } from "./steps.js";
+
+/** Sizes of a cut by tokens. */
+export interface TokenTarget {
+  /** Tokens of each message of the list. */
+  readonly tokens: readonly number[];
+  /** Tokens that a request costs beside its messages. */
+  readonly perRequest: number;
+  /** Nothing is cut up to here. */
+  readonly maxTokens: number;
+  /** A cut aims below this; at most `maxTokens`. */
+  readonly targetTokens: number;
+  /** Tokens to leave for a message that is still to come, such as a summary. @default 0 */
+  readonly reserve?: number;
+}
+
+/**
+ * Indexes of the messages that stay when a conversation is cut to a token budget, in the order of the result;
+ * everything counts: systems, summaries, the rest and the request's own cost.
+ *
+ * The oldest boundary at which the rest and its anchor fit `targetTokens` is taken, so that a long round loses its old
+ * steps and not its answer; the newest human message before it is preferred where that still fits `maxTokens`. Where
+ * nothing fits, the newest step stays, with its anchor. A larger budget never keeps less. Linear.
+ */
+export function cutByTokens(
+  messages: readonly BaseMessage[],
+  sections: Sections,
+  target: TokenTarget,
+): number[] | NoCut {
+  const { tokens, perRequest, maxTokens } = target;
+  if (sum(tokens, tokens.keys()) + perRequest <= maxTokens) {
+    return "within_limit";
+  }
+  const kept = keptIndexes(messages, sections, findCut(messages, sections, target));
+  return kept.length < messages.length ? kept : "nothing_removable";
+}
+
+function findCut(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number {
+  const list = sections.free.map((index) => messages[index]!);
+  const boundaries = findBoundaries(list);
+  const sizes = sizesFrom(messages, sections, target);
+  const places = [...list.keys()].filter((place) => boundaries[place] === 1);
+  const oldest = places.findIndex((place) => sizes[place]! <= target.targetTokens);
+  const fitting = oldest < 0 ? places.length - 1 : oldest;
+  // Sizes from human messages on only fall, so where the newest of them does not fit, no older one does.
+  const human = places.slice(0, fitting + 1).findLast((place) => roleOf(list[place]!) === "human");
+  return human !== undefined && sizes[human]! <= target.maxTokens ? human : (places[fitting] ?? 0);
+}
+
+/** Tokens of the whole result for a cut before each free message. */
+function sizesFrom(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number[] {
+  const { systems, summaries, pinned, free } = sections;
+  const { tokens, perRequest, reserve = 0 } = target;
+  const anchors = anchorsOf(messages, sections);
+  const alwaysKept = new Set(pinned);
+  const sizes = new Array<number>(free.length);
+  let size = perRequest + reserve + sum(tokens, systems) + sum(tokens, summaries) + sum(tokens, pinned);
+  for (let place = free.length - 1; place >= 0; place -= 1) {
+    size += tokens[free[place]!]!;
+    const anchor = anchors[place]!;
+    const needsAnchor = anchor >= 0 && !alwaysKept.has(anchor) && roleOf(messages[free[place]!]!) !== "human";
+    sizes[place] = size + (needsAnchor ? tokens[anchor]! : 0);
+  }
+  return sizes;
+}
+
+function sum(tokens: readonly number[], indexes: Iterable<number>): number {
+  let total = 0;
+  for (const index of indexes) {
+    total += tokens[index]!;
+  }
+  return total;
+}

@@ -1,0 +1,125 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { jsonText } from "../base/json-text.js";
+import { roleOf } from "./roles.js";
+import { stepsOf } from "./steps.js";
+
+/**
+ * Which system and developer messages a reduction keeps: all of different content, the first one, or the latest one.
+ * @example
+ * import { ChatHistoryTruncationReducer } from "langchain-redis-memory";
+ *
+ * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, systemMessages: "latest" });
+ */
+export type SystemMessages = "all" | "first" | "latest";
+
+/** How to sort messages into sections. */
+export interface SectionOptions {
+  /** @default "all" */
+  readonly systemMessages?: SystemMessages;
+  /**
+   * Messages to keep like system messages, with their whole step and the human message that they serve.
+   * @default none
+   */
+  readonly pin?: (message: BaseMessage) => boolean;
+}
+
+/** What a reduction keeps whatever the target, and what it may remove; ascending indexes into the list. */
+export interface Sections {
+  /** System and developer messages to keep; of equal ones the first. Those that are in no section are to be dropped. */
+  readonly systems: readonly number[];
+  readonly summaries: readonly number[];
+  readonly pinned: readonly number[];
+  readonly free: readonly number[];
+}
+
+/** Sorts the messages of a list into what must stay and what may go. Linear. */
+export function sectionsOf(
+  messages: readonly BaseMessage[],
+  { systemMessages = "all", pin }: SectionOptions = {},
+): Sections {
+  const systems: number[] = [];
+  const summaries: number[] = [];
+  const rest: number[] = [];
+  messages.forEach((message, index) => {
+    const role = roleOf(message);
+    (role === "system" ? systems : role === "summary" ? summaries : rest).push(index);
+  });
+  const pinned = pin === undefined ? new Set<number>() : pinnedOf(messages, rest, pin);
+  return {
+    systems: chooseSystems(messages, systems, systemMessages),
+    summaries,
+    pinned: rest.filter((index) => pinned.has(index)),
+    free: rest.filter((index) => !pinned.has(index)),
+  };
+}
+
+/**
+ * For each message of `free`, the index into the list of the newest human message before it; -1 if there is none.
+ */
+export function anchorsOf(messages: readonly BaseMessage[], { free, pinned }: Sections): Int32Array {
+  const anchors = new Int32Array(free.length);
+  let newest = -1;
+  let nextPinned = 0;
+  free.forEach((index, place) => {
+    for (; nextPinned < pinned.length && pinned[nextPinned]! < index; nextPinned += 1) {
+      newest = roleOf(messages[pinned[nextPinned]!]!) === "human" ? pinned[nextPinned]! : newest;
+    }
+    anchors[place] = newest;
+    newest = roleOf(messages[index]!) === "human" ? index : newest;
+  });
+  return anchors;
+}
+
+/** Indexes of what stays when `free` is cut before its message number `cut`, in the order of the result. */
+export function keptIndexes(messages: readonly BaseMessage[], sections: Sections, cut: number): number[] {
+  const { systems, summaries, pinned, free } = sections;
+  const kept = new Uint8Array(messages.length);
+  for (const index of [...pinned, ...free.slice(cut)]) {
+    kept[index] = 1;
+  }
+  const first = free[cut];
+  if (cut > 0 && first !== undefined && roleOf(messages[first]!) !== "human") {
+    const anchor = anchorsOf(messages, sections)[cut]!;
+    kept[anchor] = 1;
+  }
+  const rest = messages.flatMap((_, index) => (kept[index] === 1 ? [index] : []));
+  return [...systems, ...summaries, ...rest];
+}
+
+function chooseSystems(messages: readonly BaseMessage[], systems: readonly number[], choice: SystemMessages): number[] {
+  if (choice === "latest") {
+    return systems.slice(-1);
+  }
+  const seen = new Set<string>();
+  const different = systems.filter((index) => {
+    const key = jsonText(messages[index]!.content);
+    return key === undefined || (!seen.has(key) && seen.add(key));
+  });
+  return choice === "first" ? different.slice(0, 1) : different;
+}
+
+function pinnedOf(
+  messages: readonly BaseMessage[],
+  rest: readonly number[],
+  pin: (message: BaseMessage) => boolean,
+): Set<number> {
+  const list = rest.map((index) => messages[index]!);
+  const chosen = Uint8Array.from(list, (message) => (pin(message) ? 1 : 0));
+  for (const { indexes } of stepsOf(list)) {
+    if (indexes.some((index) => chosen[index] === 1)) {
+      indexes.forEach((index) => (chosen[index] = 1));
+    }
+  }
+  const pinned = new Set<number>();
+  let human = -1;
+  list.forEach((message, index) => {
+    human = roleOf(message) === "human" ? index : human;
+    if (chosen[index] === 1) {
+      pinned.add(rest[index]!);
+      if (human >= 0) {
+        pinned.add(rest[human]!);
+      }
+    }
+  });
+  return pinned;
+}

@@ -1,0 +1,151 @@
+import { decideAppend, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
+import { anyDigest } from "../store/discarded-ids.js";
+import { outOfRange, refuseUnlessKnown } from "../store/refusals.js";
+import { beginsRound } from "../store/round-starts.js";
+import type { AppendResult, NewRecord, ReplaceTailRequest } from "../store/session-writes.js";
+import type { StoredTurn } from "../store/turns.js";
+import { applySide } from "../store/side-fields.js";
+import { exceedsLimit, totalAfterAppend, unknownTotal } from "../store/token-total.js";
+import { claimSession, countUsage } from "./owners.js";
+import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./session.js";
+import { withKey } from "../store/writer-keys.js";
+import { markTurn, storedTurn } from "./turns.js";
+
+interface Append extends PlannedAppend {
+  readonly request: PlannedAppend["request"] & Partial<Pick<ReplaceTailRequest, "cut">>;
+  /** Undefined if the session does not exist. */
+  readonly session: InMemorySession | undefined;
+}
+
+interface Appended<Result> {
+  readonly session: InMemorySession | undefined;
+  readonly result: Result;
+}
+
+/**
+ * Appends to a session; `session` is undefined if it does not exist. Returns the session that results (the same one
+ * changed, a new one, or undefined if there was nothing to write) and the append's result.
+ */
+export function appendTo(append: Append): Appended<AppendResult> {
+  const { request } = append;
+  refuseKeys(append);
+  const repeated = repeatedTurn(append);
+  if (repeated !== undefined) {
+    return { session: append.session, result: repeated };
+  }
+  const target = append.session && targetOf(append.session, request.cut?.to);
+  const differing = differingRecords(append, target);
+  if (differing.length > 0) {
+    const counts = { appended: 0, duplicates: 0, conflicts: [] };
+    return { session: append.session, result: { ...counts, next: target!.next, epoch: target!.epoch, differing } };
+  }
+  const { fresh, duplicates, conflicts } = decideAppend(append, target);
+  const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
+  const session = append.session ?? (creates ? newSession() : undefined);
+  const counts = { appended: fresh.length, duplicates, conflicts };
+  if (session === undefined) {
+    return { session, result: { ...counts, next: 0, epoch: "" } };
+  }
+  if (request.cut !== undefined) {
+    truncate(session, request.cut);
+  }
+  addRecords(session, append, fresh);
+  return { session, result: resultOf(session, append, counts) };
+}
+
+/** Appends in the place of the end of the log; `stale` if the session is not as it was read. */
+export function replaceTailOf(
+  append: Append & { readonly request: ReplaceTailRequest },
+): Appended<AppendResult | "stale"> {
+  const { session, request } = append;
+  refuseKeys(append);
+  const repeated = repeatedTurn(append);
+  if (repeated === undefined && (session === undefined || !isAsRead(session, request.cut))) {
+    return { session, result: "stale" };
+  }
+  if (repeated === undefined && request.cut.to < session!.base) {
+    throw outOfRange("to");
+  }
+  return appendTo(append);
+}
+
+function refuseKeys({ session, sessionId, request }: Append): void {
+  if (session !== undefined) {
+    refuseUnlessKnown(sessionId, session.key, request.keys);
+  }
+}
+
+/** Records whose id is stored with another digest, where the writer asks for them. */
+function differingRecords({ session, request, plan }: Append, target: AppendTarget | undefined) {
+  if (session === undefined || request.keys?.compare !== true) {
+    return [];
+  }
+  return plan.records.flatMap(({ id, digest }, number) => {
+    const stored = target!.digestOf(id);
+    const record = session.log[(session.ids.get(id)?.position ?? 0) - session.base];
+    const index = plan.indexes[number]!;
+    return stored === undefined || stored === digest || stored === anyDigest
+      ? []
+      : [record === undefined ? { index, digest: stored } : { index, record }];
+  });
+}
+
+function repeatedTurn(append: Append): AppendResult | undefined {
+  const { session = newSession(), request, plan } = append;
+  const turn = request.turn && storedTurn(session, request.turn);
+  const duplicates = plan.duplicates + plan.records.length;
+  if (turn === undefined) {
+    return undefined;
+  }
+  const result = resultOf(session, append, { appended: 0, duplicates, conflicts: [] });
+  const found = isSame(session, append, turn) ? { ...turn, same: true as const } : turn;
+  return { ...result, epoch: append.session?.epoch ?? "", turn: found };
+}
+
+/** True where the turn is open and this append was made before. */
+function isSame(session: InMemorySession, { request, plan }: Append, turn: StoredTurn): boolean {
+  const { digestOf } = targetOf(session, undefined);
+  const isCount = !turn.done && turn.count === request.turn!.stored + plan.records.length;
+  return isCount && plan.records.length > 0 && plan.records.every(({ id, digest }) => digestOf(id) === digest);
+}
+
+function resultOf(
+  session: InMemorySession,
+  { request }: Append,
+  counts: Pick<AppendResult, "appended" | "duplicates" | "conflicts">,
+): AppendResult {
+  const result = { ...counts, next: nextPosition(session), epoch: session.epoch };
+  const { headCount, start, total = unknownTotal } = session;
+  const exceeded = exceedsLimit({ ...total, headCount, start, next: result.next }, request);
+  return exceeded ? { ...result, view: viewOf(session) } : result;
+}
+
+function addRecords(session: InMemorySession, { request, plan }: Append, fresh: readonly NewRecord[]): void {
+  const first = nextPosition(session);
+  session.total = totalAfterAppend(session.total, { fresh, counter: plan.counter });
+  for (const { id, digest, record } of fresh) {
+    session.ids.set(id, { digest, position: nextPosition(session) });
+    session.log.push(record);
+    session.rounds += beginsRound(record) ? 1 : 0;
+  }
+  if (request.turn !== undefined) {
+    markTurn(session.turns, { claim: request.turn, count: fresh.length, first });
+  }
+  session.fence = request.fencingToken ?? session.fence;
+  const writes = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
+  session.key = withKey(session.key, writes ? request.keys?.current : undefined);
+  claimSession(session, request);
+  countUsage(session, fresh);
+  applySide(session.side, request.side);
+}
+
+/** `to` is where the append cuts the log. */
+function targetOf(session: InMemorySession, to: number | undefined): AppendTarget {
+  const { epoch, fence, ids } = session;
+  const next = to ?? nextPosition(session);
+  const digestOf = (id: string) => {
+    const stored = ids.get(id);
+    return stored !== undefined && stored.position < next ? stored.digest : undefined;
+  };
+  return { epoch, next, fence, digestOf };
+}

@@ -1,0 +1,128 @@
+import { alreadyExists, positionConflict, refuseDiscarded, refuseUnlessKnown } from "../store/refusals.js";
+import { beginsRound } from "../store/round-starts.js";
+import { anyDigest } from "../store/discarded-ids.js";
+import { randomToken } from "../store/random-token.js";
+import {
+  checkFork,
+  namesAnew,
+  type ForkedSession,
+  type ForkRequest,
+  type SessionForks,
+} from "../store/session-forks.js";
+import { newSession, nextPosition, type InMemorySession } from "./session.js";
+import type { InMemorySessions } from "./sessions.js";
+
+/** Copies of the sessions of a store in memory. */
+export class InMemoryForks implements SessionForks {
+  readonly #sessions: InMemorySessions;
+
+  constructor(sessions: InMemorySessions) {
+    this.#sessions = sessions;
+  }
+
+  async fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined> {
+    checkFork(sessionId, newSessionId, request);
+    return this.#sessions.call("fork", sessionId, () => {
+      const source = this.#sessions.find(sessionId, request);
+      if (source === undefined) {
+        return undefined;
+      }
+      refuseUnlessKnown(sessionId, source.key, request.keys);
+      const next = nextPosition(source);
+      if ((request.at ?? 0) > next) {
+        throw positionConflict(sessionId, request.at!, next);
+      }
+      refuseDiscarded(sessionId, request.at, { base: source.base, next });
+      if (this.#sessions.writable("fork", newSessionId, {}) !== undefined) {
+        throw alreadyExists(newSessionId);
+      }
+      const copy = copyOf(source, request);
+      this.#sessions.keep(newSessionId, copy, request.ttlMs);
+      return { epoch: copy.epoch, next: nextPosition(copy) };
+    });
+  }
+}
+
+function copyOf(source: InMemorySession, request: ForkRequest): InMemorySession {
+  const { copyField = (_: string, text: string) => text } = request;
+  const copy = newSession();
+  copy.key = request.key ?? "";
+  nameCopy(copy.ownership, source.ownership, request);
+  source.side.forEach((text, name) => copy.side.set(name, copyField(`side:${name}`, text)));
+  const to = Math.max(source.base, request.at ?? nextPosition(source));
+  if ((request.at ?? to) < source.base || to === 0) {
+    return copy;
+  }
+  copyRecords(source, copy, { request, to });
+  copy.base = source.base;
+  const isWhole = source.start > to;
+  copy.start = isWhole ? source.base : source.start;
+  copy.head = isWhole || source.head === "" ? "" : copyField("head", source.head);
+  copy.headCount = isWhole || source.head === "" ? 0 : source.headCount;
+  copy.total = { tokens: undefined, counter: "" };
+  copyDiscarded(source, copy, request);
+  return copy;
+}
+
+/** What the copy knows of messages whose records were discarded; see {@link anyDigest}. */
+function copyDiscarded(source: InMemorySession, copy: InMemorySession, request: ForkRequest): void {
+  const isPlain = source.key === "" && copy.key === "";
+  const note = (id: string) => {
+    const digest = source.ids.get(id)?.digest;
+    if (digest === undefined || copy.ids.has(id)) {
+      return false;
+    }
+    copy.ids.set(id, { digest: isPlain ? digest : anyDigest, position: -1 });
+    return true;
+  };
+  (copy.head === "" ? [] : (request.identifyHead?.(source.head) ?? [])).forEach(note);
+  copy.discarded.push(...source.discarded.filter(({ id }) => note(id)));
+}
+
+function copyRecords(
+  { base, log, turns }: InMemorySession,
+  copy: InMemorySession,
+  { request, to }: { readonly request: ForkRequest; readonly to: number },
+): void {
+  const counts = new Map<string, { count: number; first: number }>();
+  log.slice(0, to - base).forEach((text, index) => {
+    const position = base + index;
+    const { record, identity } = request.copyRecord(text, position);
+    copy.log.push(record);
+    copy.rounds += beginsRound(record) ? 1 : 0;
+    if (identity !== undefined && !copy.ids.has(identity.id)) {
+      copy.ids.set(identity.id, { digest: identity.digest, position });
+    }
+    const name = identity?.turn?.name;
+    if (name !== undefined) {
+      const { count = 0, first = position } = counts.get(name) ?? {};
+      counts.set(name, { count: count + 1, first });
+    }
+  });
+  for (const name of turns.discarded) {
+    copy.turns.discarded.push(name);
+    copy.turns.marks.set(name, { done: true, count: 0, first: 0 });
+  }
+  for (const [name, { count, first }] of counts) {
+    const mark = turns.marks.get(name);
+    copy.turns.marks.set(name, { done: mark?.done === true && mark.count === count, count, first });
+  }
+}
+
+/** Whose the copy is, and what it is called: as the request says, else as the source. */
+function nameCopy(
+  copy: InMemorySession["ownership"],
+  source: InMemorySession["ownership"],
+  request: ForkRequest,
+): void {
+  const { fields = {}, copyField = (_, text) => text } = request;
+  const owner = fields["owner"] ?? source.owner;
+  const title = fields["title"];
+  const kept = Object.entries(source.label).filter(([name]) => name !== "title" || title === undefined);
+  const label = Object.fromEntries(kept.map(([name, text]) => [name, copyField(name, text as string)]));
+  Object.assign(copy, {
+    ...(owner !== undefined && { owner }),
+    label: { ...label, ...(title !== undefined && { title }) },
+    labelVersion: namesAnew(request) ? randomToken() : source.labelVersion,
+  });
+}

@@ -1,0 +1,119 @@
+import { epochConflict, fenced } from "../store/refusals.js";
+import { checkTicket, checkTurnEntry } from "../store/request-checks.js";
+import type { SessionAccess } from "../store/lists.js";
+import type { HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../store/holds.js";
+import { newSession, type InMemorySession } from "./session.js";
+import type { InMemorySessions } from "./sessions.js";
+
+/** Who holds a session's turn and who waits for it; times in milliseconds of the store's clock. */
+export interface InMemoryQueue {
+  holder: { readonly ticket: string; readonly endsAt: number; readonly fencingToken: number } | undefined;
+  /** When each waiter was seen last, in the order in which they came. */
+  readonly waiters: Map<string, number>;
+}
+
+/** The queues for the turns of sessions in memory. */
+export class InMemoryTurnQueue implements TurnQueue {
+  readonly #sessions: InMemorySessions;
+
+  constructor(sessions: InMemorySessions) {
+    this.#sessions = sessions;
+  }
+
+  async enter(sessionId: string, entry: TurnEntry): Promise<TurnPlace> {
+    checkTurnEntry(entry);
+    return this.#sessions.call("enterTurn", sessionId, () => {
+      const found = this.#sessions.writable("enterTurn", sessionId, entry);
+      const session = found ?? newSession();
+      const place = this.#placeIn(session, entry);
+      if (found === undefined) {
+        this.#sessions.keep(sessionId, session, entry.ttlMs);
+      } else if (place.isHeld) {
+        this.#keepAlive(session, entry);
+      }
+      return place;
+    });
+  }
+
+  async renew(sessionId: string, { ticket, holdMs, ttlMs }: HeldTicket): Promise<boolean> {
+    checkTicket({ ticket, holdMs, ttlMs });
+    return this.#sessions.call("renewTurn", sessionId, () => {
+      const session = this.#sessions.find(sessionId);
+      if (session?.queue.holder?.ticket !== ticket) {
+        return false;
+      }
+      session.queue.holder = { ...session.queue.holder, endsAt: this.#sessions.now() + holdMs };
+      this.#keepAlive(session, { holdMs, ttlMs });
+      return true;
+    });
+  }
+
+  async restart(sessionId: string, { epoch, fencingToken, ...access }: TurnFence & SessionAccess): Promise<string> {
+    return this.#sessions.call("restart", sessionId, () => {
+      const session = this.#sessions.writable("restart", sessionId, access);
+      if (session?.epoch !== epoch) {
+        throw epochConflict(sessionId);
+      }
+      if (fencingToken < session.fence) {
+        throw fenced(sessionId);
+      }
+      const { queue, fence, expiresAt } = session;
+      const restarted = { ...newSession(), queue, fence, expiresAt };
+      this.#sessions.keep(sessionId, restarted, undefined);
+      return restarted.epoch;
+    });
+  }
+
+  async leave(sessionId: string, ticket: string): Promise<void> {
+    return this.#sessions.call("leaveTurn", sessionId, () => {
+      const session = this.#sessions.find(sessionId);
+      if (session === undefined) {
+        return;
+      }
+      const { queue } = session;
+      queue.waiters.delete(ticket);
+      if (queue.holder?.ticket === ticket) {
+        queue.holder = undefined;
+        if (queue.waiters.size === 0 && isUntouched(session)) {
+          this.#sessions.delete(sessionId);
+        }
+      }
+    });
+  }
+
+  #keepAlive(session: InMemorySession, { holdMs, ttlMs }: Pick<HeldTicket, "holdMs" | "ttlMs">): void {
+    const left = (session.expiresAt ?? Infinity) - this.#sessions.now();
+    if (ttlMs !== undefined && left < Math.min(2 * holdMs, ttlMs / 2)) {
+      this.#sessions.refresh(session, ttlMs);
+    }
+  }
+
+  #placeIn(session: InMemorySession, { ticket, holdMs, graceMs }: TurnEntry): TurnPlace {
+    const { queue, epoch } = session;
+    const now = this.#sessions.now();
+    if (queue.holder?.ticket === ticket) {
+      queue.holder = { ...queue.holder, endsAt: now + holdMs };
+      return { isHeld: true, fencingToken: queue.holder.fencingToken, epoch };
+    }
+    queue.waiters.set(ticket, now);
+    for (const [other, seen] of queue.waiters) {
+      if (now - seen > graceMs) {
+        queue.waiters.delete(other);
+      }
+    }
+    const ahead = [...queue.waiters.keys()].indexOf(ticket);
+    if (ahead > 0 || (queue.holder !== undefined && queue.holder.endsAt >= now)) {
+      return { isHeld: false, ahead };
+    }
+    queue.waiters.delete(ticket);
+    session.fence = Math.max(now * 1000, session.fence + 1);
+    queue.holder = { ticket, endsAt: now + holdMs, fencingToken: session.fence };
+    return { isHeld: true, fencingToken: session.fence, epoch };
+  }
+}
+
+/** True where nothing was ever written to a session. */
+function isUntouched({ epoch, rev, base, log, side, total, ownership }: InMemorySession): boolean {
+  const isNamed = ownership.owner !== undefined || ownership.labelVersion !== "";
+  return epoch === rev && base === 0 && log.length === 0 && side.size === 0 && total === undefined && !isNamed;
+}

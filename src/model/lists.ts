@@ -1,0 +1,121 @@
+import { listedSummary } from "../store/listed-summary.js";
+import { otherOwner } from "../store/refusals.js";
+import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
+import type {
+  IndexProgress,
+  SessionAccess,
+  SessionDetails,
+  SessionIndex,
+  SessionLabel,
+  SessionsPage,
+} from "../store/lists.js";
+import { detailsOf, setLabel } from "./owners.js";
+import type { InMemorySession } from "./session.js";
+import type { InMemorySessions } from "./sessions.js";
+
+/** Lists of the sessions in memory: made anew for each call, so that they are always exact. */
+export class InMemoryIndex implements SessionIndex {
+  readonly #sessions: InMemorySessions;
+
+  constructor(sessions: InMemorySessions) {
+    this.#sessions = sessions;
+  }
+
+  async list(
+    owner: string,
+    { limit, before = Infinity }: { readonly limit: number; readonly before?: number },
+  ): Promise<SessionsPage> {
+    checkInteger("limit", limit, 1);
+    checkOptional("before", before === Infinity ? undefined : before, notNegative);
+    return this.#call("listSessions", () => {
+      const found = this.#of(owner).filter(([, { ownership }]) => ownership.place < before);
+      found.sort(([, a], [, b]) => b.ownership.place - a.ownership.place);
+      const page = found.slice(0, limit);
+      const next = found.length > limit ? page.at(-1)![1].ownership.place : undefined;
+      return {
+        sessions: page.map(([sessionId, session]) => listedSummary(detailsOf(sessionId, session))),
+        ...(next !== undefined && { next }),
+      };
+    });
+  }
+
+  async count(owner: string): Promise<number> {
+    return this.#call("countSessions", () => this.#of(owner).length);
+  }
+
+  async describe(sessionId: string, access: SessionAccess = {}): Promise<SessionDetails | undefined> {
+    return this.#sessions.call("describeSession", sessionId, () => {
+      const session = this.#sessions.find(sessionId, access);
+      return session && detailsOf(sessionId, session);
+    });
+  }
+
+  async relabel(
+    sessionId: string,
+    { owner, label, version }: SessionAccess & { readonly label: SessionLabel; readonly version: string },
+  ): Promise<"changed" | "stale" | "missing"> {
+    return this.#sessions.call("relabel", sessionId, () => {
+      const session = this.#sessions.writable("relabel", sessionId, { owner });
+      if (session === undefined) {
+        return "missing";
+      }
+      if (session.ownership.labelVersion !== version) {
+        return "stale";
+      }
+      setLabel(session.ownership, label);
+      return "changed";
+    });
+  }
+
+  async erase(sessionId: string, { owner, guardMs }: SessionAccess & { readonly guardMs: number }): Promise<boolean> {
+    checkInteger("guardMs", guardMs, 1);
+    return this.#sessions.call("erase", sessionId, () => {
+      const session = this.#sessions.find(sessionId);
+      if (owner !== undefined && (session?.ownership.owner ?? owner) !== owner) {
+        throw otherOwner(sessionId);
+      }
+      this.#sessions.guard(sessionId, guardMs);
+      return session !== undefined;
+    });
+  }
+
+  async eraseOwner(
+    owner: string,
+    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: IndexProgress) => void },
+  ): Promise<number> {
+    checkInteger("guardMs", guardMs, 1);
+    return this.#call("eraseOwner", () => {
+      const found = this.#of(owner);
+      found.forEach(([sessionId]) => this.#sessions.guard(sessionId, guardMs));
+      onProgress?.({ sessions: found.length });
+      return found.length;
+    });
+  }
+
+  async *scan({ owner }: SessionAccess = {}): AsyncGenerator<string> {
+    const found = this.#call("scan", () => (owner === undefined ? [...this.#sessions.all()] : this.#of(owner)));
+    for (const [sessionId] of found) {
+      yield sessionId;
+    }
+  }
+
+  async reindex({ onProgress }: { readonly onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
+    return this.#call("reindex", () => {
+      const owned = [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner !== undefined);
+      onProgress?.({ sessions: owned.length });
+      return owned.length;
+    });
+  }
+
+  async flush(): Promise<void> {
+    // Nothing waits here.
+  }
+
+  #of(owner: string): [string, InMemorySession][] {
+    return [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner === owner);
+  }
+
+  #call<T>(operation: string, work: () => T): T {
+    return this.#sessions.callOfAll(operation, work);
+  }
+}

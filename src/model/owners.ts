@@ -1,0 +1,83 @@
+import { randomToken } from "../store/random-token.js";
+import {
+  maxUsageModels,
+  type ModelUsage,
+  type SessionClaim,
+  type SessionDetails,
+  type SessionLabel,
+} from "../store/lists.js";
+import type { NewRecord } from "../store/session-writes.js";
+import type { InMemorySession } from "./session.js";
+
+/** What a session knows about whose it is, and what it is called. */
+export interface InMemoryOwnership {
+  owner: string | undefined;
+  label: SessionLabel;
+  labelVersion: string;
+  /** Its place in lists, larger for later writes; see {@link InMemoryPlaces}. */
+  place: number;
+  readonly usage: Map<string, ModelUsage>;
+}
+
+/** That of a session in which nothing has happened. */
+export function newOwnership(): InMemoryOwnership {
+  return { owner: undefined, label: {}, labelVersion: "", place: 0, usage: new Map() };
+}
+
+/** Gives a session without an owner the one who writes, and a session that never had a label the one of the request. */
+export function claimSession({ ownership }: InMemorySession, { owner, label }: SessionClaim): void {
+  ownership.owner ??= owner;
+  if (label !== undefined && ownership.labelVersion === "") {
+    setLabel(ownership, label);
+  }
+}
+
+/** Replaces a session's label. */
+export function setLabel(ownership: InMemoryOwnership, label: SessionLabel): void {
+  ownership.label = definedOnly(label);
+  ownership.labelVersion = randomToken();
+}
+
+/** Adds the tokens of new records to those of their models. */
+export function countUsage({ ownership }: InMemorySession, fresh: readonly NewRecord[]): void {
+  const { usage } = ownership;
+  for (const { usage: added } of fresh) {
+    if (added !== undefined) {
+      const model = usage.has(added.model) || usage.size < maxUsageModels ? added.model : "other";
+      const { input = 0, output = 0, total = 0 } = usage.get(model) ?? {};
+      usage.set(model, {
+        model,
+        input: bounded(input + added.input),
+        output: bounded(output + added.output),
+        total: bounded(total + added.total),
+      });
+    }
+  }
+}
+
+/** All that is kept about a session besides its messages and side data. */
+export function detailsOf(sessionId: string, session: InMemorySession): SessionDetails {
+  const { owner, label, labelVersion, usage } = session.ownership;
+  const { created: createdAt = 0, updated: updatedAt = createdAt } = session;
+  return {
+    ...{ sessionId, label, labelVersion, createdAt, updatedAt },
+    messages: session.log.length,
+    rounds: session.rounds,
+    ...(owner !== undefined && { owner }),
+    ...(session.total?.tokens !== undefined && { tokens: session.total.tokens }),
+    ...(usage.size > 0 && { usage: [...usage.values()] }),
+    ...(session.expiresAt !== undefined && { expiresAt: session.expiresAt }),
+  };
+}
+
+function bounded(amount: number): number {
+  return Math.min(amount, Number.MAX_SAFE_INTEGER);
+}
+
+function definedOnly({ title, metadata, listed }: SessionLabel): SessionLabel {
+  return {
+    ...(title !== undefined && { title }),
+    ...(metadata !== undefined && { metadata }),
+    ...(listed !== undefined && { listed }),
+  };
+}

@@ -1,0 +1,213 @@
+import { outOfRange } from "../store/refusals.js";
+import { randomToken } from "../store/random-token.js";
+import { beginsRound, lastRounds } from "../store/round-starts.js";
+import type { LogPage, ReadState, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
+import { maxReductions, type ReductionSize, type StoredReduction } from "../store/session-pages.js";
+import type { CommitRequest, IdentifyRecord, RewindRequest } from "../store/session-writes.js";
+import { totalAfterCommit, unknownTotal, type TokenTotal } from "../store/token-total.js";
+
+import { newOwnership, type InMemoryOwnership } from "./owners.js";
+import { keyNames, withKey } from "../store/writer-keys.js";
+import { discardIds, type DiscardedId } from "./discards.js";
+import type { InMemoryQueue } from "./holds.js";
+import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
+
+/** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
+export interface InMemorySession {
+  readonly epoch: string;
+  rev: string;
+  /** A random token, new when records are removed from the end; `""` before. */
+  cut: string;
+  /** Times of the first and the last write; undefined until the session is kept. */
+  created: number | undefined;
+  updated: number | undefined;
+  /** The last reductions, and the number of all. */
+  readonly reductions: StoredReduction[];
+  reduced: number;
+  base: number;
+  start: number;
+  head: string;
+  headCount: number;
+  /** Undefined until a record is appended or a reduction committed; a session may consist of side fields alone. */
+  total: TokenTotal | undefined;
+  rounds: number;
+  fence: number;
+  /** Names of the keys that the session needs, see `writer-keys.ts`. */
+  key: string;
+  expiresAt: number | undefined;
+  log: string[];
+  readonly ids: Map<string, { readonly digest: string; readonly position: number }>;
+  readonly side: Map<string, string>;
+  readonly turns: InMemoryTurns;
+  readonly ownership: InMemoryOwnership;
+  /** Ids of discarded messages that still count as stored, oldest first. */
+  readonly discarded: DiscardedId[];
+  readonly queue: InMemoryQueue;
+}
+
+/** A session in which nothing has happened. */
+export function newSession(): InMemorySession {
+  const empty = {
+    base: 0,
+    start: 0,
+    head: "",
+    headCount: 0,
+    total: undefined,
+    rounds: 0,
+    fence: 0,
+    key: "",
+  };
+  const epoch = randomToken();
+  const turns = { marks: new Map(), discarded: [] };
+  const queue = { holder: undefined, waiters: new Map() };
+  const times = { created: undefined, updated: undefined, expiresAt: undefined };
+  const past = { cut: "", reductions: [], reduced: 0 };
+  const rest = { ...times, ...past, turns, queue, ownership: newOwnership(), discarded: [] };
+  return { epoch, rev: epoch, ...empty, ...rest, log: [], ids: new Map(), side: new Map() };
+}
+
+/** The position that the next record will get. */
+export function nextPosition({ base, log }: InMemorySession): number {
+  return base + log.length;
+}
+
+/** What a session holds of the ids and the turn that a read asks for. */
+export function lookUp(
+  session: InMemorySession,
+  { ids, turn }: ReadViewOptions,
+): Pick<SessionView, "positions" | "turn"> {
+  if (ids === undefined && turn === undefined) {
+    return {};
+  }
+  const positions = (ids ?? []).map((id) => {
+    const position = session.ids.get(id)?.position ?? -1;
+    return position >= session.base && position < nextPosition(session) ? position : undefined;
+  });
+  const mark = session.turns.marks.get(turn ?? "");
+  return { positions, ...(mark && { turn: mark }) };
+}
+
+/** The view of a session, copied. */
+export function viewOf(session: InMemorySession): SessionView {
+  const { epoch, rev, base, start, head, headCount, log, total = unknownTotal } = session;
+  const records = log.slice(start - base);
+  return { epoch, rev, base, start, next: nextPosition(session), head, headCount, ...total, records, damaged: false };
+}
+
+/** The last rounds of a session's log. */
+export function roundsOf({ log, base, rounds }: InMemorySession, count: number): StoredRounds {
+  return { ...lastRounds(log, { base, count, total: rounds }), damaged: false };
+}
+
+/** A page of a session's log. */
+export function pageOf(
+  session: InMemorySession,
+  { from, limit }: { readonly from?: number; readonly limit?: number },
+): LogPage {
+  const { base, log } = session;
+  const next = nextPosition(session);
+  const first = Math.min(Math.max(from ?? base, base), next);
+  const records = log.slice(first - base, limit === undefined ? undefined : first - base + limit);
+  return { records, from: first, base, next, damaged: false };
+}
+
+/** Moves the start and replaces the head; false if the session is not as it was read. */
+export function commitTo(
+  session: InMemorySession | undefined,
+  request: CommitRequest,
+  at: number,
+): session is InMemorySession {
+  if (session === undefined || request.next > nextPosition(session) || !isSameLog(session, request)) {
+    return false;
+  }
+  const { base } = session;
+  if (request.start < base) {
+    throw outOfRange("start");
+  }
+  const before = viewSize(session);
+  session.key = withKey(session.key, request.keys?.current);
+  session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next: nextPosition(session) }, request);
+  session.start = request.start;
+  session.head = request.head;
+  session.headCount = request.headCount;
+  session.rev = randomToken();
+  session.reduced += 1;
+  session.reductions.push({ at, start: request.start, head: request.headCount, before, after: viewSize(session) });
+  session.reductions.splice(0, session.reductions.length - maxReductions);
+  if (request.discard !== undefined) {
+    session.log = session.log.slice(request.start - base);
+    session.base = request.start;
+    discardIds(session, request.discard, at);
+    discardTurns(session.turns, request.discard.turns);
+  }
+  return true;
+}
+
+function viewSize(session: InMemorySession): ReductionSize {
+  const messages = session.headCount + nextPosition(session) - session.start;
+  const tokens = session.total?.tokens;
+  return tokens === undefined ? { messages } : { messages, tokens };
+}
+
+/** Removes the records from a position on; `"ended"` where neither record nor head, owner nor title is left. */
+export function rewindTo(session: InMemorySession | undefined, request: RewindRequest): "rewound" | "stale" | "ended" {
+  if (session === undefined || !isAsRead(session, request)) {
+    return "stale";
+  }
+  if (request.to < session.base) {
+    throw outOfRange("to");
+  }
+  truncate(session, request);
+  const { owner, label } = session.ownership;
+  const isNamed = owner !== undefined || label.title !== undefined;
+  const isEmpty = session.log.length === 0 && session.head === "" && session.discarded.length === 0 && !isNamed;
+  return isEmpty && session.queue.holder === undefined ? "ended" : "rewound";
+}
+
+/** True if nothing has changed since the session was read. */
+export function isAsRead(session: InMemorySession, request: ReadState): boolean {
+  return request.next === nextPosition(session) && isSameLog(session, request);
+}
+
+/** True if the session is as it was read, but for what was appended since. */
+function isSameLog(session: InMemorySession, { epoch, rev, next, lastId }: ReadState): boolean {
+  const isSame = epoch === session.epoch && rev === session.rev;
+  return isSame && (lastId === undefined || session.ids.get(lastId)?.position === next - 1);
+}
+
+/** Removes the records from a position on, and what is known of them. */
+export function truncate(session: InMemorySession, { to, turns }: RewindRequest): void {
+  const removed = session.log.splice(to - session.base);
+  session.rounds -= removed.filter(beginsRound).length;
+  // The request's list is for stores that would have to search for these ids.
+  for (const [id, { position }] of session.ids) {
+    if (position >= to) {
+      session.ids.delete(id);
+    }
+  }
+  reopenTurns(session.turns, { to, turns });
+  // At the start itself too, if no head stands for what lies before it: the view would be empty.
+  if (to < session.start || (to === session.start && session.headCount === 0)) {
+    Object.assign(session, { head: "", headCount: 0, start: session.base });
+  }
+  const rev = randomToken();
+  Object.assign(session, { rev, cut: rev, total: unknownTotal });
+}
+
+/**
+ * Replaces the known ids by those that `identify` returns. A record without an identity matches no message.
+ */
+export function reidentify(session: InMemorySession, identify: IdentifyRecord): void {
+  const identities = session.log.map((record, index) => identify(record, session.base + index));
+  const discarded = new Set(session.discarded.map(({ id }) => id));
+  [...session.ids.keys()].forEach((id) => discarded.has(id) || session.ids.delete(id));
+  identities.forEach((identity, index) => {
+    if (identity !== undefined && !session.ids.has(identity.id)) {
+      session.ids.set(identity.id, { digest: identity.digest, position: session.base + index });
+    }
+  });
+  restoreTurns(session, identities);
+  const names = keyNames([session.key, ...identities.flatMap((identity) => identity?.key ?? [])].join(" "));
+  session.key = [...new Set(names)].join(" ");
+  session.rev = session.cut = randomToken();
+}

@@ -1,0 +1,160 @@
+import { report, type MemoryEventHandler } from "../base/events.js";
+import { closed, erased, otherOwner } from "../store/refusals.js";
+import { checkSessionId } from "../store/session-id-rules.js";
+import type { SessionAccess } from "../store/lists.js";
+import { InMemoryPlaces } from "./places.js";
+import type { InMemorySession } from "./session.js";
+
+/** Options of {@link InMemorySessions}. */
+export interface InMemorySessionsOptions {
+  readonly now: () => number;
+  readonly onEvent: MemoryEventHandler | undefined;
+  /** Called when expired sessions are removed. */
+  readonly onSweep: () => void;
+}
+
+/** The sessions of a store in memory, with their expiry. All parts of the store work on them. */
+export class InMemorySessions {
+  readonly #options: InMemorySessionsOptions;
+  readonly #sessions = new Map<string, InMemorySession>();
+  /** Until when sessions that were erased cannot be written. */
+  readonly #guards = new Map<string, number>();
+  readonly #places = new InMemoryPlaces();
+  #sweepAt = 1_000;
+  #closed = false;
+
+  constructor(options: InMemorySessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The store's time in milliseconds. */
+  now(): number {
+    return this.#options.now();
+  }
+
+  /** Does a call's work and reports it, as a round trip to Redis would be. */
+  call<T>(operation: string, sessionId: string, work: () => T): T {
+    checkSessionId(sessionId);
+    return this.#call(operation, sessionId, work);
+  }
+
+  /** The same for a call that concerns an owner, or all sessions. */
+  callOfAll<T>(operation: string, work: () => T): T {
+    return this.#call(operation, "", work);
+  }
+
+  #call<T>(operation: string, sessionId: string, work: () => T): T {
+    if (this.#closed) {
+      throw closed(operation, sessionId);
+    }
+    const began = performance.now();
+    try {
+      return work();
+    } finally {
+      report(this.#options.onEvent, { type: "command", sessionId, operation, milliseconds: performance.now() - began });
+    }
+  }
+
+  /** A call that reads a session. */
+  read<T>(
+    operation: string,
+    sessionId: string,
+    { found, missing, owner }: SessionAccess & { found: (session: InMemorySession) => T; missing: () => T },
+  ): T {
+    return this.call(operation, sessionId, () => {
+      const session = this.find(sessionId, { owner });
+      return session === undefined ? missing() : found(session);
+    });
+  }
+
+  /** A session that has not expired; refused to those who name another owner. */
+  find(sessionId: string, { owner }: SessionAccess = {}): InMemorySession | undefined {
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined || this.#expired(session)) {
+      return undefined;
+    }
+    if (owner !== undefined && (session.ownership.owner ?? owner) !== owner) {
+      throw otherOwner(sessionId);
+    }
+    return session;
+  }
+
+  /** The same for a call that writes: refused while the guard of an erasure stands. */
+  writable(operation: string, sessionId: string, access: SessionAccess): InMemorySession | undefined {
+    if ((this.#guards.get(sessionId) ?? -1) >= this.now()) {
+      throw erased(operation, sessionId);
+    }
+    return this.find(sessionId, access);
+  }
+
+  /** Removes a session, and refuses writes to it for some time; a longer guard stays. */
+  guard(sessionId: string, guardMs: number): void {
+    this.#sessions.delete(sessionId);
+    this.#guards.set(sessionId, Math.max(this.#guards.get(sessionId) ?? 0, this.now() + guardMs));
+  }
+
+  /** All sessions that have not expired. */
+  *all(): Generator<[string, InMemorySession]> {
+    for (const [sessionId, session] of this.#sessions) {
+      if (!this.#expired(session)) {
+        yield [sessionId, session];
+      }
+    }
+  }
+
+  /** Stores a session that was written to, and sets its expiry where one is given. */
+  keep(sessionId: string, session: InMemorySession | undefined, ttlMs: number | undefined): void {
+    if (session === undefined) {
+      return;
+    }
+    session.updated = this.now();
+    session.created ??= session.updated;
+    session.ownership.place = this.#places.front(session.updated);
+    this.refresh(session, ttlMs);
+    this.#sessions.set(sessionId, session);
+    if (this.#sessions.size > this.#sweepAt) {
+      this.#sweep();
+    }
+  }
+
+  /** Puts a session into its place in lists by the time of its last write, instead of in front. */
+  placeByTime({ updated = 0, ownership }: InMemorySession): void {
+    ownership.place = this.#places.at(Math.min(updated, this.now()));
+  }
+
+  /** Lets a session expire this many milliseconds from now; undefined leaves its expiry as it is. */
+  refresh(session: InMemorySession | undefined, ttlMs: number | undefined): void {
+    if (session !== undefined && ttlMs !== undefined) {
+      session.expiresAt = this.now() + ttlMs;
+    }
+  }
+
+  /** Removes a session. */
+  delete(sessionId: string): void {
+    this.#sessions.delete(sessionId);
+  }
+
+  /** Removes all sessions and makes all later calls fail with `closed`. */
+  close(): void {
+    this.#closed = true;
+    this.#sessions.clear();
+    this.#guards.clear();
+  }
+
+  // Expired sessions that are never read again must not fill the memory. Doubling the mark keeps the cost constant.
+  #sweep(): void {
+    for (const [sessionId, session] of this.#sessions) {
+      if (this.#expired(session)) {
+        this.#sessions.delete(sessionId);
+      }
+    }
+    this.#guards.forEach((until, sessionId) => until < this.now() && this.#guards.delete(sessionId));
+    this.#places.keepOnly([...this.#sessions.values()].map(({ ownership }) => ownership.place));
+    this.#options.onSweep();
+    this.#sweepAt = Math.max(1_000, 2 * this.#sessions.size);
+  }
+
+  #expired({ expiresAt }: InMemorySession): boolean {
+    return expiresAt !== undefined && this.now() > expiresAt;
+  }
+}

@@ -1,1 +1,0 @@
-export { openTelemetryHandler, type OpenTelemetryHandlerOptions } from "./open-telemetry-handler.js";

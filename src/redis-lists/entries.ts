@@ -1,0 +1,156 @@
+import * as z from "zod/mini";
+import { otherOwner } from "../store/refusals.js";
+import { encodeSessionId } from "../store/session-id-rules.js";
+import { lazy } from "../base/options.js";
+import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
+import { firstScore } from "../redis/scripts/index-fragments.js";
+
+/** A session as it was read for its index. */
+export interface DescribedSession {
+  readonly details: SessionDetails;
+  /** The time at which it was read, in microseconds of the clock of its server. */
+  readonly version: number;
+}
+
+/** An entry of an owner's index. */
+export interface IndexEntry {
+  readonly sessionId: string;
+  /** What its value begins with: each write of the entry changes it. */
+  readonly stamp: string;
+  /** Undefined where the entry was only announced, or cannot be read: the session itself has to be looked at. */
+  readonly summary: SessionSummary | undefined;
+}
+
+const entrySchema = lazy(() =>
+  z.object({
+    c: z.number(),
+    u: z.number(),
+    m: z.number(),
+    r: z.number(),
+    t: z.optional(z.number()),
+    e: z.optional(z.number()),
+    U: z.optional(z.string()),
+    T: z.optional(z.string()),
+    M: z.optional(z.string()),
+  }),
+);
+
+/** Converts the reply of the script that describes a session; undefined for a session that does not exist. */
+export function describedFrom(sessionId: string, reply: unknown): DescribedSession | undefined {
+  const [word, micros, left, fields = [], metadata] = reply as [string, unknown, unknown, (string | null)[]?, unknown?];
+  if (word === "OWNER") {
+    throw otherOwner(sessionId);
+  }
+  if (word === "NONE") {
+    return undefined;
+  }
+  const [, owner, label, created, updated, base, next, rounds, tokens, usage, title, listed] = fields;
+  const version = Number(micros);
+  const updatedAt = Number(updated ?? 0);
+  const details: SessionDetails = {
+    sessionId,
+    label: {
+      ...(isText(title) && { title }),
+      ...(isText(metadata) && { metadata }),
+      ...(isText(listed) && { listed }),
+    },
+    labelVersion: label ?? "",
+    // A session that an older release began has no time of its beginning.
+    createdAt: Number(created ?? updatedAt),
+    updatedAt,
+    messages: Number(next ?? 0) - Number(base ?? 0),
+    rounds: Number(rounds ?? 0),
+    ...(isText(owner) && { owner }),
+    ...(isText(tokens) && { tokens: Number(tokens) }),
+    ...(isText(usage) && { usage: usageFrom(usage) }),
+    ...(Number(left) >= 0 && { expiresAt: Math.floor(version / 1_000) + Number(left) }),
+  };
+  return { details, version };
+}
+
+/** The value of an entry, and what the index orders and expires it by; as the script that writes entries takes them. */
+export function entryArguments({ details, version }: DescribedSession): string[] {
+  const { label, createdAt, updatedAt, messages, rounds, tokens, usage, expiresAt, sessionId } = details;
+  const value = JSON.stringify({
+    c: createdAt,
+    u: updatedAt,
+    m: messages,
+    r: rounds,
+    t: tokens,
+    e: expiresAt,
+    U: usage && usageText(usage),
+    T: label.title,
+    M: label.listed ?? label.metadata,
+  });
+  // Sessions of one millisecond get different places, so that few places are taken. An import may name any time: none
+  // is placed in the future, or among the members below the sessions.
+  const place = Math.max(Number(firstScore), Math.min(updatedAt * 1_000 + (version % 1_000), version));
+  return [encodedMember(sessionId), String(version), String(expiresAt ?? ""), String(place), `${version} ${value}`];
+}
+
+/** An entry that only says that there may be a session. */
+export function announcement(sessionId: string, expiresAt: number | undefined): string[] {
+  return [encodedMember(sessionId), "0", String(expiresAt ?? ""), "0", ""];
+}
+
+/** What a value begins with, as the scripts compare it. */
+export function stampOf(value: string): string {
+  return /^\??\d*/.exec(value)![0];
+}
+
+/** The entries in a reply, from an index of it on: session and value of each. */
+export function entriesFrom(reply: readonly unknown[], first: number): IndexEntry[] {
+  return Array.from({ length: Math.floor((reply.length - first) / 2) }, (_, index) => {
+    const [member, value] = reply.slice(first + 2 * index) as [string, string];
+    const sessionId = decodeURIComponent(member);
+    return { sessionId, stamp: stampOf(value), summary: summaryFrom(sessionId, value) };
+  });
+}
+
+/** The name of a session in an index, as in the names of its keys. */
+export function encodedMember(sessionId: string): string {
+  return encodeSessionId(sessionId);
+}
+
+function summaryFrom(sessionId: string, value: string): SessionSummary | undefined {
+  const text = /^\d+ (.*)$/s.exec(value)?.[1];
+  const parsed = text === undefined ? undefined : entrySchema().safeParse(parsedJson(text));
+  if (parsed?.success !== true) {
+    return undefined;
+  }
+  const { c, u, m, r, t, e, U, T, M } = parsed.data;
+  return {
+    sessionId,
+    label: { ...(T !== undefined && { title: T }), ...(M !== undefined && { metadata: M }) },
+    ...{ createdAt: c, updatedAt: u, messages: m, rounds: r },
+    ...(t !== undefined && { tokens: t }),
+    ...(U !== undefined && { usage: usageFrom(U) }),
+    ...(e !== undefined && { expiresAt: e }),
+  };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The sums that the field `usage` holds. */
+export function usageFrom(text: string): ModelUsage[] {
+  const lines = text.split("\n").filter((line) => line !== "");
+  return lines.map((line) => {
+    const [model = "", input, output, total] = line.split("\t");
+    return { model, input: Number(input), output: Number(output), total: Number(total) };
+  });
+}
+
+/** The field `usage`: a line for each model. */
+export function usageText(usage: readonly ModelUsage[]): string {
+  return usage.map(({ model, input, output, total }) => [model, input, output, total].join("\t")).join("\n");
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}

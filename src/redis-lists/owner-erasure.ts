@@ -1,0 +1,104 @@
+import { randomToken } from "../store/random-token.js";
+import type { IndexProgress } from "../store/lists.js";
+import { forkKeys, sessionKeys } from "../redis/keys.js";
+import type { OwnerIndex, SeenEntry } from "./owner-lists.js";
+import { scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
+import { eraseSessionScript } from "../redis/scripts/erase-session.js";
+
+const pageLength = 100;
+/** After so many rounds an erasure ends, also if writers go on. */
+const lastRounds = 3;
+
+/** What an erasure works with. */
+export interface Erasure extends KeyScan {
+  readonly owners: OwnerIndex;
+}
+
+/** The erasure of all that an owner has. */
+export interface OwnerErasure extends Erasure {
+  readonly owner: string;
+  readonly guardMs: number;
+  readonly onProgress: ((progress: IndexProgress) => void) | undefined;
+}
+
+/** What a session was that has been erased: whether there was one, and its owner, or `""`. */
+export interface ErasedSession {
+  readonly existed: boolean;
+  readonly owner: string;
+}
+
+/**
+ * Removes a session and leaves a guard; undefined for one of another owner. `isStrict` leaves sessions without an owner
+ * too.
+ */
+export async function eraseSession(
+  { runner, keyPrefix }: Erasure,
+  sessionId: string,
+  { owner, guardMs, isStrict }: { readonly owner: string; readonly guardMs: number; readonly isStrict: boolean },
+): Promise<ErasedSession | undefined> {
+  const name = { operation: "erase", sessionId };
+  const { log, ids, state, ...others } = sessionKeys(keyPrefix, sessionId);
+  const args = [owner, String(guardMs), isStrict ? "1" : "0", randomToken()];
+  const call = { script: eraseSessionScript, keys: [log, ids, state], args, writes: true };
+  const [word, found, existed] = (await runner.run(name, call)) as [string, string?, string?];
+  if (word === "OWNER") {
+    return undefined;
+  }
+  // Keys of their own, of which most are missing: a cluster that moves the slot would refuse a script that names them.
+  await Promise.all(Object.values(others).map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
+  return { existed: existed === "1", owner: found ?? "" };
+}
+
+/**
+ * Erases what an owner's index names, then what only the sessions themselves say to be the owner's, and then what began
+ * meanwhile. A crash leaves entries whose sessions are gone, never sessions that the next run would not find.
+ */
+export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
+  const { owner, guardMs, onProgress, owners } = erasure;
+  let sessions = 0;
+  const note = (count: number) => {
+    sessions += count;
+    onProgress?.({ sessions });
+  };
+  for (let left = pageLength; left === pageLength;) {
+    // The oldest come first, so that announcements of writers who go on do not keep this from ending.
+    const page = await owners.mark(owner, guardMs, pageLength);
+    note(await erasePage(erasure, page));
+    await owners.drop(owner, page, 0);
+    left = page.length;
+  }
+  for await (const page of scanKeys(erasure)) {
+    const own = page.sessions.filter((found) => found.owner === owner);
+    note(await erasePage(erasure, own));
+    await Promise.all(page.copies.filter((copy) => copy.owner === owner).map((copy) => dropCopy(erasure, copy)));
+    await owners.mark(owner, guardMs, 1);
+  }
+  for (let round = 1; ; round += 1) {
+    const page = await owners.mark(owner, guardMs, pageLength);
+    note(await erasePage(erasure, page));
+    // Writers that go on announce sessions all the time: those that are erased already, and some that are new.
+    const release = { mark: randomToken(), milliseconds: guardMs, erased: page, inAnyCase: round >= lastRounds };
+    if (await owners.unmark(owner, release)) {
+      return sessions;
+    }
+    await owners.drop(owner, page, 0);
+  }
+}
+
+/** Removes what is there of a copy that is not complete yet. */
+export async function dropCopy(
+  { runner, keyPrefix }: KeyScan,
+  { sessionId, tag }: Pick<FoundCopy, "sessionId" | "tag">,
+): Promise<void> {
+  const keys = Object.values(forkKeys(keyPrefix, sessionId, tag));
+  const name = { operation: "fork", sessionId };
+  await Promise.all(keys.map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
+}
+
+async function erasePage(erasure: OwnerErasure, page: readonly Pick<SeenEntry, "sessionId">[]): Promise<number> {
+  const { owner, guardMs } = erasure;
+  const erased = await Promise.all(
+    page.map(({ sessionId }) => eraseSession(erasure, sessionId, { owner, guardMs, isStrict: true })),
+  );
+  return erased.filter((session) => session?.existed === true).length;
+}

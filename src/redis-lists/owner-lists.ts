@@ -1,0 +1,165 @@
+import {
+  encodedMember,
+  entriesFrom,
+  entryArguments,
+  stampOf,
+  type DescribedSession,
+  type IndexEntry,
+} from "./entries.js";
+import { ownerKeys } from "../redis/keys.js";
+import type { CallName } from "../redis/errors.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { countEntriesScript } from "../redis/scripts/count-entries.js";
+import { dropEntriesScript } from "../redis/scripts/drop-entries.js";
+import { listEntriesScript } from "../redis/scripts/list-entries.js";
+import { markOwnerScript, unmarkOwnerScript } from "../redis/scripts/mark-owner.js";
+import { putEntriesScript } from "../redis/scripts/put-entries.js";
+import type { Script } from "../redis/scripts/script.js";
+import { SessionDescriber } from "./session-describer.js";
+
+/** How entries are written: see {@link putEntriesScript}. */
+export type PutMode = "announce" | "front" | "place" | "keep";
+
+/** A session in an index, and its entry's stamp when it was read there. */
+export type SeenEntry = Pick<IndexEntry, "sessionId" | "stamp">;
+
+/** The end of an erasure. */
+export interface OwnerRelease {
+  readonly mark: string;
+  /** How long the mark stays. */
+  readonly milliseconds: number;
+  /** What was just erased. */
+  readonly erased: readonly SeenEntry[];
+  /** True to end it although other sessions were announced meanwhile. */
+  readonly inAnyCase: boolean;
+}
+
+/** The index of each owner: each method is one command or script on the two keys in the owner's slot. */
+export class OwnerIndex {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+  readonly #describer: SessionDescriber;
+
+  constructor(runner: ScriptRunner, keyPrefix: string) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+    this.#describer = new SessionDescriber(runner, keyPrefix);
+  }
+
+  async list(
+    owner: string,
+    before: number | undefined,
+    limit: number,
+  ): Promise<{ entries: IndexEntry[]; next?: number }> {
+    const args = [before === undefined ? "" : String(before), limit];
+    const reply = (await this.#run("listSessions", owner, {
+      script: listEntriesScript,
+      args,
+      writes: false,
+    })) as string[];
+    const entries = entriesFrom(reply, 1);
+    return reply[0] === "" ? { entries } : { entries, next: Number(reply[0]) };
+  }
+
+  async count(owner: string): Promise<number> {
+    const call = { script: countEntriesScript, args: [], writes: false };
+    return Number(await this.#run("countSessions", owner, call));
+  }
+
+  /**
+   * Writes entries; `mark` is that of the last erasure of this owner, as far as it is known. Where it was another one,
+   * nothing is written, and that one's mark comes back.
+   *
+   * Sessions that were not listed, or only announced, are looked at again: who ended one after it was described found
+   * no entry that could be removed.
+   */
+  async put(
+    owner: string,
+    sessions: readonly DescribedSession[],
+    { mode, mark }: { readonly mode: PutMode; readonly mark?: string | undefined },
+  ): Promise<string | undefined> {
+    const [word, ...found] = await this.#put(owner, { mode, mark }, sessions.flatMap(entryArguments));
+    if (word === "MARKED") {
+      return String(found[0]);
+    }
+    await Promise.all(found.map((number) => this.#confirm(owner, sessions[Number(number)]!)));
+    return undefined;
+  }
+
+  /** Removes the entry of a session that has ended since it was described. */
+  async #confirm(owner: string, { details: { sessionId }, version }: DescribedSession): Promise<void> {
+    if ((await this.#describer.describeOf(owner, sessionId)) === undefined) {
+      await this.drop(owner, [{ sessionId, stamp: String(version) }], 0);
+    }
+  }
+
+  /**
+   * Announces a session, with an entry as {@link announcement} makes it. Returns the announcement's stamp; undefined
+   * where it took the place of another one than `own`, whose writer may still be at work.
+   */
+  async announce(owner: string, entry: readonly string[], own: string | undefined): Promise<string | undefined> {
+    const [, stamp = ""] = await this.#put(owner, { mode: "announce", own }, entry);
+    return stamp === "" ? undefined : stamp;
+  }
+
+  /** Removes entries that nobody has written since; those that were announced only after `graceMs`. */
+  async drop(owner: string, sessions: readonly SeenEntry[], graceMs: number): Promise<number> {
+    const pairs = sessions.flatMap(({ sessionId, stamp }) => [encodedMember(sessionId), stamp]);
+    const call = { script: dropEntriesScript, args: [String(graceMs), ...pairs], writes: true };
+    return sessions.length === 0 ? 0 : Number(await this.#run("unlistSession", owner, call));
+  }
+
+  /** The stamp of a session's entry; undefined where it is not listed. */
+  async stamp(owner: string, sessionId: string): Promise<string | undefined> {
+    const { summaries } = ownerKeys(this.#keyPrefix, owner);
+    const command = { verb: "hget", args: [summaries, encodedMember(sessionId)] };
+    const value = (await this.#runner.read(nameOf("unlistSession", owner), command)) as string | null;
+    return value === null ? undefined : stampOf(value);
+  }
+
+  /** Marks an owner as being erased for some time, and returns sessions to erase. */
+  async mark(owner: string, milliseconds: number, limit: number): Promise<SeenEntry[]> {
+    const call = { script: markOwnerScript, args: [milliseconds, limit], writes: true };
+    const reply = (await this.#run("eraseOwner", owner, call)) as string[];
+    return Array.from({ length: reply.length / 2 }, (_, index) => ({
+      sessionId: decodeURIComponent(reply[2 * index]!),
+      stamp: reply[2 * index + 1]!,
+    }));
+  }
+
+  /** Ends an erasure, with a new mark; false if sessions are left besides those that were just erased. */
+  async unmark(owner: string, { mark, milliseconds, erased, inAnyCase }: OwnerRelease): Promise<boolean> {
+    const args = [
+      mark,
+      milliseconds,
+      inAnyCase ? "1" : "0",
+      ...erased.map(({ sessionId }) => encodedMember(sessionId)),
+    ];
+    return (await this.#run("eraseOwner", owner, { script: unmarkOwnerScript, args, writes: true })) === "ENDED";
+  }
+
+  async #put(owner: string, request: PutRequest, entries: readonly string[]): Promise<string[]> {
+    const call = { script: putEntriesScript, args: [JSON.stringify(request), ...entries], writes: true };
+    return (await this.#run("indexSession", owner, call)) as string[];
+  }
+
+  #run(
+    operation: string,
+    owner: string,
+    call: { readonly script: Script; readonly args: readonly (string | number)[]; readonly writes: boolean },
+  ): Promise<unknown> {
+    const { sessions, summaries } = ownerKeys(this.#keyPrefix, owner);
+    return this.#runner.run(nameOf(operation, owner), { ...call, keys: [sessions, summaries] });
+  }
+}
+
+/** What the script that writes entries is asked. */
+interface PutRequest {
+  readonly mode: PutMode;
+  readonly mark?: string | undefined;
+  readonly own?: string | undefined;
+}
+
+function nameOf(operation: string, owner: string): CallName {
+  return { operation, sessionId: "", owner };
+}

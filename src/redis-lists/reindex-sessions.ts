@@ -1,0 +1,72 @@
+import type { IndexProgress } from "../store/lists.js";
+import type { DescribedSession } from "./entries.js";
+import type { OwnerIndex } from "./owner-lists.js";
+import { scanKeys, type KeyScan } from "../redis/scan-keys.js";
+import type { SessionDescriber } from "./session-describer.js";
+
+const pageLength = 100;
+
+/** What a reindexing works with. */
+export interface Reindexing {
+  readonly scan: KeyScan;
+  readonly owners: OwnerIndex;
+  readonly describer: SessionDescriber;
+  readonly graceMs: number;
+  readonly onProgress: ((progress: IndexProgress) => void) | undefined;
+}
+
+/**
+ * Lists every session under its owner, and takes from the lists what is no session of theirs. Returns the number of
+ * sessions with an owner.
+ */
+export async function reindexSessions({ scan, owners, describer, graceMs, onProgress }: Reindexing): Promise<number> {
+  const seen = new Set<string>();
+  const indexed = new Set<string>();
+  for await (const page of scanKeys(scan)) {
+    const fresh = page.sessions.filter(({ sessionId, owner }) => owner !== undefined && !seen.has(sessionId));
+    fresh.forEach(({ sessionId }) => seen.add(sessionId));
+    page.owners.forEach((owner) => indexed.add(owner));
+    for (let first = 0; first < fresh.length; first += pageLength) {
+      const part = fresh.slice(first, first + pageLength);
+      const described = await Promise.all(part.map(({ sessionId }) => describer.describe(sessionId)));
+      await putByOwner(owners, described);
+      onProgress?.({ sessions: seen.size });
+    }
+  }
+  for (const owner of indexed) {
+    await dropStrangers({ owners, describer, owner, graceMs });
+  }
+  return seen.size;
+}
+
+async function putByOwner(owners: OwnerIndex, all: readonly (DescribedSession | undefined)[]): Promise<void> {
+  const byOwner = new Map<string, DescribedSession[]>();
+  for (const described of all) {
+    const owner = described?.details.owner;
+    if (owner !== undefined) {
+      byOwner.set(owner, byOwner.get(owner) ?? []);
+      byOwner.get(owner)!.push(described!);
+    }
+  }
+  // An owner who is being erased, or was a moment ago, is left alone: the touches of writers follow.
+  await Promise.all([...byOwner].map(([owner, sessions]) => owners.put(owner, sessions, { mode: "keep" })));
+}
+
+async function dropStrangers({
+  owners,
+  describer,
+  owner,
+  graceMs,
+}: Pick<Reindexing, "owners" | "describer" | "graceMs"> & { readonly owner: string }): Promise<void> {
+  let before: number | undefined;
+  do {
+    const { entries, next } = await owners.list(owner, before, pageLength);
+    const found = await Promise.all(entries.map(({ sessionId }) => describer.describeOf(owner, sessionId)));
+    await owners.drop(
+      owner,
+      entries.filter((_, index) => found[index] === undefined),
+      graceMs,
+    );
+    before = next;
+  } while (before !== undefined);
+}

@@ -1,0 +1,42 @@
+import { describedFrom, type DescribedSession } from "./entries.js";
+import { sessionKeys } from "../redis/keys.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { describeSessionScript } from "../redis/scripts/describe-session.js";
+
+/** Reads what is kept about sessions, one round trip each. */
+export class SessionDescriber {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+
+  constructor(runner: ScriptRunner, keyPrefix: string) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+  }
+
+  /**
+   * The session; undefined for one that does not exist. `full` gives the metadata also where lists show less of it.
+   *
+   * @throws ConflictError `other_owner`.
+   */
+  async describe(
+    sessionId: string,
+    { owner = "", full = false }: { readonly owner?: string | undefined; readonly full?: boolean } = {},
+  ): Promise<DescribedSession | undefined> {
+    const reply = await this.#runner.run(
+      { operation: "describeSession", sessionId },
+      {
+        script: describeSessionScript,
+        keys: [sessionKeys(this.#keyPrefix, sessionId).state],
+        args: [owner, full ? "1" : "0"],
+        writes: false,
+      },
+    );
+    return describedFrom(sessionId, reply);
+  }
+
+  /** The session if it belongs to the owner; else undefined. */
+  async describeOf(owner: string, sessionId: string): Promise<DescribedSession | undefined> {
+    const described = await this.describe(sessionId);
+    return described?.details.owner === owner ? described : undefined;
+  }
+}

@@ -1,0 +1,238 @@
+import { isDeepStrictEqual } from "node:util";
+import { listedSummary } from "../store/listed-summary.js";
+import { erased, otherOwner } from "../store/refusals.js";
+import { randomToken } from "../store/random-token.js";
+import type {
+  IndexProgress,
+  SessionAccess,
+  SessionDetails,
+  SessionIndex,
+  SessionLabel,
+  SessionsPage,
+  SessionSummary,
+} from "../store/lists.js";
+import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
+import { IndexTouches } from "./touches.js";
+import { sessionKeys } from "../redis/keys.js";
+import { eraseOwner, eraseSession } from "./owner-erasure.js";
+import { OwnerIndex, type SeenEntry } from "./owner-lists.js";
+import { reindexSessions } from "./reindex-sessions.js";
+import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { relabelSessionScript } from "../redis/scripts/relabel-session.js";
+import { SessionDescriber } from "./session-describer.js";
+import { announcedGraceMs } from "./unlist-session.js";
+
+/** A write that the index follows. */
+export interface FollowedWrite<T> {
+  readonly owner?: string | undefined;
+  readonly ttlMs?: number | undefined;
+  write(): Promise<T>;
+  /** False for a result that says that nothing was written. @default true */
+  readonly wrote?: (result: T) => boolean;
+  /** Where its list shows the session: in front, or by the time of its last write. @default "front" */
+  readonly listed?: "front" | "place";
+}
+
+/**
+ * Lists of sessions in Redis: for each owner a ZSET and a HASH in the owner's slot, which follow the sessions. Lists of
+ * what other processes wrote may be a second behind.
+ */
+export class RedisSessionIndex implements SessionIndex {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+  readonly #owners: OwnerIndex;
+  readonly #describer: SessionDescriber;
+  readonly #touches: IndexTouches;
+  /** Work under way that nobody waits for but `flush`. */
+  readonly #aside = new Set<Promise<unknown>>();
+
+  constructor(runner: ScriptRunner, keyPrefix: string) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+    this.#owners = new OwnerIndex(runner, keyPrefix);
+    this.#describer = new SessionDescriber(runner, keyPrefix);
+    this.#touches = new IndexTouches(this.#owners, this.#describer);
+  }
+
+  async list(
+    owner: string,
+    { limit, before, verify = false }: { readonly limit: number; readonly before?: number; readonly verify?: boolean },
+  ): Promise<SessionsPage> {
+    checkInteger("limit", limit, 1);
+    checkOptional("before", before, notNegative);
+    const { entries, next } = await this.#owners.list(owner, before, limit);
+    const gone: SeenEntry[] = [];
+    const looked = entries.map(async ({ sessionId, stamp, summary }): Promise<SessionSummary | undefined> => {
+      if (summary !== undefined && !verify) {
+        return summary;
+      }
+      const described = await this.#describer.describeOf(owner, sessionId);
+      if (described === undefined) {
+        gone.push({ sessionId, stamp });
+        return undefined;
+      }
+      const current = listedSummary(described.details);
+      if (summary === undefined || differs(summary, current)) {
+        this.aside(this.#owners.put(owner, [described], { mode: "keep" }));
+      }
+      return current;
+    });
+    const sessions = (await Promise.all(looked)).filter((session) => session !== undefined);
+    if (gone.length > 0) {
+      this.aside(this.#owners.drop(owner, gone, announcedGraceMs));
+    }
+    return { sessions, ...(next !== undefined && { next }) };
+  }
+
+  async count(owner: string): Promise<number> {
+    return this.#owners.count(owner);
+  }
+
+  async describe(sessionId: string, { owner }: SessionAccess = {}): Promise<SessionDetails | undefined> {
+    return (await this.#describer.describe(sessionId, { owner, full: true }))?.details;
+  }
+
+  async relabel(
+    sessionId: string,
+    { owner, label, version }: SessionAccess & { readonly label: SessionLabel; readonly version: string },
+  ): Promise<"changed" | "stale" | "missing"> {
+    const texts = [label.title, label.metadata, label.listed].flatMap((text) => [
+      text === undefined ? "0" : "1",
+      text ?? "",
+    ]);
+    const args = [JSON.stringify({ owner, version, newVersion: randomToken() }), ...texts];
+    const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
+    const name = { operation: "relabel", sessionId };
+    const word = await this.#runner.run(name, { script: relabelSessionScript, keys, args, writes: true });
+    if (word === "OWNER") {
+      throw otherOwner(sessionId);
+    }
+    if (word === "ERASED") {
+      throw erased("relabel", sessionId);
+    }
+    if (word === "CHANGED") {
+      const described = await this.#describer.describe(sessionId);
+      const current = described?.details.owner;
+      await (current === undefined ? undefined : this.#touches.settle(sessionId, current));
+    }
+    return word === "CHANGED" ? "changed" : word === "STALE" ? "stale" : "missing";
+  }
+
+  async erase(
+    sessionId: string,
+    { owner = "", guardMs }: SessionAccess & { readonly guardMs: number },
+  ): Promise<boolean> {
+    checkInteger("guardMs", guardMs, 1);
+    const result = await eraseSession(this.#erasure(), sessionId, { owner, guardMs, isStrict: false });
+    if (result === undefined) {
+      throw otherOwner(sessionId);
+    }
+    const known = result.owner === "" ? owner : result.owner;
+    await this.ended(sessionId, known === "" ? this.#touches.ownerOf(sessionId) : known);
+    return result.existed;
+  }
+
+  async eraseOwner(
+    owner: string,
+    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: IndexProgress) => void },
+  ): Promise<number> {
+    checkInteger("guardMs", guardMs, 1);
+    return eraseOwner({ ...this.#erasure(), owner, guardMs, onProgress });
+  }
+
+  scan({ owner }: SessionAccess = {}): AsyncIterable<string> {
+    return scanSessions(this.#scan(), owner);
+  }
+
+  async reindex({ onProgress }: { readonly onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
+    const [owners, describer] = [this.#owners, this.#describer];
+    return reindexSessions({ scan: this.#scan(), owners, describer, graceMs: announcedGraceMs, onProgress });
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.#aside);
+    await this.#touches.flush();
+    await Promise.all(this.#aside);
+  }
+
+  /** Makes a write and lets the index follow it: a session that is new to this process is announced before. */
+  async follow<T>(sessionId: string, { owner, ttlMs, write, wrote }: FollowedWrite<T>): Promise<T> {
+    const ended = this.#touches.begin(sessionId, owner);
+    if (owner !== undefined) {
+      this.#touches.announce(sessionId, owner, ttlMs);
+    }
+    return this.#followed(sessionId, { owner, write, ...(wrote && { wrote }) }, ended);
+  }
+
+  /** The same for a write that must not begin before the session is announced: it waits for that. */
+  async followAnnounced<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
+    const { owner, ttlMs } = followed;
+    const ended = this.#touches.begin(sessionId, owner);
+    try {
+      await (owner === undefined ? undefined : this.#touches.announceNow(sessionId, owner, ttlMs));
+    } catch (error) {
+      ended();
+      throw error;
+    }
+    return this.#followed(sessionId, followed, ended);
+  }
+
+  async #followed<T>(sessionId: string, followed: FollowedWrite<T>, ended: () => void): Promise<T> {
+    const { owner, write, wrote, listed = "front" } = followed;
+    try {
+      const result = await write().finally(ended);
+      this.#touches.touch(sessionId, { owner, mode: (wrote?.(result) ?? true) ? listed : "keep" });
+      return result;
+    } catch (error) {
+      this.#touches.touch(sessionId, { owner, mode: "keep" });
+      throw error;
+    }
+  }
+
+  /** Notes the owner that a reply named, so that later writes without an owner are followed too. */
+  noteOwner(sessionId: string, owner: unknown): void {
+    this.#touches.noteOwner(sessionId, owner);
+  }
+
+  /** Lets the list follow a session that lives longer than it was to. */
+  extended(sessionId: string, owner: string): void {
+    if (owner !== "") {
+      this.#touches.touch(sessionId, { owner, mode: "keep" });
+    }
+  }
+
+  /** Takes a session that ended from the list of the owner that it had. Never fails: `flush` tries again. */
+  async ended(sessionId: string, owner: string): Promise<void> {
+    await (owner === "" ? undefined : this.#touches.settle(sessionId, owner));
+  }
+
+  /** Lets work go on that nobody waits for but `flush`; its failure is nobody's. */
+  aside(work: Promise<unknown>): void {
+    const tracked: Promise<unknown> = work.catch(() => undefined).finally(() => this.#aside.delete(tracked));
+    this.#aside.add(tracked);
+  }
+
+  /** Sends what waits, and stops what goes on by itself. */
+  async close(): Promise<void> {
+    await this.flush();
+    this.#touches.close();
+  }
+
+  #scan(): KeyScan {
+    return { runner: this.#runner, keyPrefix: this.#keyPrefix };
+  }
+
+  #erasure() {
+    return { ...this.#scan(), owners: this.#owners };
+  }
+}
+
+/** Times of expiry are compared by the second: the same one is computed anew with each look at a session. */
+function differs(known: SessionSummary, current: SessionSummary): boolean {
+  const inSeconds = ({ expiresAt, ...rest }: SessionSummary) => ({
+    ...rest,
+    at: expiresAt && Math.round(expiresAt / 1_000),
+  });
+  return !isDeepStrictEqual(inSeconds(known), inSeconds(current));
+}

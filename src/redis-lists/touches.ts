@@ -1,0 +1,226 @@
+import { BoundedMap } from "../base/bounded-map.js";
+import { announcement, type DescribedSession } from "./entries.js";
+import type { OwnerIndex, PutMode } from "./owner-lists.js";
+import type { SessionDescriber } from "./session-describer.js";
+import { unlistSession, type LeavingSession } from "./unlist-session.js";
+
+/** Milliseconds between two touches of a session by one process. */
+const interval = 1_000;
+/** The longest pause before a touch that failed is tried again. */
+const longestPause = 30_000;
+/**
+ * An announcement is repeated after this share of the time to live, so that the entry does not expire much too early.
+ */
+const shareOfTtl = 0.1;
+const attempts = 3;
+const capacity = 10_000;
+
+/** How an entry follows its session. */
+type TouchMode = Exclude<PutMode, "announce">;
+
+/** A session whose entry has to be written. */
+interface Touch extends LeavingSession {
+  mode: TouchMode;
+  /** Resolves when the last announcement has ended; never rejects. */
+  announced: Promise<void>;
+  /** True if the session was written since the last sending began. */
+  isDue: boolean;
+  failures: number;
+  running: Promise<void> | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Lets the indexes of owners follow the sessions that this process writes, while no write waits for it.
+ *
+ * A session that is new to this process is announced before its first write, in the same tick; a process that is killed
+ * afterwards leaves an entry that readers check. After a write the session is read and its entry written: at once, or a
+ * second after the last time. What failed is tried again, for as long as the process lives.
+ */
+export class IndexTouches {
+  readonly #index: OwnerIndex;
+  readonly #describer: SessionDescriber;
+  readonly #touches = new Map<string, Touch>();
+  /** When a session was last announced or touched. */
+  readonly #seen = new BoundedMap<string, number>(capacity);
+  /** The owners of sessions, as replies named them. */
+  readonly #owners = new BoundedMap<string, string>(capacity);
+  /** The mark of each owner's last erasure. */
+  readonly #marks = new BoundedMap<string, string>(capacity);
+
+  constructor(index: OwnerIndex, describer: SessionDescriber) {
+    this.#index = index;
+    this.#describer = describer;
+  }
+
+  /** Notes the owner that a reply named, if it named one. */
+  noteOwner(sessionId: string, owner: unknown): void {
+    if (typeof owner === "string" && owner !== "") {
+      this.#owners.set(sessionId, owner);
+    }
+  }
+
+  /** The owner that a reply named, or `""`. */
+  ownerOf(sessionId: string): string {
+    return this.#owners.get(sessionId) ?? "";
+  }
+
+  /** Before a write with an owner: sends an entry if the session is new to this process. Never fails. */
+  announce(sessionId: string, owner: string, ttlMs: number | undefined): void {
+    const key = keyOf(owner, sessionId);
+    const age = Date.now() - (this.#seen.get(key) ?? -Infinity);
+    if (age < (ttlMs === undefined ? Infinity : Math.max(interval, shareOfTtl * ttlMs))) {
+      return;
+    }
+    this.announceNow(sessionId, owner, ttlMs).catch(() => undefined);
+  }
+
+  /** Sends an entry in any case, and resolves when it is written. */
+  async announceNow(sessionId: string, owner: string, ttlMs: number | undefined): Promise<void> {
+    const key = keyOf(owner, sessionId);
+    this.#seen.set(key, Date.now());
+    const entry = announcement(sessionId, ttlMs === undefined ? undefined : Date.now() + ttlMs);
+    const touch = this.#touchOf(sessionId, owner);
+    const sending = this.#index.announce(owner, entry, touch.stamp);
+    touch.announced = sending.then(
+      (stamp) => void (touch.stamp = stamp),
+      () => void this.#seen.delete(key),
+    );
+    await sending;
+  }
+
+  /** Before a write is announced; what it returns is to be called when the write has ended, before `touch`. */
+  begin(sessionId: string, owner: string | undefined): () => void {
+    if (owner === undefined) {
+      return () => undefined;
+    }
+    const touch = this.#touchOf(sessionId, owner);
+    touch.writes += 1;
+    touch.begun += 1;
+    return () => void (touch.writes -= 1);
+  }
+
+  /**
+   * After a write, also after one that failed: lets the entry follow, to where `mode` says. Does nothing for a session
+   * without an owner.
+   */
+  touch(
+    sessionId: string,
+    { owner = this.#owners.get(sessionId), mode }: { readonly owner: string | undefined; readonly mode: TouchMode },
+  ): void {
+    if (owner === undefined) {
+      return;
+    }
+    const touch = this.#touchOf(sessionId, owner);
+    touch.mode = stronger(mode, touch.mode);
+    touch.isDue = true;
+    if (touch.running === undefined && touch.timer === undefined) {
+      this.#start(touch);
+    }
+  }
+
+  /** Lets the entry agree with the session, now and in its place. */
+  async settle(sessionId: string, owner: string): Promise<void> {
+    const touch = this.#touchOf(sessionId, owner);
+    touch.isDue = true;
+    await this.#sendNow(touch);
+  }
+
+  /** Sends what is due, and resolves when lists show it. What fails is tried again later. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.#touches.values()].map((touch) => this.#sendNow(touch)));
+  }
+
+  /** Stops; what was not sent is left. */
+  close(): void {
+    this.#touches.forEach(({ timer }) => clearTimeout(timer));
+    this.#touches.clear();
+  }
+
+  async #sendNow(touch: Touch): Promise<void> {
+    await touch.running;
+    clearTimeout(touch.timer);
+    touch.timer = undefined;
+    if (touch.isDue && touch.running === undefined) {
+      this.#start(touch);
+    }
+    await touch.running;
+  }
+
+  #start(touch: Touch): void {
+    const mode = touch.mode;
+    Object.assign(touch, { isDue: false, mode: "keep", timer: undefined });
+    touch.running = this.#send(touch, mode).then(
+      () => this.#after(touch, { failed: false }),
+      () => {
+        Object.assign(touch, { isDue: true, mode: stronger(mode, touch.mode) });
+        this.#after(touch, { failed: true });
+      },
+    );
+  }
+
+  /** The next sending waits, so that a session that is written all the time is touched once a second. */
+  #after(touch: Touch, { failed }: { readonly failed: boolean }): void {
+    touch.running = undefined;
+    touch.failures = failed ? touch.failures + 1 : 0;
+    const pause = Math.min(longestPause, interval * 2 ** touch.failures);
+    touch.timer = setTimeout(() => {
+      touch.timer = undefined;
+      if (touch.isDue) {
+        this.#start(touch);
+      } else if (touch.writes === 0) {
+        this.#touches.delete(keyOf(touch.owner, touch.sessionId));
+      }
+    }, pause);
+    // A program that ends without `drain` or `close` is not held up; its sessions are listed, with older figures.
+    touch.timer.unref();
+  }
+
+  async #send(touch: Touch, mode: TouchMode): Promise<void> {
+    const { owner, sessionId } = touch;
+    await touch.announced;
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const described = await this.#describer.describeOf(owner, sessionId);
+      if (described === undefined) {
+        this.#seen.delete(keyOf(owner, sessionId));
+        return unlistSession({ owners: this.#index, describer: this.#describer }, touch);
+      }
+      if (await this.#put(owner, described, mode)) {
+        this.#seen.set(keyOf(owner, sessionId), Date.now());
+        return;
+      }
+    }
+    throw new Error("The owner is being erased.");
+  }
+
+  /** False if the owner was erased since this process knows: the session has to be read again. */
+  async #put(owner: string, described: DescribedSession, mode: PutMode): Promise<boolean> {
+    const mark = await this.#index.put(owner, [described], { mode, mark: this.#marks.get(owner) });
+    if (mark !== undefined) {
+      this.#marks.set(owner, mark);
+    }
+    return mark === undefined;
+  }
+
+  #touchOf(sessionId: string, owner: string): Touch {
+    const key = keyOf(owner, sessionId);
+    const known = this.#touches.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const rest = { isDue: false, writes: 0, begun: 0, failures: 0, running: undefined, timer: undefined };
+    const touch: Touch = { owner, sessionId, mode: "keep", announced: Promise.resolve(), stamp: undefined, ...rest };
+    this.#touches.set(key, touch);
+    return touch;
+  }
+}
+
+/** A write moves an entry to the front, whatever else happens meanwhile. */
+function stronger(a: TouchMode, b: TouchMode): TouchMode {
+  const order: readonly TouchMode[] = ["keep", "place", "front"];
+  return order.indexOf(a) > order.indexOf(b) ? a : b;
+}
+
+function keyOf(owner: string, sessionId: string): string {
+  return `${Buffer.byteLength(owner)} ${owner} ${sessionId}`;
+}

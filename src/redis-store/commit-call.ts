@@ -1,0 +1,26 @@
+import { randomToken } from "../store/random-token.js";
+import type { CommitRequest, RewindRequest } from "../store/session-writes.js";
+import { lastHash } from "../redis/id-hash.js";
+import { hashesOf, marksOf } from "./turn-marks.js";
+
+/** The arguments of the script that commits a reduction. */
+export function commitArguments({ head, discard, lastId, ...rest }: CommitRequest): string[] {
+  const request = {
+    ...rest,
+    last: lastHash(lastId),
+    newRev: randomToken(),
+    discard: !!discard,
+    remember: discard?.remember,
+  };
+  const turns = (discard?.turns ?? []).join("");
+  return [JSON.stringify(request), head, hashesOf(discard?.forget ?? []), turns];
+}
+
+/** The arguments of the script that rewinds. */
+export function rewindArguments({ forget, turns, lastId, ...rest }: RewindRequest): string[] {
+  return [
+    JSON.stringify({ ...rest, last: lastHash(lastId), newRev: randomToken() }),
+    hashesOf(forget),
+    ...marksOf(turns),
+  ];
+}

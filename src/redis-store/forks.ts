@@ -1,0 +1,232 @@
+import { shortHash } from "../base/short-hash.js";
+import { randomToken } from "../store/random-token.js";
+import {
+  damaged,
+  forkConflict,
+  otherOwner,
+  positionConflict,
+  refuseDiscarded,
+  refuseUnlessKnown,
+} from "../store/refusals.js";
+import {
+  checkFork,
+  stagingMs,
+  type ForkedSession,
+  type ForkRequest,
+  type SessionForks,
+} from "../store/session-forks.js";
+import { fieldPairs } from "../redis/field-pairs.js";
+import { forkPageArguments, refuseTaken, type SourcePage } from "./fork-call.js";
+import { fieldsOfCopy, headHashes, knownToCopy } from "./fork-state.js";
+import { forkKeys, sessionKeys, type SessionKeys } from "../redis/keys.js";
+import { dropCopy } from "../redis-lists/owner-erasure.js";
+import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { finishForkScript } from "../redis/scripts/finish-fork.js";
+import { openForkScript } from "../redis/scripts/open-fork.js";
+import { readForkPageScript } from "../redis/scripts/read-fork-page.js";
+import { readMarksScript } from "../redis/scripts/read-marks.js";
+import { readStateScript } from "../redis/scripts/read-state.js";
+import type { Script } from "../redis/scripts/script.js";
+import { stageForkScript } from "../redis/scripts/stage-fork.js";
+
+const attempts = 3;
+const pageRecords = 500;
+const pageBytes = 1_000_000;
+
+/** A copy under way: its source as it was first seen, and the keys of both sides. */
+interface Copy {
+  readonly request: ForkRequest;
+  readonly sessionId: string;
+  readonly newSessionId: string;
+  readonly source: SessionKeys;
+  readonly target: SessionKeys;
+  readonly tag: string;
+  readonly staging: Pick<SessionKeys, "log" | "ids" | "state">;
+  /** The copy's owner. */
+  readonly owner: string | undefined;
+  readonly sourceOwner: string | undefined;
+  readonly epoch: string;
+  readonly cut: string;
+  readonly base: number;
+  readonly to: number;
+}
+
+/**
+ * Copies of sessions in Redis, from slot to slot. A copy grows page by page under keys that no session has, and becomes
+ * a session by being renamed.
+ */
+export class RedisForks implements SessionForks {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+  readonly #index: RedisSessionIndex;
+
+  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisSessionIndex) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+    this.#index = index;
+  }
+
+  async fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined> {
+    checkFork(sessionId, newSessionId, request);
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const outcome = await this.#try(sessionId, newSessionId, request);
+      if (outcome !== "changed") {
+        return outcome;
+      }
+    }
+    throw forkConflict(sessionId);
+  }
+
+  async #try(
+    sessionId: string,
+    newSessionId: string,
+    request: ForkRequest,
+  ): Promise<ForkedSession | "changed" | undefined> {
+    const source = sessionKeys(this.#keyPrefix, sessionId);
+    const first = await this.#readSource({ sessionId, source, to: request.at });
+    if (request.owner !== undefined && first.owner !== "" && first.owner !== request.owner) {
+      throw otherOwner(sessionId);
+    }
+    if (first.damaged) {
+      throw damaged("fork", sessionId);
+    }
+    if (first.epoch === "") {
+      return undefined;
+    }
+    refuseUnlessKnown(sessionId, first.key, request.keys);
+    if ((request.at ?? 0) > first.next) {
+      throw positionConflict(sessionId, request.at!, first.next);
+    }
+    refuseDiscarded(sessionId, request.at, first);
+    const { epoch, cut, base } = first;
+    const tag = shortHash(JSON.stringify([sessionId, epoch, cut, base, request.at, request.key]), 14);
+    const staging = forkKeys(this.#keyPrefix, newSessionId, tag);
+    const target = sessionKeys(this.#keyPrefix, newSessionId);
+    const to = Math.max(base, request.at ?? first.next);
+    const sourceOwner = first.owner === "" ? undefined : first.owner;
+    const owner = request.fields?.["owner"] ?? sourceOwner;
+    const places = { sessionId, newSessionId, source, target, staging, tag };
+    const outcome = await this.#make({ ...places, request, owner, sourceOwner, epoch, cut, base, to }, first);
+    if (outcome === "changed") {
+      await this.#drop(newSessionId, tag);
+    }
+    return outcome;
+  }
+
+  async #make(copy: Copy, first: SourcePage): Promise<ForkedSession | "changed"> {
+    const reached = await this.#copyPages(copy, first);
+    if (reached === "changed") {
+      return reached;
+    }
+    // Announced before the source is read for the last time: an erasure of its owner that the source has outlived until
+    // then finds the copy, and puts its guard in the copy's place. So does one of the copy's owner.
+    const { newSessionId, owner, sourceOwner, request, to } = copy;
+    const announced = { ttlMs: request.ttlMs, wrote: (result: ForkedSession | "changed") => result !== "changed" };
+    const finish = () => this.#finish(copy, Math.max(to, reached));
+    const write = () => this.#index.followAnnounced(newSessionId, { ...announced, owner, write: finish });
+    return sourceOwner === undefined || sourceOwner === owner
+      ? write()
+      : this.#index.followAnnounced(newSessionId, { ...announced, owner: sourceOwner, write });
+  }
+
+  /** Copies what is missing; returns the position that was reached. */
+  async #copyPages(copy: Copy, first: SourcePage): Promise<number | "changed"> {
+    const { newSessionId, target, staging, base, to } = copy;
+    const keys = [target.log, target.ids, target.state, staging.state];
+    const [word, next] = (await this.#run(newSessionId, openForkScript, keys, [])) as [string, string?];
+    refuseTaken("fork", newSessionId, word);
+    let position = next === "" ? base : Number(next);
+    while (position < to) {
+      // From the last record that was copied on, so that the page is known to be of the same log.
+      const from = Math.max(base, position - 1);
+      const page = position === base ? first : await this.#readSource({ ...copy, from });
+      const records = page.records.slice(position - from);
+      if (page.epoch !== copy.epoch || page.cut !== copy.cut || page.base > from || records.length === 0) {
+        return "changed";
+      }
+      const before = position === base ? undefined : page.records[0];
+      const reached = await this.#stage(copy, { ...page, from: position, records, before });
+      if (reached === "") {
+        return "changed";
+      }
+      position = Number(reached);
+    }
+    return position;
+  }
+
+  async #stage({ sessionId, newSessionId, source, staging, base, request }: Copy, page: SourcePage): Promise<string> {
+    const marksOf = async (names: readonly string[]) => {
+      const reply = await this.#run(sessionId, readMarksScript, [source.log, source.ids, source.state], names);
+      return (reply as [string, string[]])[1];
+    };
+    const args = await forkPageArguments(page, { base, ttl: stagingMs, copyRecord: request.copyRecord, marksOf });
+    const keys = [staging.log, staging.ids, staging.state];
+    return String(await this.#run(newSessionId, stageForkScript, keys, args));
+  }
+
+  async #finish(copy: Copy, next: number): Promise<ForkedSession | "changed"> {
+    const { request, sessionId, newSessionId, source, target, staging, base } = copy;
+    const state = fieldPairs((await this.#run(sessionId, readStateScript, [source.state], [])) as string[]);
+    const isAsRead = state.get("epoch") === copy.epoch && (state.get("cut") ?? "") === copy.cut;
+    if (!isAsRead || state.get("owner") !== copy.sourceOwner) {
+      return "changed";
+    }
+    const hasLog = next > base || (base > 0 && (request.at ?? base) >= base);
+    const epoch = randomToken();
+    const names = hasLog ? (state.get("turns") ?? "") : "";
+    const fields = fieldsOfCopy(state, { request, base, next, turns: names, hasLog });
+    const marks = Number(state.get("start") ?? 0) > next ? [] : await this.#headMarks(copy, state);
+    const { discarded, known } = knownToCopy(state, { request, hasLog, marks });
+    const args = [
+      JSON.stringify({ epoch, base, next, hasLog, known, turns: [], ttl: request.ttlMs }),
+      names,
+      discarded,
+      ...fields,
+    ];
+    const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
+    const word = await this.#run(newSessionId, finishForkScript, keys, args);
+    await (word === "ERASED" || word === "EXISTS" ? this.#drop(newSessionId, copy.tag) : undefined);
+    refuseTaken("fork", newSessionId, word);
+    return word === "FORKED" ? { epoch, next: hasLog ? next : 0 } : "changed";
+  }
+
+  /** Removes a copy that nobody can go on with: its source has changed, or its place is taken. */
+  async #drop(sessionId: string, tag: string): Promise<void> {
+    await dropCopy({ runner: this.#runner, keyPrefix: this.#keyPrefix }, { sessionId, tag });
+  }
+
+  /** What the source knows of messages in its head whose records were discarded: hashes, and what they stand for. */
+  async #headMarks({ request, sessionId, source, base }: Copy, state: ReadonlyMap<string, string>): Promise<string[]> {
+    const hashes = base === 0 ? [] : headHashes(request, state.get("head") ?? "");
+    if (hashes.length === 0) {
+      return [];
+    }
+    const [marks] = (await this.#runner.transaction({ operation: "fork", sessionId }, [
+      { verb: "hmget", args: [source.ids, ...hashes] },
+    ])) as [(string | null)[]];
+    return hashes.flatMap((hash, index) => (marks[index] === null ? [] : [hash, marks[index]!]));
+  }
+
+  async #readSource(read: {
+    readonly sessionId: string;
+    readonly source: SessionKeys;
+    readonly from?: number;
+    readonly to: number | undefined;
+  }): Promise<SourcePage> {
+    const { log, ids, state } = read.source;
+    const args = [read.from ?? "", read.to ?? "", pageRecords, pageBytes];
+    const reply = (await this.#run(read.sessionId, readForkPageScript, [log, ids, state], args)) as unknown[];
+    const [epoch, cut, base, next, isDamaged, records, key, owner] = reply;
+    return {
+      ...{ epoch: String(epoch), cut: String(cut), base: Number(base), next: Number(next) },
+      ...{ from: read.from ?? Number(base), damaged: Number(isDamaged) === 1, key: String(key), owner: String(owner) },
+      records: records as string[],
+    };
+  }
+
+  #run(sessionId: string, script: Script, keys: string[], args: readonly (string | number)[]): Promise<unknown> {
+    const writes = script === stageForkScript || script === finishForkScript;
+    return this.#runner.run({ operation: "fork", sessionId }, { script, keys, args, writes });
+  }
+}

@@ -1,0 +1,104 @@
+import { randomToken } from "../store/random-token.js";
+import { erased, otherOwner, rebuildConflict } from "../store/refusals.js";
+import type { SessionAccess } from "../store/lists.js";
+import { digestLength, idHash } from "../redis/id-hash.js";
+import { beginsRound } from "../store/round-starts.js";
+import type { SessionKeys } from "../redis/keys.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { readAllScript } from "../redis/scripts/read-all.js";
+import { rebuildScript } from "../redis/scripts/rebuild.js";
+import type { IdentifiedRecord } from "../store/session-writes.js";
+import { marksIn } from "../store/turns.js";
+import { sizesOf } from "./turn-marks.js";
+import type { CallName } from "../redis/errors.js";
+
+const pageLength = 1_000;
+const tries = 5;
+
+/** What a rebuild works with. */
+export interface Rebuild extends SessionAccess {
+  readonly runner: ScriptRunner;
+  readonly name: CallName;
+  readonly keys: SessionKeys;
+  readonly identify: (record: string, position: number) => IdentifiedRecord | undefined;
+}
+
+interface LogReading {
+  readonly length: number;
+  /** Epoch, rev, base and next, as they stand in `state`. */
+  readonly fields: readonly string[];
+  readonly rounds: number;
+  readonly identities: string;
+  /** Names of the keys that records need. */
+  readonly keys: readonly string[];
+  /** For each turn its name, the beginning of its mark, and the index of its first record. */
+  readonly turns: readonly string[];
+}
+
+/**
+ * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
+ * one that was read. Returns the session's owner, or `""`.
+ *
+ * @throws ConflictError `stale` if it changed in each of five tries, `other_owner`; StoreError `erased`.
+ */
+export async function rebuildSession(rebuild: Rebuild): Promise<string> {
+  const { runner, name, keys, owner } = rebuild;
+  for (let count = 0; count < tries; count += 1) {
+    const { identities, turns, ...read } = await readWholeLog(rebuild);
+    const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), owner };
+    const args = [JSON.stringify(request), identities, ...turns];
+    const call = { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true };
+    const [word, found] = (await runner.run(name, call)) as [string, string?];
+    if (word === "OWNER" || word === "ERASED") {
+      throw word === "OWNER" ? otherOwner(name.sessionId) : erased(name.operation, name.sessionId);
+    }
+    if (word === "REBUILT") {
+      return found!;
+    }
+  }
+  throw rebuildConflict(name.sessionId);
+}
+
+async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<LogReading> {
+  const seen = new Set<string>();
+  const identities: string[] = [];
+  const identified: (IdentifiedRecord | undefined)[] = [];
+  let rounds = 0;
+  for (;;) {
+    const args = [identified.length, identified.length + pageLength - 1];
+    const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
+    const [records, fields] = (await runner.run(name, call)) as [string[], string[]];
+    const base = /^\d{1,14}$/.test(fields[2]!) ? Number(fields[2]) : 0;
+    for (const record of records) {
+      const position = base + identified.length;
+      const identity = identify(record, position);
+      identified.push(identity);
+      identities.push(packedIdentity(identity, { position, seen }));
+      rounds += beginsRound(record) ? 1 : 0;
+    }
+    if (records.length < pageLength) {
+      return {
+        length: identified.length,
+        fields,
+        rounds,
+        identities: identities.join(""),
+        keys: [...new Set(identified.flatMap((identity) => identity?.key ?? []))],
+        turns: [...marksIn(identified)].flatMap(([turn, mark]) => [turn, sizesOf(mark), String(mark.first)]),
+      };
+    }
+  }
+}
+
+// Every record needs an entry, or the session would still count as damaged: a record without an id of its own gets one
+// that no message has.
+function packedIdentity(
+  identity: IdentifiedRecord | undefined,
+  { position, seen }: { readonly position: number; readonly seen: Set<string> },
+): string {
+  const hash = identity === undefined ? undefined : idHash(identity.id);
+  if (hash === undefined || seen.has(hash)) {
+    return idHash(`\u0000unreadable\u0000${position}`) + "-".repeat(digestLength);
+  }
+  seen.add(hash);
+  return hash + identity!.digest;
+}

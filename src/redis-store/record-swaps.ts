@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { randomToken } from "../store/random-token.js";
+import type { RecordSwaps, SwapPass, SwapRequest } from "../store/record-swaps.js";
+import type { WriterKeys } from "../store/writer-keys.js";
+import { fieldPairs } from "../redis/field-pairs.js";
+import { idHash } from "../redis/id-hash.js";
+import { sessionKeys } from "../redis/keys.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { beginSwapsScript } from "../redis/scripts/begin-swaps.js";
+import { finishSwapsScript } from "../redis/scripts/finish-swaps.js";
+import { swapRecordsScript } from "../redis/scripts/swap-records.js";
+import { checkedReply } from "./write-replies.js";
+
+/** Replaces stored texts in Redis: one script for each call. */
+export class RedisRecordSwaps implements RecordSwaps {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+
+  constructor(runner: ScriptRunner, keyPrefix: string) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+  }
+
+  async begin(sessionId: string, keys: WriterKeys): Promise<SwapPass | undefined> {
+    const name = { operation: "beginSwaps", sessionId };
+    const call = { script: beginSwapsScript, keys: this.#keys(sessionId), writes: true };
+    const args = [JSON.stringify({ keys }), randomToken()];
+    const reply = checkedReply(name, await this.#runner.run(name, { ...call, args })) as unknown[];
+    if (reply[0] !== "BEGUN") {
+      return undefined;
+    }
+    const [, epoch, mark, list] = reply as [string, string, string, string[]];
+    return { epoch, mark, fields: Object.fromEntries(fieldPairs(list)) };
+  }
+
+  async swap(sessionId: string, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
+    const request = {
+      epoch,
+      records: records.map(({ position, was, identity }) => ({
+        ...{ position, was: sha1(was) },
+        ...(identity && { hash: idHash(identity.id), digest: identity.digest }),
+      })),
+      fields: fields.map(({ name, was }) => ({ name, was: sha1(was) })),
+    };
+    const args = [JSON.stringify(request), ...records.map(({ text }) => text), ...fields.map(({ text }) => text)];
+    const call = { script: swapRecordsScript, keys: this.#keys(sessionId), args, writes: true };
+    return Number(await this.#runner.run({ operation: "swapRecords", sessionId }, call));
+  }
+
+  async finish(sessionId: string, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
+    const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
+    const call = { script: finishSwapsScript, keys, args: [epoch, mark, key], writes: true };
+    return Number(await this.#runner.run({ operation: "finishSwaps", sessionId }, call)) === 1;
+  }
+
+  #keys(sessionId: string): string[] {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    return [log, ids, state];
+  }
+}
+
+function sha1(text: string): string {
+  return createHash("sha1").update(text).digest("hex");
+}

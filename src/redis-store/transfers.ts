@@ -1,0 +1,110 @@
+import { randomToken } from "../store/random-token.js";
+import { otherOwner, transferLost } from "../store/refusals.js";
+import type { SessionAccess } from "../store/lists.js";
+import {
+  checkCreate,
+  checkCreated,
+  type CreatedSession,
+  type CreateRequest,
+  type SessionTransfers,
+  type WholeState,
+} from "../store/session-transfers.js";
+import type { TurnMark } from "../store/turns.js";
+import { refuseTaken, stagedPage } from "./fork-call.js";
+import { forkKeys, sessionKeys } from "../redis/keys.js";
+import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { finishForkScript } from "../redis/scripts/finish-fork.js";
+import { openForkScript } from "../redis/scripts/open-fork.js";
+import { readMarksScript } from "../redis/scripts/read-marks.js";
+import { readWholeStateScript } from "../redis/scripts/read-whole-state.js";
+import type { Script } from "../redis/scripts/script.js";
+import { stageForkScript } from "../redis/scripts/stage-fork.js";
+import { markFrom } from "./turn-marks.js";
+import { stateFields, wholeStateFrom } from "./whole-state.js";
+
+/** How long an import that nobody goes on with is kept. */
+const stagingMs = 600_000;
+
+/**
+ * Whole sessions out of Redis and into it. A session that is created grows page by page under keys that no session has,
+ * as a copy does, and becomes a session by being renamed.
+ */
+export class RedisTransfers implements SessionTransfers {
+  readonly #runner: ScriptRunner;
+  readonly #keyPrefix: string;
+  readonly #index: RedisSessionIndex;
+
+  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisSessionIndex) {
+    this.#runner = runner;
+    this.#keyPrefix = keyPrefix;
+    this.#index = index;
+  }
+
+  async readState(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<WholeState | undefined> {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    const call = { script: readWholeStateScript, keys: [log, ids, state], args: [owner], writes: false };
+    const reply = (await this.#runner.run({ operation: "readState", sessionId }, call)) as unknown[];
+    if (reply[0] === "OWNER") {
+      throw otherOwner(sessionId);
+    }
+    return reply[0] === "NONE" ? undefined : wholeStateFrom(reply);
+  }
+
+  async readTurns(
+    sessionId: string,
+    names: readonly string[],
+    access: SessionAccess = {},
+  ): Promise<readonly (TurnMark | undefined)[]> {
+    if (names.length === 0) {
+      return [];
+    }
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    const call = { script: readMarksScript, keys: [log, ids, state], args: names, writes: false };
+    const reply = await this.#runner.run({ operation: "readTurns", sessionId }, call);
+    const [owner, marks] = reply as [string, string[]];
+    if (access.owner !== undefined && owner !== "" && owner !== access.owner) {
+      throw otherOwner(sessionId);
+    }
+    return marks.map(markFrom);
+  }
+
+  async create(sessionId: string, request: CreateRequest): Promise<CreatedSession> {
+    checkCreate(sessionId, request);
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+    const staging = forkKeys(this.#keyPrefix, sessionId, randomToken());
+    const [word] = (await this.#run(sessionId, openForkScript, [log, ids, state, staging.state], [])) as [string];
+    refuseTaken("create", sessionId, word);
+    const stagingKeys = [staging.log, staging.ids, staging.state];
+    const { base, expiresAt, discardedTurns, owner = "" } = request.state;
+    let next = base;
+    for await (const { records, marks } of request.pages) {
+      const turns = marks.map(({ name, done, count, first }) => ({ name, count, first, done: done ? count : 0 }));
+      const args = stagedPage(records, { from: next, base, ttl: stagingMs, owner, turns });
+      const reached = records.length === 0 ? next : await this.#run(sessionId, stageForkScript, stagingKeys, args);
+      if (Number(reached) !== next + records.length || reached === "") {
+        throw transferLost(sessionId);
+      }
+      next += records.length;
+    }
+    checkCreated(request.state, next);
+    const epoch = randomToken();
+    const turns = discardedTurns.map(({ name, done, count, first }) => [name, done, count, first]);
+    const call = JSON.stringify({ epoch, base, next, hasLog: next > 0, known: [], turns, expiresAt });
+    const args = [call, "", "", ...stateFields(request, next)];
+    const write = async () => {
+      const finished = await this.#run(sessionId, finishForkScript, [log, ids, state, ...stagingKeys], args);
+      refuseTaken("create", sessionId, finished);
+      if (finished !== "FORKED") {
+        throw transferLost(sessionId);
+      }
+      return { epoch, next };
+    };
+    return this.#index.followAnnounced(sessionId, { owner: request.state.owner, listed: "place", write });
+  }
+
+  #run(sessionId: string, script: Script, keys: string[], args: readonly string[]): Promise<unknown> {
+    const call = { script, keys, args, writes: script !== openForkScript };
+    return this.#runner.run({ operation: "create", sessionId }, call);
+  }
+}

@@ -1,0 +1,115 @@
+import { randomToken } from "../store/random-token.js";
+import type { StoredReduction } from "../store/session-pages.js";
+import type { CreateRequest, KeptState, NamedMark, WholeState } from "../store/session-transfers.js";
+import { sideWithPrefix } from "../store/side-fields.js";
+import { turnNameLength } from "../store/turns.js";
+import { fieldPairs } from "../redis/field-pairs.js";
+import { markFrom } from "./turn-marks.js";
+import { usageFrom, usageText } from "../redis-lists/entries.js";
+
+const sidePrefix = "side:";
+
+/** The state of a session from the reply of the script that reads it. */
+export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks]: readonly unknown[]): WholeState {
+  const fields = fieldPairs(list as readonly string[]);
+  const base = numberIn(fields.get("base")) ?? 0;
+  const next = numberIn(fields.get("next"));
+  return {
+    ...{ epoch: String(epoch), cut: fields.get("cut") ?? "", base, next: next ?? base + Number(length) },
+    start: numberIn(fields.get("start")) ?? base,
+    rounds: numberIn(fields.get("rounds")) ?? 0,
+    head: fields.get("head") ?? "",
+    headCount: numberIn(fields.get("headCount")) ?? 0,
+    ...identityIn(fields),
+    ...timesIn(fields, expires),
+    ...viewTokensIn(fields),
+    reductions: reductionsIn(fields.get("reductions")),
+    reduced: numberIn(fields.get("reduced")) ?? 0,
+    side: sideIn(fields),
+    discardedTurns: discardedIn(fields, marks as readonly string[]),
+    damaged: Number(isDamaged) === 1,
+  };
+}
+
+/** Fields and values of `state` for a session that is created, besides its epoch. */
+export function stateFields({ state, key }: CreateRequest, next: number): string[] {
+  const { createdAt, updatedAt, owner, label, usage, discardedTurns, reductions, reduced } = state;
+  const side = Object.entries(state.side).map(([name, text]) => [sidePrefix + name, text]);
+  const known: Record<string, string | number | undefined> = {
+    ...viewFields(state, next),
+    ...{ created: createdAt, updated: updatedAt, owner, key },
+    ...{ title: label.title, metadata: label.metadata, listed: label.listed },
+    label: state.hasLabel ? randomToken() : undefined,
+    usage: usage && usageText(usage),
+    turns: discardedTurns.map(({ name }) => name).join("") || undefined,
+    reductions: reductions.map((one) => JSON.stringify(one)).join("\n") || undefined,
+    reduced: reduced || undefined,
+  };
+  const given = Object.entries(known).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
+  return [...given, ...side.flat()];
+}
+
+function viewFields(state: KeptState, next: number): Record<string, string | number> {
+  const { base, start, rounds, head, headCount, tokens, counter } = state;
+  return {
+    ...(next > 0 && { base, next, start, rounds }),
+    ...(head !== "" && { head, headCount }),
+    ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
+  };
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+function sideIn(fields: Fields): Record<string, string> {
+  const side = [...fields].filter(([name]) => name.startsWith(sidePrefix));
+  return sideWithPrefix(
+    side.map(([name, text]) => [name.slice(sidePrefix.length), text] as const),
+    "",
+  );
+}
+
+function discardedIn(fields: Fields, marks: readonly string[]): NamedMark[] {
+  const names = (fields.get("turns") ?? "").match(new RegExp(`.{${turnNameLength}}`, "g")) ?? [];
+  return names.map((name, index) => ({ name, ...(markFrom(marks[index]) ?? { done: true, count: 0, first: 0 }) }));
+}
+
+function identityIn(fields: Fields): Pick<KeptState, "owner" | "label" | "hasLabel" | "usage"> {
+  const [owner, usage] = [fields.get("owner"), fields.get("usage")];
+  const names = ["title", "metadata", "listed"] as const;
+  return {
+    ...(owner !== undefined && { owner }),
+    label: Object.fromEntries(names.flatMap((name) => (fields.has(name) ? [[name, fields.get(name)!]] : []))),
+    hasLabel: fields.has("label"),
+    ...(usage !== undefined && { usage: usageFrom(usage) }),
+  };
+}
+
+function timesIn(fields: Fields, expires: unknown): Pick<KeptState, "createdAt" | "updatedAt" | "expiresAt"> {
+  const [createdAt, updatedAt] = [numberIn(fields.get("created")), numberIn(fields.get("updated"))];
+  return {
+    ...(createdAt !== undefined && { createdAt }),
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(expires !== "" && { expiresAt: Number(expires) }),
+  };
+}
+
+function viewTokensIn(fields: Fields): Pick<KeptState, "tokens" | "counter"> {
+  const tokens = numberIn(fields.get("tokens"));
+  return tokens === undefined ? {} : { tokens, counter: fields.get("counter") ?? "" };
+}
+
+/** Undefined for what is no number, in a session that is damaged. */
+function numberIn(text: string | undefined): number | undefined {
+  const number = Number(text ?? NaN);
+  return Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+function reductionsIn(lines = ""): StoredReduction[] {
+  return lines.split("\n").flatMap((line) => {
+    try {
+      return line === "" ? [] : [JSON.parse(line) as StoredReduction];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,155 @@
+import { ConfigurationError } from "../base/errors.js";
+import { connectionOptions, type ConnectionOptions } from "./connection-options.js";
+import { ConnectionWatch } from "./connection-watch.js";
+import { urlOptions } from "./connection-url.js";
+import { isNodeRedisClient, isRedisClient, type RedisClient } from "./client.js";
+import type { ConnectionSource } from "./redis-store-options.js";
+
+/** Provides the client that commands go through. */
+export interface Connection {
+  /** Returns the application's client, or opens one at the first call. */
+  client(): Promise<RedisClient>;
+  /**
+   * Closes what was opened here; a client of the application stays open. Waits for pending replies, at most
+   * `milliseconds`.
+   */
+  close(milliseconds: number): Promise<void>;
+  /** Replaces a connection that was opened here by a new one; leaves a client of the application alone. */
+  renew(): void;
+}
+
+/** The methods used of a client that was opened here. */
+interface OwnClient extends RedisClient {
+  readonly status: string;
+  /** The socket, once there is one. */
+  readonly stream?: { on(event: "error", listener: () => void): unknown };
+  quit(): Promise<unknown>;
+  disconnect(reconnect?: boolean): void;
+}
+
+/**
+ * Returns the connection that the options describe; nothing is opened before the first call.
+ *
+ * `commandTimeout` in milliseconds bounds how long a connection that is opened here may be silent.
+ *
+ * @throws ConfigurationError for none or several of the three, for a client that is not an ioredis client, and for
+ *   options that cannot be translated.
+ */
+export function openConnection(owner: string, source: ConnectionSource, commandTimeout: number): Connection {
+  const { client, url, config } = source;
+  const named = Object.entries({ client, url, config }).filter(([, value]) => value !== undefined);
+  if (named.length !== 1) {
+    const got = named.length === 0 ? "none" : named.map(([name]) => name).join(" and ");
+    throw new ConfigurationError(
+      "client",
+      `${owner}: exactly one of "client", "url" and "config" is needed; got ${got}.`,
+    );
+  }
+  if (url !== undefined) {
+    return ownConnection(withTimeouts(urlOptions({ url, option: "url", owner }), commandTimeout));
+  }
+  if (config !== undefined) {
+    return ownConnection(withTimeouts(connectionOptions(owner, checkedConfig(owner, config)), commandTimeout));
+  }
+  const given = checkedClient(owner, client);
+  return { client: async () => given, close: async () => undefined, renew: () => undefined };
+}
+
+function checkedClient(owner: string, client: unknown): RedisClient {
+  if (isNodeRedisClient(client)) {
+    const advice = "pass an ioredis Redis or Cluster, or the url or config of the connection";
+    throw new ConfigurationError(
+      "client",
+      `${owner}: option "client" is a node-redis client, but this package uses ioredis; ${advice}.`,
+    );
+  }
+  if (!isRedisClient(client)) {
+    throw new ConfigurationError(
+      "client",
+      `${owner}: option "client" must be an ioredis Redis or Cluster, version 5 or 6.`,
+    );
+  }
+  return client;
+}
+
+function checkedConfig(owner: string, config: unknown): Readonly<Record<string, unknown>> {
+  if (isRedisClient(config) || isNodeRedisClient(config)) {
+    throw new ConfigurationError(
+      "config",
+      `${owner}: option "config" is a client; pass an ioredis client as "client".`,
+    );
+  }
+  if (typeof config !== "object" || config === null || Array.isArray(config)) {
+    throw new ConfigurationError("config", `${owner}: option "config" must be an object of connection options.`);
+  }
+  return config as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Adds what makes ioredis leave a connection that died silently; options that were given stay.
+ *
+ * The socket's timeout leaves a quarter of the call's time for another try on a new connection, and is longer than the
+ * half that WAIT may take. Without limits ioredis waits for ever for a silent Sentinel, and two seconds for a frozen
+ * master to close a connection that is left. It waits as long for one that is closed already, which keeps the process
+ * alive after `close()` where the server is gone.
+ */
+function withTimeouts({ url, options }: ConnectionOptions, commandTimeout: number): ConnectionOptions {
+  const socketTimeout = Math.ceil(0.75 * commandTimeout);
+  const connectTimeout = Math.min(10_000, Math.max(1_000, commandTimeout));
+  const ofSentinel = { failoverDetector: true, sentinelCommandTimeout: 2_000 };
+  const defaults = { socketTimeout, connectTimeout, disconnectTimeout: 500, ...("sentinels" in options && ofSentinel) };
+  return { url, options: { ...defaults, ...options } };
+}
+
+function ownConnection(options: ConnectionOptions): Connection {
+  let opened: Promise<OwnClient> | undefined;
+  let isClosed = false;
+  return {
+    client: async () => {
+      const current = (opened ??= connect(options));
+      const { status } = await current;
+      // ioredis gives up for good where `retryStrategy` says so, and by a defect: if a failoverDetector hears of the
+      // failover while the client looks for the new master. Several calls may notice it; one opens the new client.
+      if (status === "end" && !isClosed && opened === current) {
+        opened = connect(options);
+      }
+      return opened;
+    },
+    close: async (milliseconds) => {
+      isClosed = true;
+      const client = await opened?.catch(() => undefined);
+      if (client !== undefined) {
+        await end(client, milliseconds);
+      }
+    },
+    renew: () => void opened?.then((client) => client.disconnect(true)).catch(() => undefined),
+  };
+}
+
+async function connect({ url, options }: ConnectionOptions): Promise<OwnClient> {
+  // ioredis before 5.1 does not export the name Redis; there the module is the class.
+  const module: Partial<Pick<typeof import("ioredis"), "Redis">> & { default: unknown } = await import("ioredis");
+  const Redis = module.Redis ?? (module.default as (typeof import("ioredis"))["Redis"]);
+  // Where URL and options disagree, the URL wins: ioredis prefers its first argument.
+  const client = (url === undefined ? new Redis(options) : new Redis(url, options)) as unknown as OwnClient;
+  // Each call reports the failure that it meets; without a listener ioredis would print every failed reconnect.
+  ConnectionWatch.ofOwn(client);
+  return client;
+}
+
+async function end(client: OwnClient, milliseconds: number): Promise<void> {
+  if (client.status === "ready") {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, milliseconds);
+    });
+    await Promise.race([client.quit().catch(() => undefined), patience]);
+    clearTimeout(timer);
+  }
+  if (client.status !== "end") {
+    // A socket that is closed while its certificate is being refused has two errors. ioredis hears the first one only,
+    // and one that nobody hears ends the process.
+    client.stream?.on("error", () => undefined);
+    client.disconnect();
+  }
+}

@@ -1,0 +1,210 @@
+import type { StoreErrorCode } from "../base/error-codes.js";
+import { MemoryError, StoreError } from "../base/errors.js";
+import { sessionLabel } from "../store/refusals.js";
+
+/** Names the call that failed. */
+export interface CallName {
+  readonly operation: string;
+  /** Empty for a call that concerns an owner, or all sessions. */
+  readonly sessionId: string;
+  readonly owner?: string;
+}
+
+/** What a call was about, for an error's text. */
+function subjectOf({ sessionId, owner }: CallName): string {
+  if (sessionId !== "") {
+    return sessionLabel(sessionId);
+  }
+  return owner === undefined ? "all sessions" : sessionLabel(owner).replace(/^session/, "owner");
+}
+
+interface Cause {
+  readonly pattern: RegExp;
+  readonly code: StoreErrorCode;
+  readonly retryable: boolean;
+  readonly sentence: string;
+}
+
+// The code may stand anywhere: Redis 6 puts "ERR Error running script …" before the code of an error inside a script.
+const causes: readonly Cause[] = [
+  {
+    pattern: /\bOOM\b/,
+    code: "out_of_memory",
+    retryable: true,
+    sentence: "Redis is out of memory and refused the write; nothing was written. Raise maxmemory or remove data",
+  },
+  {
+    pattern: /\bREADONLY\b/,
+    code: "read_only",
+    retryable: true,
+    sentence:
+      "this server is a read-only replica; nothing was written. Connect to the master, or wait until the failover ends",
+  },
+  {
+    pattern: /\bWRONGTYPE\b/,
+    code: "wrong_type",
+    retryable: false,
+    sentence:
+      "a key of the session holds another type of value; nothing was written. If the key is another program's, use " +
+      "another keyPrefix. Else rebuild() restores the session, unless it is the log: then only clear() helps",
+  },
+  {
+    // The last two, of Redis 7.0 and of later servers, are what a script meets that uses a refused command.
+    pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid (username-)?password|the script can't|ACL failure in script)\b/i,
+    code: "unavailable",
+    retryable: false,
+    sentence: "Redis refused the user, the password or the permission; check the credentials and the ACL",
+  },
+  {
+    pattern: /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|BUSY|MISCONF|NOREPLICAS|MOVED|ASK)\b/,
+    code: "unavailable",
+    retryable: true,
+    sentence: "Redis cannot serve the call at the moment; try again later",
+  },
+  {
+    // The second one comes from a server that was demoted before WAIT began.
+    pattern: /\bUNBLOCKED\b|\bWAIT cannot be used with replica/,
+    code: "unavailable",
+    retryable: true,
+    sentence:
+      "the server lost its role as master while replicas acknowledged the write; " +
+      "the outcome is unknown, and the same call again is safe",
+  },
+  {
+    pattern: /^Command timed out$/,
+    code: "timeout",
+    retryable: true,
+    sentence: "the commandTimeout of the client expired; the outcome is unknown, and the same call again is safe",
+  },
+];
+
+const unreachable: Cause = {
+  pattern: /./,
+  code: "unavailable",
+  retryable: true,
+  sentence: "Redis cannot be reached; the outcome is unknown, and the same call again is safe",
+};
+
+const badCertificate: Cause = {
+  pattern: /CERT|UNABLE_TO_VERIFY/,
+  code: "unavailable",
+  retryable: false,
+  sentence: "the certificate of Redis was refused; check the host name and the option tls.ca",
+};
+
+const failed: Cause = {
+  pattern: /./,
+  code: "script_failed",
+  retryable: false,
+  sentence: "Redis answered with an error",
+};
+
+/** Matches errors after which the same command may succeed within milliseconds. */
+const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
+
+/** Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. */
+export function toStoreError(error: unknown, name: CallName): Error {
+  if (MemoryError.isInstance(error)) {
+    return error;
+  }
+  const { operation, sessionId } = name;
+  const original = rootOf(error);
+  const { code, retryable, sentence } = causeOf(original);
+  const message = `${operation} of ${subjectOf(name)}: ${sentence} (${shown(original)}).`;
+  return new StoreError(message, { code, operation, sessionId, retryable, cause: withoutArguments(original) });
+}
+
+function causeOf(error: Error): Cause {
+  if (badCertificate.pattern.test(codeOf(error) ?? "")) {
+    return badCertificate;
+  }
+  return causes.find(({ pattern }) => pattern.test(error.message)) ?? (isReply(error) ? failed : unreachable);
+}
+
+/** Makes the error for a call without a reply in time. */
+export function timeoutError(name: CallName, milliseconds: number): StoreError {
+  const { operation, sessionId } = name;
+  const message =
+    `${operation} of ${subjectOf(name)}: no reply from Redis within ${milliseconds} ms; ` +
+    "the outcome is unknown, and the same call again is safe.";
+  return new StoreError(message, { code: "timeout", operation, sessionId, retryable: true });
+}
+
+/** Makes the error for a write that too few replicas acknowledged. */
+export function replicaError(
+  name: CallName,
+  { asked, given }: { readonly asked: number; readonly given: number },
+): StoreError {
+  const { operation, sessionId } = name;
+  const message =
+    `${operation} of ${subjectOf(name)}: written, but only ${given} of the ${asked} replicas asked for ` +
+    "acknowledged it; the same call again is safe.";
+  return new StoreError(message, { code: "unavailable", operation, sessionId, retryable: true });
+}
+
+/** Makes the error for a reply that no script of this package gives. */
+export function unknownReply(name: CallName): StoreError {
+  const { operation, sessionId } = name;
+  const message =
+    `${operation} of ${subjectOf(name)}: Redis gave a reply that this package does not know; ` +
+    "the outcome is unknown, and the same call again is safe. Check what stands between this process and Redis.";
+  return new StoreError(message, { code: "script_failed", operation, sessionId });
+}
+
+/** True for a temporary refusal: a slot that migrates, a server that loads its data. */
+export function isPassing(error: unknown): boolean {
+  return passing.test(rootOf(error).message);
+}
+
+/** True if the server has not cached the script, or lost it. */
+export function isUnknownScript(error: unknown): boolean {
+  return rootOf(error).message.startsWith("NOSCRIPT");
+}
+
+/** True if another node serves the slot. */
+export function isRedirection(error: unknown): boolean {
+  return /^(MOVED|ASK) /.test(rootOf(error).message);
+}
+
+/** True for an error that Redis replied, false for one of the connection or of the client. */
+export function isReply(error: unknown): boolean {
+  return rootOf(error).name === "ReplyError" || MemoryError.isInstance(error);
+}
+
+/** True if the `commandTimeout` of the client itself expired. */
+export function isClientTimeout(error: unknown): boolean {
+  return rootOf(error).message === "Command timed out";
+}
+
+// A transaction names the errors that made it fail, a cluster the error of the node that it asked last.
+function rootOf(error: unknown): Error {
+  const { previousErrors, lastNodeError } = (error ?? {}) as {
+    previousErrors?: readonly Error[];
+    lastNodeError?: Error | null;
+  };
+  const root = previousErrors?.[0] ?? lastNodeError ?? error;
+  // Not instanceof: errors of another realm, for example of a test runner's, are none of this realm's.
+  return typeof (root as Error | undefined)?.message === "string" ? (root as Error) : new Error(String(root));
+}
+
+// ioredis attaches the command with all its arguments, which hold message text or passwords, and some servers repeat
+// arguments in the message. What node:tls attaches is long.
+function withoutArguments(error: Error): Error {
+  const bare = new Error(error.message.replace(/,? with args beginning with:.*$/s, ""));
+  const code = codeOf(error);
+  Object.defineProperty(bare, "name", { value: error.name, enumerable: false });
+  Object.defineProperty(bare, "stack", { value: error.stack?.replace(error.message, bare.message), enumerable: false });
+  return code === undefined ? bare : Object.assign(bare, { code });
+}
+
+/** The code of an error of the connection, for example ECONNREFUSED; ioredis keeps some only in the message. */
+function codeOf({ code, name, message }: Error & { readonly code?: unknown }): string | undefined {
+  if (name === "ReplyError") {
+    return undefined;
+  }
+  return typeof code === "string" ? code : /\bE[A-Z]{3,}\b/.exec(message)?.[0];
+}
+
+function shown(error: Error): string {
+  return error.name === "ReplyError" ? error.message.split(/[\s:]/, 1)[0]! : (codeOf(error) ?? error.name);
+}

@@ -1,0 +1,61 @@
+import { encodeSessionId } from "../store/session-id-rules.js";
+
+/** The prefix of all keys by default. */
+export const defaultKeyPrefix = "lcmem";
+
+/** Names of the keys of one session; all lie in one hash slot. */
+export interface SessionKeys {
+  /** LIST: the records, oldest first. */
+  readonly log: string;
+  /** HASH: hash of a message id → digest and position. */
+  readonly ids: string;
+  /** HASH: everything else that is kept about the session. */
+  readonly state: string;
+  /** STRING: the token of the process that is summarizing this session. */
+  readonly lease: string;
+}
+
+/** The keys of a session. Names of keys are made in this file only. */
+export function sessionKeys(keyPrefix: string, sessionId: string): SessionKeys {
+  const session = `${keyPrefix}:{${encodeSessionId(sessionId)}}`;
+  const part = (name: string) => `${session}:${name}`;
+  return { log: part("log"), ids: part("ids"), state: part("state"), lease: part("lease") };
+}
+
+/** Names of the keys of one owner; both lie in the owner's hash slot, and exist together. */
+export interface OwnerKeys {
+  /** ZSET: the owner's sessions by the time of their last write, and when they expire. */
+  readonly sessions: string;
+  /** HASH: session → what a list shows of it. */
+  readonly summaries: string;
+}
+
+/** The keys of an owner. No session's key begins like them: an encoded session id holds no colon. */
+export function ownerKeys(keyPrefix: string, owner: string): OwnerKeys {
+  const part = (name: string) => `${keyPrefix}:{owner:${encodeSessionId(owner)}}:${name}`;
+  return { sessions: part("sessions"), summaries: part("summaries") };
+}
+
+/**
+ * The keys of a copy that is not complete yet, in the slot of the session that it becomes. The tag names the source as
+ * it was, so that the same fork goes on with the copy, and another one does not. Scans for sessions find them.
+ */
+export function forkKeys(
+  keyPrefix: string,
+  sessionId: string,
+  tag: string,
+): Pick<SessionKeys, "log" | "ids" | "state"> {
+  const part = (name: string) => `${keyPrefix}:{${encodeSessionId(sessionId)}}:staged:${tag}:${name}`;
+  return { log: part("records"), ids: part("known"), state: part("progress") };
+}
+
+/** What is wrong with a key prefix, as the end of a sentence; undefined for a good one. */
+export function keyPrefixIssue(keyPrefix: string): string | undefined {
+  if (keyPrefix === "") {
+    return "must not be empty";
+  }
+  if (/[{}]/.test(keyPrefix)) {
+    return "must not contain braces, which would put all sessions into one slot of a cluster";
+  }
+  return /[\s\p{Cc}\p{Cf}]/u.test(keyPrefix) ? "must not contain white space or control characters" : undefined;
+}

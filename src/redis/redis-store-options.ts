@@ -1,0 +1,72 @@
+import * as z from "zod/mini";
+import type { MemoryEventHandler } from "../base/events.js";
+import { anyFunction, lazy, positiveInteger } from "../base/options.js";
+import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../store/size-limits.js";
+import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
+import type { RedisClient } from "./client.js";
+
+/** Where Redis is. */
+export interface ConnectionSource {
+  /** Your own ioredis `Redis` or `Cluster` (5 or 6); it is never closed and gets no new methods. */
+  readonly client?: RedisClient;
+  /**
+   * URL of a server (`redis://`, `rediss://`, `unix://`) or of Sentinels (`redis+sentinel://host:port,host:port/name`,
+   * `rediss+sentinel://`); one connection is opened at the first call and closed by `close()`.
+   */
+  readonly url?: string;
+  /** The same by options: those of ioredis, or those of node-redis as far as they can be translated exactly. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+/** One of the fields of `T`, and none of the others. */
+export type ExactlyOne<T> = {
+  [K in keyof T]-?: Required<Pick<T, K>> & { readonly [Other in Exclude<keyof T, K>]?: undefined };
+}[keyof T];
+
+/** Options of `RedisSessionStore` besides the connection. */
+export interface RedisStoreSettings {
+  /** Begins all keys; without braces and white space. @default "lcmem" */
+  readonly keyPrefix?: string;
+  /** Milliseconds that a call may take, at least 1. @default 5000 */
+  readonly commandTimeout?: number;
+  /** Largest record in bytes of UTF-8, at least 1. @default 1_000_000 */
+  readonly maxMessageBytes?: number;
+  /** Largest append in bytes of UTF-8, side fields included, at least 1. @default 10_000_000 */
+  readonly maxAppendBytes?: number;
+  /**
+   * Number of replicas that must acknowledge each write, at least 1; fewer are a StoreError `unavailable`.
+   * @default none
+   */
+  readonly waitReplicas?: number;
+  /** Receives a `command` event for every round trip. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+/** Options of `RedisSessionStore`: exactly one of `client`, `url` and `config`, and settings. */
+export type RedisSessionStoreOptions = RedisStoreSettings & ExactlyOne<ConnectionSource>;
+
+/** The options as fields of a schema, for owners that pass them on. */
+export const redisStoreFields = lazy(() => ({
+  client: z.optional(z.unknown()),
+  url: z.optional(z.unknown()),
+  config: z.optional(z.unknown()),
+  keyPrefix: z._default(
+    z.string("must be a string").check(
+      z.superRefine((value, context) => {
+        const message = keyPrefixIssue(value);
+        if (message !== undefined) {
+          context.addIssue({ code: "custom", message });
+        }
+      }),
+    ),
+    defaultKeyPrefix,
+  ),
+  commandTimeout: z._default(positiveInteger().check(z.maximum(2_147_483_647, "must be at most 2147483647")), 5_000),
+  maxMessageBytes: z._default(positiveInteger(), defaultMaxMessageBytes),
+  maxAppendBytes: z._default(positiveInteger(), defaultMaxAppendBytes),
+  waitReplicas: z.optional(positiveInteger()),
+  onEvent: z.optional(anyFunction<MemoryEventHandler>()),
+}));
+
+/** The options of a store by itself. */
+export const redisStoreSchema = lazy(() => z.strictObject(redisStoreFields()));

@@ -1,0 +1,141 @@
+import { report, type MemoryEventHandler } from "../base/events.js";
+import { closed } from "../store/refusals.js";
+import { ConnectionWatch } from "./connection-watch.js";
+import type { Connection } from "./connection.js";
+import type { RedisClient } from "./client.js";
+import { isClientTimeout, isReply, isUnknownScript, timeoutError, toStoreError, type CallName } from "./errors.js";
+
+/** Timeouts in a row after which a connection counts as stalled. */
+const stalledAfter = 3;
+
+/** Share of the command timeout in which a connection that broke may come back before calls fail. */
+const patience = 0.2;
+
+/** Options of {@link RoundTrips}. */
+export interface RoundTripOptions {
+  readonly connection: Pick<Connection, "client" | "renew">;
+  /** Milliseconds that a call may take, including all retries. */
+  readonly commandTimeout: number;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/** A call and the end of its time, as `performance.now()`. */
+export interface Deadline {
+  readonly name: CallName;
+  readonly at: number;
+}
+
+/**
+ * Makes round trips to Redis, each of them within its deadline.
+ *
+ * A round trip fails at once if the connection cannot be opened; one that was open and broke is first given a fifth of
+ * the command timeout to come back. Every round trip is reported as a `command` event, and a connection that lets three
+ * in a row time out as `connection_stalled`.
+ */
+export class RoundTrips {
+  readonly #options: RoundTripOptions;
+  #closed = false;
+  #watch: ConnectionWatch | undefined;
+  /** Timeouts since the last reply, on one connection. */
+  #silence = { connection: 0, timeouts: 0 };
+
+  constructor(options: RoundTripOptions) {
+    this.#options = options;
+  }
+
+  /** Makes a round trip and returns what `send` returns. Errors of ioredis pass unchanged. */
+  async make<T>({ name, at }: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.#closed) {
+      throw closed(name.operation, name.sessionId);
+    }
+    const began = performance.now();
+    const cleanups: (() => void)[] = [];
+    let failed: Error | undefined;
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        const timer = setTimeout(() => reject(this.#timedOut(name)), at - began);
+        cleanups.push(() => clearTimeout(timer));
+        this.#options.connection
+          .client()
+          .then((client) => {
+            cleanups.push(this.#rejectOnFailure(client, reject));
+            return this.#heard(name, send(client));
+          })
+          .then(resolve, reject);
+      });
+    } catch (error) {
+      // "Connection is closed" and the like say less than the error that closed it.
+      const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
+      failed = isUnknownScript(cause) ? undefined : toStoreError(cause, name);
+      throw cause;
+    } finally {
+      cleanups.forEach((cleanup) => cleanup());
+      const milliseconds = performance.now() - began;
+      report(this.#options.onEvent, { type: "command", ...name, milliseconds, ...(failed && { error: failed }) });
+    }
+  }
+
+  /** Makes all later round trips fail with `closed`. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /**
+   * Rejects as soon as the connection is known to fail.
+   *
+   * @throws the failure, before anything is sent, if it is known already.
+   */
+  #rejectOnFailure(client: RedisClient, reject: (failure: unknown) => void): () => void {
+    const watch = ConnectionWatch.of(client);
+    if (watch !== this.#watch) {
+      this.#watch = watch;
+      this.#silence.timeouts = 0;
+    }
+    const failure = () => watch.failure(patience * this.#options.commandTimeout);
+    if (failure() !== undefined) {
+      throw failure();
+    }
+    return watch.onFailure(() => {
+      if (failure() !== undefined) {
+        reject(failure());
+      }
+    });
+  }
+
+  /** Passes the outcome on; any reply, even one after the deadline, shows that the connection is alive. */
+  async #heard<T>(name: CallName, reply: Promise<T>): Promise<T> {
+    try {
+      const result = await reply;
+      this.#silence.timeouts = 0;
+      return result;
+    } catch (error) {
+      if (isClientTimeout(error)) {
+        this.#noteSilence(name);
+      } else {
+        this.#silence.timeouts = 0;
+      }
+      throw error;
+    }
+  }
+
+  #timedOut(name: CallName): unknown {
+    const failure = this.#watch?.failure(0);
+    if (failure === undefined) {
+      this.#noteSilence(name);
+    }
+    return failure ?? timeoutError(name, this.#options.commandTimeout);
+  }
+
+  #noteSilence(name: CallName): void {
+    if (this.#watch === undefined || !this.#watch.isUp) {
+      return;
+    }
+    const { openings } = this.#watch;
+    const timeouts = this.#silence.connection === openings ? this.#silence.timeouts + 1 : 1;
+    this.#silence = { connection: openings, timeouts };
+    if (timeouts === stalledAfter) {
+      report(this.#options.onEvent, { type: "connection_stalled", ...name, timeouts });
+      this.#options.connection.renew();
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import type { RedisClient } from "./client.js";
+import { isPassing, isUnknownScript, toStoreError, type CallName } from "./errors.js";
+import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
+import type { Script } from "./scripts/script.js";
+import { sendAlone, sendAndWait, sendTogether, type Command } from "./send-command.js";
+
+/** A script with its keys and arguments. */
+export interface ScriptCall {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | Buffer | number)[];
+  readonly writes: boolean;
+}
+
+/** Options of {@link ScriptRunner}. */
+export interface ScriptRunnerOptions extends RoundTripOptions {
+  /** Number of replicas that must acknowledge a write. */
+  readonly waitReplicas: number | undefined;
+}
+
+/** For each client the hashes of the scripts that were sent through it; stores that share a client share them. */
+const sentScripts = new WeakMap<RedisClient, Set<string>>();
+
+/**
+ * Sends commands and scripts, each call within the command timeout.
+ *
+ * The first call of a script through a client sends its text, so that a server that has not cached it costs no second
+ * round trip; later calls send its hash, and a server that lost the script gets the text again. Temporary refusals (a
+ * slot that migrates, a server that loads its data) are retried until the time is up. Errors are {@link StoreError}s.
+ */
+export class ScriptRunner {
+  readonly #options: ScriptRunnerOptions;
+  readonly #roundTrips: RoundTrips;
+
+  constructor(options: ScriptRunnerOptions) {
+    this.#options = options;
+    this.#roundTrips = new RoundTrips(options);
+  }
+
+  /** Runs a script and returns its reply. */
+  async run(name: CallName, call: ScriptCall): Promise<unknown> {
+    const deadline = this.#deadline(name);
+    try {
+      return await this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline));
+    } catch (error) {
+      if (!isUnknownScript(error)) {
+        throw error;
+      }
+      return await this.#attempt(deadline, (client) => this.#send(client, asText(call), deadline));
+    }
+  }
+
+  /** Sends a command and returns its reply. */
+  async command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
+    return this.#attempt(this.#deadline(name), (client, deadline) =>
+      this.#send(client, { command, keys, writes: true }, deadline),
+    );
+  }
+
+  /** Sends a command that changes nothing and returns its reply. */
+  async read(name: CallName, command: Command): Promise<unknown> {
+    return this.send(name, (client) => sendAlone(client, command));
+  }
+
+  /** Lets `send` talk to the client itself, within the time of one call. */
+  async send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
+    return this.#attempt(this.#deadline(name), send);
+  }
+
+  /**
+   * Runs commands in one MULTI and returns their replies, all of one moment. A plain pipeline would not do: a cluster
+   * client may send it to a replica that lags.
+   */
+  async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
+    return this.#attempt(this.#deadline(name), (client) => sendTogether(client, commands));
+  }
+
+  /** Makes all later calls fail with `closed`. */
+  close(): void {
+    this.#roundTrips.close();
+  }
+
+  async #sendScript(client: RedisClient, call: ScriptCall, deadline: Deadline): Promise<unknown> {
+    const sent = sentScripts.get(client) ?? new Set();
+    sentScripts.set(client, sent);
+    const { sha } = call.script;
+    const reply = await this.#send(client, sent.has(sha) ? asHash(call) : asText(call), deadline);
+    sent.add(sha);
+    return reply;
+  }
+
+  #send(client: RedisClient, { command, keys, writes }: Sending, { name, at }: Deadline): Promise<unknown> {
+    const asked = writes ? this.#options.waitReplicas : undefined;
+    return asked === undefined
+      ? sendAlone(client, command)
+      : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
+  }
+
+  #deadline(name: CallName): Deadline {
+    return { name, at: performance.now() + this.#options.commandTimeout };
+  }
+
+  async #attempt<T>(deadline: Deadline, send: (client: RedisClient, deadline: Deadline) => Promise<T>): Promise<T> {
+    for (let pause = 10; ; pause = Math.min(2 * pause, 100)) {
+      try {
+        return await this.#roundTrips.make(deadline, (client) => send(client, deadline));
+      } catch (error) {
+        const refusesForNow = isPassing(error) && performance.now() + pause < deadline.at;
+        if (!refusesForNow) {
+          // For an unknown script the caller sends the text.
+          throw isUnknownScript(error) ? error : toStoreError(error, deadline.name);
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+interface Sending {
+  readonly command: Command;
+  readonly keys: readonly string[];
+  readonly writes: boolean;
+}
+
+function asText({ script, keys, args, writes }: ScriptCall): Sending {
+  return { command: { verb: "eval", args: [script.source, keys.length, ...keys, ...args] }, keys, writes };
+}
+
+function asHash({ script, keys, args, writes }: ScriptCall): Sending {
+  return { command: { verb: "evalsha", args: [script.sha, keys.length, ...keys, ...args] }, keys, writes };
+}

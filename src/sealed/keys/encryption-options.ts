@@ -1,0 +1,97 @@
+import * as z from "zod/mini";
+import { anyFunction, lazy, parseOptions } from "../../base/options.js";
+
+/** A key and its id, which stands in Redis beside what the key sealed. */
+export interface EncryptionKey {
+  /** 1 to 64 of the characters `A-Z a-z 0-9 _ . : / @ -`. The same id must always name the same key. */
+  readonly id: string;
+  /** 32 random bytes. */
+  readonly key: Uint8Array;
+}
+
+/** The keys of an application. */
+export interface EncryptionKeys {
+  /**
+   * Seals what is written. `null`: this process writes plain text and opens what the keys of `previous` sealed, for the
+   * first step of switching encryption on.
+   */
+  readonly current: EncryptionKey | null;
+  /** Open what was sealed before. @default none */
+  readonly previous?: readonly EncryptionKey[];
+}
+
+/** Where keys come from, such as a key management service. */
+export interface EncryptionKeySource {
+  /** The id of the key that seals, asked at each write; `null` to write plain text. */
+  currentKeyId(): string | null | Promise<string | null>;
+  /** The 32 bytes of a key. Asked once for each id and process; a failure is not remembered. */
+  key(id: string): Uint8Array | Promise<Uint8Array>;
+}
+
+/** Keys to encrypt what is stored with: the keys themselves, or where they come from. */
+export type EncryptionOptions = EncryptionKeys | EncryptionKeySource;
+
+/** Bytes of a key. */
+export const keyBytes = 32;
+
+/** True for a text that can be the id of a key. */
+export function isKeyId(id: unknown): id is string {
+  return typeof id === "string" && /^[\w.:/@-]{1,64}$/.test(id);
+}
+
+/** True for the bytes of a key. */
+export function isKey(key: unknown): key is Uint8Array {
+  return key instanceof Uint8Array && key.length === keyBytes;
+}
+
+const keySchema = lazy(() =>
+  z.strictObject(
+    {
+      id: z.custom<string>(isKeyId, "must be 1 to 64 of the characters A-Z a-z 0-9 _ . : / @ -"),
+      key: z.custom<Uint8Array>(isKey, `must be a Uint8Array of ${keyBytes} bytes`),
+    },
+    "must be an object with id and key",
+  ),
+);
+
+const keysSchema = lazy(() =>
+  z.strictObject({
+    encryption: z
+      .strictObject({
+        current: z.nullable(keySchema()),
+        previous: z.optional(z.array(keySchema(), "must be an array of keys")),
+      })
+      .check(
+        z.superRefine(({ current, previous = [] }, context) => {
+          const ids = [...(current === null ? [] : [current]), ...previous].map(({ id }) => id);
+          if (new Set(ids).size < ids.length) {
+            context.addIssue({ code: "custom", message: "must not name two keys by one id", path: ["previous"] });
+          }
+          if (ids.length === 0) {
+            context.addIssue({ code: "custom", message: "must name a key here, or in previous", path: ["current"] });
+          }
+        }),
+      ),
+  }),
+);
+
+const sourceSchema = lazy(() =>
+  z.object({
+    encryption: z.looseObject({ currentKeyId: anyFunction(), key: anyFunction() }, "must be an object with keys"),
+  }),
+);
+
+/** True for keys that come from a source. */
+export function isKeySource(encryption: EncryptionOptions): encryption is EncryptionKeySource {
+  return "currentKeyId" in encryption;
+}
+
+/**
+ * Refuses keys that cannot be used.
+ *
+ * @throws ConfigurationError naming the part of `encryption`; never with a part of a key.
+ */
+export function checkEncryption(owner: string, encryption: EncryptionOptions): void {
+  const isObject = typeof encryption === "object" && encryption !== null;
+  parseOptions(owner, isObject && isKeySource(encryption) ? sourceSchema() : keysSchema(), { encryption });
+}

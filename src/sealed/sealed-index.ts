@@ -1,0 +1,94 @@
+import type { KeyRing } from "./keys/key-ring.js";
+import { sealField, sealedFieldParts } from "./keys/sealed-field.js";
+import type { SessionKey } from "./keys/session-key.js";
+import { EncryptionError } from "../base/errors.js";
+import type {
+  SessionAccess,
+  SessionDetails,
+  SessionIndex,
+  SessionLabel,
+  SessionsPage,
+  SessionSummary,
+} from "../store/lists.js";
+import { SessionOpener } from "./session-opener.js";
+
+const texts = ["title", "metadata", "listed"] as const;
+
+/**
+ * Lists of sessions whose titles and metadata are encrypted, each under its session's key; owners are not. A list
+ * leaves sealed what cannot be opened; all other methods throw.
+ */
+export function sealedIndex(inner: SessionIndex, ring: KeyRing): SessionIndex {
+  const opened = async <Summary extends SessionSummary>(summary: Summary): Promise<Summary> => {
+    const label = await openLabel(new SessionOpener(ring, summary.sessionId), summary.label);
+    return { ...summary, label };
+  };
+  // One session whose key is missing must not hide the others: its texts stay sealed.
+  const openedOrSealed = async (summary: SessionSummary): Promise<SessionSummary> => {
+    try {
+      return await opened(summary);
+    } catch (error) {
+      if (EncryptionError.isInstance(error)) {
+        return summary;
+      }
+      throw error;
+    }
+  };
+  return {
+    list: async (owner, request): Promise<SessionsPage> => {
+      const page = await inner.list(owner, request);
+      return { ...page, sessions: await Promise.all(page.sessions.map(openedOrSealed)) };
+    },
+    describe: async (sessionId: string, access?: SessionAccess): Promise<SessionDetails | undefined> => {
+      const details = await inner.describe(sessionId, access);
+      return details && opened(details);
+    },
+    relabel: async (sessionId, request) => {
+      const label = sealLabel(await ring.current(sessionId), request.label);
+      return inner.relabel(sessionId, { ...request, label });
+    },
+    count: (owner) => inner.count(owner),
+    erase: (sessionId, request) => inner.erase(sessionId, request),
+    eraseOwner: (owner, request) => inner.eraseOwner(owner, request),
+    scan: (access) => inner.scan(access),
+    reindex: (options) => inner.reindex(options),
+    flush: () => inner.flush(),
+  };
+}
+
+/** A label with sealed texts, each bound to its name. */
+export function sealLabel(key: SessionKey | undefined, label: SessionLabel): SessionLabel {
+  const sealed = (name: string, text: string) => (key === undefined ? text : sealField(key, name, text));
+  return Object.fromEntries(
+    texts.flatMap((name) => (label[name] === undefined ? [] : [[name, sealed(name, label[name])]])),
+  ) as SessionLabel;
+}
+
+/** The label that was sealed. */
+export async function openLabel(opener: SessionOpener, label: SessionLabel): Promise<SessionLabel> {
+  const opened: Record<string, string> = {};
+  for (const name of texts) {
+    const text = label[name];
+    if (text !== undefined) {
+      opened[name] = await openText(opener, name, text);
+    }
+  }
+  return opened;
+}
+
+/** A list shows as metadata what was sealed as its shorter form, where there is one. */
+async function openText(opener: SessionOpener, name: (typeof texts)[number], text: string): Promise<string> {
+  try {
+    return await opener.field(name, text);
+  } catch (error) {
+    if (name !== "metadata" || !EncryptionError.isInstance(error) || error.code !== "wrong_key") {
+      throw error;
+    }
+    return opener.field("listed", text);
+  }
+}
+
+/** True for a label of which a text is not sealed with the key. */
+export function needsSeal(key: SessionKey, label: SessionLabel): boolean {
+  return texts.some((name) => label[name] !== undefined && sealedFieldParts(label[name])?.keyId !== key.id);
+}

@@ -1,0 +1,62 @@
+import { sealedVersion, type SealedRecord } from "./keys/sealed-header.js";
+import type { SessionKey } from "./keys/session-key.js";
+import { fromSevenBitText, toSevenBitText } from "./keys/seven-bit-text.js";
+import { codeJson, decodeJson } from "./coded-json.js";
+
+const dataStart = ',"data":';
+const metaStart = ',"meta":{"v":1';
+const beginning = /^\{"type":"([\w-]{1,40})"/;
+
+/**
+ * Seals a record: a line `{"type":…,"data":{"id":…},"sealed":"<key id>","meta":{"v":2,…}}`, and behind it the sealed
+ * text, seven bits in each character.
+ *
+ * Plain stay the type, with which rounds are found, the id, and what `meta` says: the turn's name (a hash), token
+ * counts, the time, and the kind of the output. All of `data` is sealed, with codes in place of its usual parts; of a
+ * record of another maker, everything as it is.
+ */
+export function sealRecord(key: SessionKey, record: string, id: string): string {
+  const type = beginning.exec(record)?.[1] ?? "";
+  const start = `{"type":"${type}"`.length;
+  const end = record.lastIndexOf(metaStart);
+  const rest = end < start ? "" : record.slice(end + metaStart.length, -1);
+  const idEnd = endWith(id);
+  const isOwn = record.startsWith(dataStart, start) && isMeta(rest) && record.endsWith(idEnd, end);
+  const data = isOwn ? codeJson(record.slice(start + dataStart.length, end - idEnd.length)) : undefined;
+  const meta = data === undefined ? wholeMeta : `{"v":${sealedVersion}${rest}`;
+  const header = `{"type":"${type}","data":{"id":${JSON.stringify(id)}},"sealed":"${key.id}","meta":${meta}}`;
+  return `${header}\n${toSevenBitText(key.seal(data ?? record, { format: "record 2", type, name: id }))}`;
+}
+
+/** How the data of a record ends: with the id, which is kept once. */
+function endWith(id: string): string {
+  return `,"id":${JSON.stringify(id)}}`;
+}
+
+/** True for what can follow the version in `meta` and reads the same when it is written again. */
+function isMeta(rest: string): boolean {
+  if (rest === "}") {
+    return true;
+  }
+  const text = `{"v":1${rest}`;
+  try {
+    const meta = JSON.parse(text) as Record<string, unknown>;
+    return meta["v"] === 1 && !("whole" in meta) && JSON.stringify(meta) === text;
+  } catch {
+    return false;
+  }
+}
+
+const wholeMeta = `{"v":${sealedVersion},"whole":true}`;
+
+/** The record that was sealed, letter for letter; undefined if the key does not open it. */
+export function openRecord(key: SessionKey, { header, text }: SealedRecord): string | undefined {
+  const { type, data, meta } = header;
+  const bytes = fromSevenBitText(text);
+  const plain = bytes && key.open(bytes, { format: "record 2", type, name: data.id });
+  if (plain === undefined || meta.whole === true) {
+    return plain;
+  }
+  const ownMeta = JSON.stringify({ ...meta, v: 1 });
+  return `{"type":"${type}","data":${decodeJson(plain)}${endWith(data.id)},"meta":${ownMeta}}`;
+}

@@ -1,0 +1,103 @@
+import { BoundedMap } from "../base/bounded-map.js";
+import { sealField } from "./keys/sealed-field.js";
+import type { SessionKey } from "./keys/session-key.js";
+import type { StoreWith } from "../store/capabilities.js";
+import type { SessionAccess } from "../store/lists.js";
+import type { SideWrite } from "../store/side-fields.js";
+import { sealLabel } from "./sealed-index.js";
+import { sealSide, sideField, type SealedWrites } from "./sealed-writes.js";
+
+const maxSeen = 10_000;
+/** Values that are expected are short, such as numbers. */
+const maxSeenLength = 64;
+
+type Fields = Readonly<Record<string, string>>;
+type Expected = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Side fields of a store, sealed. The same text reads differently each time it is sealed, so an expected value is
+ * compared by the stored text that this process saw last for it; where another is stored, by what that one says.
+ */
+export class SealedSide {
+  readonly #store: StoreWith<"sideData">;
+  readonly #seen = new BoundedMap<string, { readonly plain: string; readonly stored: string }>(maxSeen);
+
+  constructor(store: StoreWith<"sideData">) {
+    this.#store = store;
+  }
+
+  /** The fields whose names begin with a prefix. */
+  async read(
+    { opener }: SealedWrites,
+    { sessionId, prefix, access }: { sessionId: string; prefix: string; access: SessionAccess },
+  ): Promise<Fields> {
+    const stored = await this.#store.readSide(sessionId, prefix, access);
+    const opened: [string, string][] = [];
+    for (const [name, text] of Object.entries(stored)) {
+      const plain = await opener.field(sideField(name), text);
+      opened.push([name, plain]);
+    }
+    const plain = Object.fromEntries(opened);
+    this.#note(sessionId, plain, stored);
+    return plain;
+  }
+
+  /** Writes fields if the expected ones hold what is expected. */
+  async write(session: SealedWrites, sessionId: string, changes: SideWrite): Promise<boolean> {
+    const { expected } = changes;
+    const send = (wanted: Expected | undefined) =>
+      session.send(async (keys, key) => {
+        const sealed = sealSide(key, changes)!;
+        const written = await this.#store.writeSide(sessionId, {
+          ...sealed,
+          keys,
+          ...(changes.label && { label: sealLabel(key, changes.label) }),
+          ...(wanted && { expected: wanted }),
+        });
+        this.#note(sessionId, written ? changes.set : {}, sealed.set);
+        return written;
+      });
+    if (expected === undefined) {
+      return send(undefined);
+    }
+    if (await send(this.#guess(sessionId, expected))) {
+      return true;
+    }
+    const stored = await this.#stored(session, sessionId, expected);
+    return stored !== undefined && send(stored);
+  }
+
+  #note(sessionId: string, plain: Fields = {}, stored: Fields = {}): void {
+    for (const [name, text] of Object.entries(plain)) {
+      if (text.length <= maxSeenLength) {
+        this.#seen.set(`${name} ${sessionId}`, { plain: text, stored: stored[name]! });
+      }
+    }
+  }
+
+  #guess(sessionId: string, expected: Expected): Expected {
+    const guessed = Object.entries(expected).map(([name, plain]) => {
+      const seen = this.#seen.get(`${name} ${sessionId}`);
+      return [name, seen !== undefined && seen.plain === plain ? seen.stored : plain];
+    });
+    return Object.fromEntries(guessed) as Expected;
+  }
+
+  /** The stored texts of expected values; undefined where a field holds another value. */
+  async #stored({ opener }: SealedWrites, sessionId: string, expected: Expected): Promise<Expected | undefined> {
+    const found: [string, string | undefined][] = [];
+    for (const [name, plain] of Object.entries(expected)) {
+      const text = (await this.#store.readSide(sessionId, name))[name];
+      if ((text === undefined ? undefined : await opener.field(sideField(name), text)) !== plain) {
+        return undefined;
+      }
+      found.push([name, text]);
+    }
+    return Object.fromEntries(found);
+  }
+}
+
+/** A text for a field that a store keeps as it is, under the field's name. */
+export function sealText(key: SessionKey | undefined, name: string, text: string): string {
+  return key === undefined ? text : sealField(key, name, text);
+}

@@ -1,0 +1,78 @@
+import type { KeyRing } from "./keys/key-ring.js";
+import { sealField } from "./keys/sealed-field.js";
+import type { SessionKey } from "./keys/session-key.js";
+import { checkSessionId } from "../store/session-id-rules.js";
+import type { SessionAccess } from "../store/lists.js";
+import type {
+  CreatedSession,
+  CreateRequest,
+  KeptState,
+  SessionTransfers,
+  TransferPage,
+  WholeState,
+} from "../store/session-transfers.js";
+import type { TurnMark } from "../store/turns.js";
+import { sealedCopy } from "./sealed-forks.js";
+import { openLabel, sealLabel } from "./sealed-index.js";
+import { sealText } from "./sealed-side.js";
+import { sideField } from "./sealed-writes.js";
+import { headField, SessionOpener } from "./session-opener.js";
+
+/** Whole sessions, opened on their way out and sealed with the current key on their way in. */
+export class SealedTransfers implements SessionTransfers {
+  readonly #inner: SessionTransfers;
+  readonly #ring: KeyRing;
+
+  constructor(inner: SessionTransfers, ring: KeyRing) {
+    this.#inner = inner;
+    this.#ring = ring;
+  }
+
+  async readState(sessionId: string, access?: SessionAccess): Promise<WholeState | undefined> {
+    const state = await this.#inner.readState(sessionId, access);
+    if (state === undefined) {
+      return undefined;
+    }
+    const opener = new SessionOpener(this.#ring, sessionId);
+    const side: [string, string][] = [];
+    for (const [name, text] of Object.entries(state.side)) {
+      side.push([name, await opener.field(sideField(name), text)]);
+    }
+    const label = await openLabel(opener, state.label);
+    return { ...state, label, head: await opener.field(headField, state.head), side: Object.fromEntries(side) };
+  }
+
+  readTurns(
+    sessionId: string,
+    names: readonly string[],
+    access?: SessionAccess,
+  ): Promise<readonly (TurnMark | undefined)[]> {
+    return this.#inner.readTurns(sessionId, names, access);
+  }
+
+  async create(sessionId: string, { state, pages }: CreateRequest): Promise<CreatedSession> {
+    checkSessionId(sessionId);
+    const key = await this.#ring.current(sessionId);
+    const sealed = { state: sealedState(key, state), pages: sealedPages(key, pages), ...(key && { key: key.tag }) };
+    return this.#inner.create(sessionId, sealed);
+  }
+}
+
+function sealedState(key: SessionKey | undefined, state: KeptState): KeptState {
+  if (key === undefined) {
+    return state;
+  }
+  const side = Object.entries(state.side).map(([name, text]) => [name, sealText(key, sideField(name), text)]);
+  return {
+    ...state,
+    head: state.head === "" ? "" : sealField(key, headField, state.head),
+    label: sealLabel(key, state.label),
+    side: Object.fromEntries(side) as Record<string, string>,
+  };
+}
+
+async function* sealedPages(key: SessionKey | undefined, pages: CreateRequest["pages"]): AsyncGenerator<TransferPage> {
+  for await (const { records, marks } of pages) {
+    yield { records: records.map((copied) => sealedCopy(key, copied)), marks };
+  }
+}

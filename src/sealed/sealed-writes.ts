@@ -1,0 +1,135 @@
+import type { KeyRing } from "./keys/key-ring.js";
+import { sealField } from "./keys/sealed-field.js";
+import { parseSealed } from "./keys/sealed-header.js";
+import type { SessionKey } from "./keys/session-key.js";
+import { EncryptionError } from "../base/errors.js";
+import type { AppendRequest, AppendResult, NewRecord } from "../store/session-writes.js";
+import type { SideChanges } from "../store/side-fields.js";
+import type { WriterKeys } from "../store/writer-keys.js";
+import { sealRecord } from "./sealed-record.js";
+import { sealLabel } from "./sealed-index.js";
+import { SessionOpener } from "./session-opener.js";
+
+/** Name of a side field, apart from what a store keeps about the session. */
+export function sideField(name: string): string {
+  return `side:${name}`;
+}
+
+/** A session that is written to under the keys of a ring. */
+export class SealedWrites {
+  readonly opener: SessionOpener;
+  readonly #ring: KeyRing;
+  readonly #sessionId: string;
+
+  constructor(ring: KeyRing, sessionId: string) {
+    this.opener = new SessionOpener(ring, sessionId);
+    this.#ring = ring;
+    this.#sessionId = sessionId;
+  }
+
+  /**
+   * Sends a write with the keys of the ring. Where the session needs keys that are not at hand, gets them and sends it
+   * again.
+   *
+   * @throws EncryptionError if the ring lacks one of them.
+   */
+  async send<Result>(write: (keys: WriterKeys, key: SessionKey | undefined) => Promise<Result>): Promise<Result> {
+    const key = await this.#ring.current(this.#sessionId);
+    for (;;) {
+      const known = this.#ring.known(this.#sessionId).map(({ tag }) => tag);
+      try {
+        return await write({ known, ...(key && { current: key.tag }) }, key);
+      } catch (error) {
+        const needed = EncryptionError.isInstance(error) ? error.keys : [];
+        await this.opener.admit(needed);
+        if (needed.every((name) => known.includes(name))) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /**
+   * Seals an append and sends it. Where ids are stored under other digests, those of the stored records' keys are
+   * taken and it is sent again, so that a repetition is one also after a change of keys.
+   */
+  async append<Result extends AppendResult | "stale", Request extends AppendRequest>(
+    request: Request,
+    send: (sealed: Request) => Promise<Result>,
+  ): Promise<Result> {
+    const result = await this.send(async (keys, key) => {
+      const side = sealSide(key, request.side);
+      const records = request.records.map((record) => sealNew(key, record));
+      const label = request.label && sealLabel(key, request.label);
+      const sealed = { ...request, ...(side && { side }), ...(label && { label }), records };
+      const first = await send({ ...sealed, keys: { ...keys, compare: true } });
+      if (first === "stale" || first.differing === undefined) {
+        return first;
+      }
+      const digests = await this.#digests(request.records, first.differing);
+      return send({ ...sealed, records: records.map((record, i) => ({ ...record, ...digests[i] })), keys });
+    });
+    return result === "stale" ? result : ((await this.#opened(result)) as Result);
+  }
+
+  /** For records whose id is stored under another digest, the one that the stored record's key makes. */
+  async #digests(
+    records: readonly NewRecord[],
+    differing: NonNullable<AppendResult["differing"]>,
+  ): Promise<({ readonly digest: string } | undefined)[]> {
+    const keys = new Map<string, SessionKey | undefined>();
+    for (const { index, record, digest } of differing) {
+      const { id, digest: own } = records[index]!;
+      if (record === undefined) {
+        // Which key made it is not known any more, but that one is among those that this session needed.
+        keys.set(
+          id,
+          this.#ring.known(this.#sessionId).find((key) => key.digest(own) === digest),
+        );
+        continue;
+      }
+      const keyId = parseSealed(record)?.header.sealed;
+      keys.set(id, keyId === undefined ? undefined : await this.opener.key(keyId));
+    }
+    return records.map(({ id, digest }) =>
+      keys.has(id) ? { digest: keys.get(id)?.digest(digest) ?? digest } : undefined,
+    );
+  }
+
+  async #opened(result: AppendResult): Promise<AppendResult> {
+    const { view, turn } = result;
+    if (view === undefined && turn === undefined) {
+      return result;
+    }
+    return {
+      ...result,
+      ...(view && { view: await this.opener.view(view) }),
+      ...(turn && { turn: { ...turn, records: await this.opener.records(turn.records) } }),
+    };
+  }
+}
+
+/** Side changes with sealed values. */
+export function sealSide<Changes extends SideChanges>(
+  key: SessionKey | undefined,
+  side: Changes | undefined,
+): Changes | undefined {
+  if (key === undefined || side?.set === undefined) {
+    return side;
+  }
+  const set = Object.entries(side.set).map(([name, value]) => [name, sealedValue(key, name, value)]);
+  return { ...side, set: Object.fromEntries(set) as Record<string, string> };
+}
+
+function sealedValue(key: SessionKey, name: string, value: unknown): unknown {
+  return typeof value === "string" ? sealField(key, sideField(name), value) : value;
+}
+
+/** A record to append, sealed; the store refuses one that is no record. */
+function sealNew(key: SessionKey | undefined, record: NewRecord): NewRecord {
+  const isText = [record?.id, record?.record].every((part: unknown) => typeof part === "string");
+  const isRecord = isText && /^[\w-]{8}$/.test(record.digest);
+  return key === undefined || !isRecord
+    ? record
+    : { ...record, digest: key.digest(record.digest), record: sealRecord(key, record.record, record.id) };
+}

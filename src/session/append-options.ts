@@ -1,0 +1,115 @@
+import * as z from "zod/mini";
+import type { TurnOutput } from "../codec/record-meta.js";
+import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../base/options.js";
+import { checkSide } from "../store/request-checks.js";
+import type { SessionView } from "../store/session-reads.js";
+import type { RewindRequest } from "../store/session-writes.js";
+import type { SideChanges } from "../store/side-fields.js";
+import type { StoredTurn } from "../store/turns.js";
+
+/**
+ * What an append takes besides the messages.
+ * @example
+ * import type { BaseMessage } from "@langchain/core/messages";
+ * import { RedisChatMessageHistory, type AppendOptions } from "langchain-redis-memory";
+ *
+ * class CountedHistory extends RedisChatMessageHistory {
+ *   answers = 0;
+ *
+ *   override async append(messages: readonly BaseMessage[], options?: AppendOptions) {
+ *     const outcome = await super.append(messages, options); // options as they are
+ *     this.answers += options?.turn?.output?.count ?? 0;
+ *     return outcome;
+ *   }
+ * }
+ */
+export interface AppendOptions {
+  /**
+   * Names the turn. A turn is stored once: a second append with the same name adds nothing, even with other ids and
+   * texts, for as long as the session lives. Messages without an id get `<turnId>-<index>`.
+   */
+  readonly turnId?: string;
+  /**
+   * Refuses the write unless the session's next message gets this position (the `next` of an earlier append): a
+   * ConflictError `position`, whose `next` is where the log ends now. Messages that are all stored already are a
+   * repetition and not refused. @default the write is not refused
+   */
+  readonly expectedNext?: number;
+  /** Side data that is written in the same step. */
+  readonly side?: SideChanges;
+  /** How a chain or an agent writes its turn. A subclass that overrides `append` passes it on as it is. */
+  readonly turn?: TurnWrite;
+}
+
+/** A write of a turn that may be one of several. */
+export interface TurnWrite {
+  /** Messages of the turn that the writer knows to be stored. @default 0 */
+  readonly stored?: number;
+  /** False to leave the turn open for a later append. @default true */
+  readonly done?: boolean;
+  /** The form of the turn's answer, so that a retry can return it again. */
+  readonly output?: TurnOutput;
+  /** The end of the log that the messages replace, such as an interrupted answer. */
+  readonly cut?: RewindRequest;
+  /** True if the caller tries again where others overtook the `cut`: then no event tells of it. */
+  readonly triesAgain?: boolean;
+  /** True to return the view with the write, and not to reduce it. */
+  readonly returnView?: boolean;
+  /**
+   * True for the write with which a turn begins. Nothing is written of a turn that is stored, even in part: the outcome
+   * has `storedTurn` then. A message whose id is stored is kept as it is, without an event.
+   */
+  readonly opens?: boolean;
+  /** False to leave the view as it is, because the writer reduces it later. @default true */
+  readonly reduce?: boolean;
+  /** True to keep the stored message if its id comes again with other content, regardless of `onConflict`. */
+  readonly keepStored?: boolean;
+}
+
+/** What an append did. */
+export interface AppendOutcome {
+  /** Messages that were stored. */
+  readonly appended: number;
+  /** Messages that were already stored. */
+  readonly duplicates: number;
+  /** The position that the next message will get. */
+  readonly next: number;
+  /** True if the turn was already stored; nothing was written. */
+  readonly repeated: boolean;
+  /**
+   * Why a write of a turn was not stored: `forgotten` if the stored part is gone (cleared, rewound or expired),
+   * `overtaken` if another writer wrote in between.
+   */
+  readonly refused?: "forgotten" | "overtaken";
+  /** Messages that are stored under the turn's name now, for a later write of the same turn. */
+  readonly turnCount?: number;
+  /** The stored part of a repeated turn. */
+  readonly storedTurn?: StoredTurn;
+  /** The view after the write, if `returnView` was set. */
+  readonly view?: SessionView;
+}
+
+/** The form of {@link AppendOptions}. */
+export const appendSchema = lazy(() =>
+  z.strictObject({
+    turnId: z.optional(nonEmptyText()),
+    expectedNext: z.optional(nonNegativeInteger()),
+    side: z.optional(objectWith<SideChanges>([], "an object with set, remove or bound")),
+    turn: z.optional(objectWith<TurnWrite>([], "an object")),
+  }),
+);
+
+/**
+ * A copy of side changes, because the caller may change them while the append waits.
+ *
+ * @throws ConfigurationError naming the part that is wrong.
+ */
+export function copySide(side: SideChanges): SideChanges {
+  checkSide(side);
+  const { set, remove, bound } = side;
+  return {
+    ...(set && { set: { ...set } }),
+    ...(remove && { remove: [...remove] }),
+    ...(bound && { bound: { ...bound } }),
+  };
+}

@@ -1,0 +1,180 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import * as z from "zod/mini";
+import { identifyRecord } from "../codec/message-ids.js";
+import { turnNameOf } from "../codec/record-meta.js";
+import { splitRounds, type Round } from "../messages/rounds.js";
+import { ConfigurationError, StoreError } from "../base/errors.js";
+import { report } from "../base/events.js";
+import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
+import { hasCapability, requireCapability } from "../store/capabilities.js";
+import { lastRounds } from "../store/round-starts.js";
+import type { SessionView, StoredRounds } from "../store/session-reads.js";
+import type { AppendRequest, AppendResult } from "../store/session-writes.js";
+import { appendSchema, copySide, type AppendOptions, type AppendOutcome } from "./append-options.js";
+import { appendTurn } from "./append-turn.js";
+import type { MemoryContext } from "./memory-context.js";
+import { mendHead } from "./mend-head.js";
+import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
+import { rewindTo } from "./rewind-session.js";
+import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
+
+const pageSchema = lazy(() =>
+  z.strictObject({ from: z.optional(nonNegativeInteger()), limit: z.optional(positiveInteger()) }),
+);
+const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
+const noOptions: AppendOptions = {};
+
+/**
+ * One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but its id, and the
+ * fence of its turn.
+ */
+export class ConversationSession {
+  constructor(
+    readonly sessionId: string,
+    /** Replaced by one with a fenced store where the session's history belongs to a turn. */
+    public context: MemoryContext,
+  ) {
+    if (typeof sessionId !== "string" || sessionId === "") {
+      throw new ConfigurationError("sessionId", 'The session id ("sessionId") must be a non-empty string.');
+    }
+  }
+
+  /** What the model sees. One round trip. */
+  async readView(): Promise<BaseMessage[]> {
+    const { store, reducer } = this.context;
+    const stored = await store.readView(this.sessionId, { neverReduced: reducer === undefined });
+    return viewMessages(stored, this.#decodeOptions());
+  }
+
+  /** The view with the positions of its messages, and what is stored of a turn and of ids. One round trip. */
+  async readForTurn({ turnId, ids }: { readonly turnId: string | undefined; readonly ids: readonly string[] }) {
+    const { store, reducer } = this.context;
+    const stored = await store.readView(this.sessionId, {
+      neverReduced: reducer === undefined,
+      ...(ids.length > 0 && { ids }),
+      ...(turnId !== undefined && { turn: turnNameOf(turnId) }),
+    });
+    return decodeView(stored, this.#decodeOptions());
+  }
+
+  /** The messages of a page of the log, each with its record and position. One round trip. */
+  async readEntries(options: { readonly from: number; readonly limit?: number }): Promise<StoredEntry[]> {
+    const page = await this.context.store.readLog(this.sessionId, options);
+    return decodeEntries(page.records, this.#decodeOptions(), page.from);
+  }
+
+  /** A view that came back with a write. */
+  decode(view: SessionView): DecodedView {
+    return decodeView(view, this.#decodeOptions());
+  }
+
+  /** Adds a turn. One round trip; one more where it makes the reducer reduce. */
+  async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+    const checked = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
+    const { side } = checked;
+    if (side !== undefined) {
+      requireCapability('append() with "side"', this.context.store, "sideData");
+    }
+    const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
+    const target = {
+      sessionId: this.sessionId,
+      context: this.context,
+      write: (request: AppendRequest) => this.#write(request),
+    };
+    const { written, ...outcome } = await appendTurn(target, messages, copied as AppendOptions);
+    if (written === undefined) {
+      return outcome;
+    }
+    const { result, records } = written;
+    for (const index of checked.turn?.opens ? [] : result.conflicts) {
+      report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
+    }
+    if (checked.turn?.returnView === true) {
+      return result.view === undefined ? outcome : { ...outcome, view: result.view };
+    }
+    if (result.view !== undefined) {
+      const reduction = reduceAfterWrite(this, result.view);
+      await (this.context.autoReduce === "background" ? this.inBackground(reduction) : reduction);
+    }
+    return outcome;
+  }
+
+  /** The whole log, or a page of it, oldest first. One round trip. */
+  async transcript(options: { readonly from?: number; readonly limit?: number } = {}): Promise<BaseMessage[]> {
+    const page = await this.context.store.readLog(this.sessionId, parseOptions("getTranscript", pageSchema(), options));
+    this.#reportDamage(page.damaged, "getTranscript");
+    return decodeMessages(page.records, this.#decodeOptions(), page.from);
+  }
+
+  /** The last `count` rounds of the transcript. One round trip; reads only these where the store can. */
+  async rounds(count: number): Promise<Round[]> {
+    parseOptions("getRounds", roundsSchema(), { count });
+    const stored = await this.#readRounds(count);
+    this.#reportDamage(stored.damaged, "getRounds");
+    const messages = decodeMessages(stored.records, this.#decodeOptions(), stored.from);
+    return splitRounds(messages, { firstIndex: stored.firstRound }).slice(-count);
+  }
+
+  /** Runs the reducer now and commits its result. */
+  async reduceView(config?: RunnableConfig): Promise<ReductionOutcome> {
+    if (this.context.reducer === undefined) {
+      throw new ConfigurationError("reducer", 'reduceView() needs the option "reducer".');
+    }
+    return reduceAndCommit(this, config);
+  }
+
+  /** Removes the message and all after it. Two round trips at least: it has to find the message. */
+  rewind(messageId: string): Promise<void> {
+    return rewindTo(this, messageId);
+  }
+
+  /** Derives everything that is kept about the log from the log. */
+  async rebuild(): Promise<void> {
+    const store = requireCapability("rebuild()", this.context.store, "rebuild");
+    await store.rebuild(this.sessionId, (record) => identifyRecord(record));
+    await mendHead(this);
+  }
+
+  async #readRounds(count: number): Promise<StoredRounds> {
+    const { store } = this.context;
+    if (hasCapability(store, "rounds")) {
+      return store.readRounds(this.sessionId, count);
+    }
+    const { records, base, damaged } = await store.readLog(this.sessionId);
+    return { ...lastRounds(records, { base, count }), damaged };
+  }
+
+  async #write(request: AppendRequest): Promise<AppendResult> {
+    const { store, onDamage } = this.context;
+    try {
+      return await store.append(this.sessionId, request);
+    } catch (error) {
+      if (onDamage !== "rebuild" || !StoreError.isInstance(error) || error.code !== "damaged") {
+        throw error;
+      }
+      this.#reportDamage(true, "append");
+      await this.rebuild();
+      return store.append(this.sessionId, request);
+    }
+  }
+
+  /** Lets work go on that `drain` and `close` wait for. */
+  inBackground(work: Promise<void>): void {
+    const { pending } = this.context;
+    const tracked = work.finally(() => pending.delete(tracked));
+    pending.add(tracked);
+  }
+
+  #decodeOptions() {
+    const { strict, onEvent } = this.context;
+    return { sessionId: this.sessionId, strict, onEvent };
+  }
+
+  #reportDamage(damaged: boolean, operation: string): void {
+    if (damaged) {
+      report(this.context.onEvent, { type: "damaged", sessionId: this.sessionId, operation });
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import * as z from "zod/mini";
+import { identifyRecord } from "../codec/message-ids.js";
+import { ConfigurationError, ConflictError } from "../base/errors.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../base/options.js";
+import { requireCapability } from "../store/capabilities.js";
+import { headIds } from "./head-ids.js";
+import type { MemoryContext } from "./memory-context.js";
+
+/** What a fork copies, and whose the new session is. */
+export interface ForkOptions {
+  /**
+   * Number of messages to copy, counted from the first that was ever stored: the position of the first message that the
+   * copy does not hold. 0 copies no messages. Refused where `retention` has discarded messages behind it. @default all
+   */
+  readonly at?: number;
+  /** The new session's owner. @default the source's */
+  readonly owner?: string;
+  /** The new session's title. @default the source's */
+  readonly title?: string;
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    at: z.optional(nonNegativeInteger()),
+    owner: z.optional(nonEmptyText()),
+    title: z.optional(nonEmptyText()),
+  }),
+);
+
+/**
+ * Copies a session under a new id.
+ *
+ * @throws ConfigurationError; ConflictError `exists`, `unknown_session`, `position` or `stale`; StoreError.
+ */
+export async function forkSession(
+  { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
+  newSessionId: string,
+  options: ForkOptions,
+): Promise<void> {
+  const { at, owner, title } = parseOptions("fork", schema(), options);
+  const { forks } = requireCapability("fork()", context.store, "forks");
+  if (typeof newSessionId !== "string" || newSessionId === "") {
+    throw new ConfigurationError("newSessionId", "fork: the new session's id must be a non-empty string.");
+  }
+  const forked = await forks.fork(sessionId, newSessionId, {
+    ...(at !== undefined && { at }),
+    ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
+    fields: { ...(owner !== undefined && { owner }), ...(title !== undefined && { title }) },
+    identifyHead: headIds,
+    copyRecord: (record) => ({ record, identity: identifyRecord(record) }),
+  });
+  if (forked === undefined) {
+    const message = "fork(): there is no session to copy; it was never written to, cleared, or has expired.";
+    throw new ConflictError(message, { code: "unknown_session", sessionId });
+  }
+}

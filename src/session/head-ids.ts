@@ -1,0 +1,19 @@
+import { decodeHead } from "../codec/head.js";
+import { identifyRecord } from "../codec/message-ids.js";
+import { EncryptionError } from "../base/errors.js";
+
+/**
+ * Ids of the messages in a head; none where it cannot be read, which a read of the view reports.
+ *
+ * @throws EncryptionError.
+ */
+export function headIds(head: string): string[] {
+  try {
+    return decodeHead(head).flatMap((record) => identifyRecord(record)?.id ?? []);
+  } catch (error) {
+    if (EncryptionError.isInstance(error)) {
+      throw error;
+    }
+    return [];
+  }
+}

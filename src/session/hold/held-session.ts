@@ -1,0 +1,68 @@
+import type { TurnQueue } from "../../store/holds.js";
+import { RunningTurn } from "./nested-holds.js";
+
+/** What a turn that was taken needs to stay and to be given back. */
+export interface HeldTurnParts {
+  readonly queue: TurnQueue;
+  /** The store, as all users of the session know it. */
+  readonly line: object;
+  readonly sessionId: string;
+  readonly ticket: string;
+  readonly holdMs: number;
+  readonly ttlMs: number | undefined;
+  /** Milliseconds without a sign of life after which the turn is no longer renewed. */
+  readonly longestMs: number;
+  /** Called when the turn is given back. */
+  readonly onRelease: () => void;
+}
+
+/** The turn of a session: renewed until it is given back, lost, or its run shows no life any more. */
+export class HeldTurn {
+  readonly #parts: HeldTurnParts;
+  readonly #running: RunningTurn;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #lastSign = performance.now();
+  #isWorking = false;
+  #released: Promise<void> | undefined;
+
+  constructor(parts: HeldTurnParts) {
+    this.#parts = parts;
+    const { line, sessionId, holdMs, ttlMs = Infinity } = parts;
+    this.#running = new RunningTurn(line, sessionId);
+    this.#timer = setInterval(() => this.#renew(), Math.max(1, Math.floor(Math.min(holdMs, ttlMs) / 3)));
+    this.#timer.unref();
+  }
+
+  /** The run that holds the turn does something; while it `isWorking`, it need give no other sign. */
+  signOfLife({ isWorking = false }: { readonly isWorking?: boolean } = {}): void {
+    this.#lastSign = performance.now();
+    this.#isWorking = isWorking;
+  }
+
+  /** Runs a function within the turn: another turn of the session that it begins is refused at once. */
+  within<Result>(run: () => Result | Promise<Result>): Promise<Result> {
+    return this.#running.run(run);
+  }
+
+  /** Lets the next turn begin. Never rejects: a turn that cannot be given back ends by itself after `holdMs`. */
+  release(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#running.end();
+    const { queue, sessionId, ticket, onRelease } = this.#parts;
+    onRelease();
+    this.#released ??= queue.leave(sessionId, ticket).catch(() => undefined);
+    return this.#released;
+  }
+
+  #renew(): void {
+    const { queue, sessionId, ticket, holdMs, ttlMs, longestMs } = this.#parts;
+    if (!this.#isWorking && performance.now() - this.#lastSign > longestMs) {
+      clearInterval(this.#timer);
+    } else {
+      const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
+      const lost = (isHeld: boolean) => void (isHeld || clearInterval(this.#timer));
+      // One that fails is tried again: the connection may be back in time.
+      queue.renew(sessionId, turn).then(lost, () => undefined);
+    }
+  }
+}

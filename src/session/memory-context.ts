@@ -1,0 +1,202 @@
+import * as z from "zod/mini";
+import { ConfigurationError } from "../base/errors.js";
+import { type MemoryEventHandler } from "../base/events.js";
+import { lazy, nonNegativeInteger, objectWith, parseOptions, positiveInteger } from "../base/options.js";
+import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
+import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
+import { openStore, storeFields, type StoreOptions } from "./open-store.js";
+import { requireCapability } from "../store/capabilities.js";
+import type { DiscardedIds } from "../store/discarded-ids.js";
+import { refreshedOnRead } from "../store/refreshing-store.js";
+import type { SessionStore } from "../store/session-store.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import { Recounts } from "./recounts.js";
+import { StoredForms, type BeforeStore } from "./stored-forms.js";
+
+/** Options of {@link RedisChatMemory} besides the store. */
+export interface MemorySettings {
+  /** Seconds after its last write at which a session expires, at least 1. @default never */
+  readonly sessionTTL?: number;
+  /**
+   * Reads keep a session alive, too: they extend its expiry to `sessionTTL` from now, without waiting for it, at most
+   * once a second for each session and process. A session without an expiry gets none. Needs `sessionTTL`.
+   * @default false
+   */
+  readonly refreshTTLOnRead?: boolean;
+  /**
+   * What makes the view smaller: a `ChatHistoryReducer`, or any Runnable from messages to messages such as
+   * `trimMessages(options)`.
+   * @default none
+   */
+  readonly reducer?: ReducerLike;
+  /**
+   * When the reducer runs: after each write that exceeds its limit (`true`), the same without the write waiting for it
+   * (`"background"`, see `drain`), or only by `reduceView()` (`false`). @default true
+   */
+  readonly autoReduce?: boolean | "background";
+  /**
+   * `keep` removes nothing from Redis; `discard` removes messages from the transcript when they leave the view.
+   * @default "keep"
+   */
+  readonly retention?: "keep" | "discard";
+  /**
+   * With `retention: "discard"`, how many ids of discarded messages a session remembers, and for how many seconds: a
+   * message or turn that is sent again late adds nothing. About 110 bytes of Redis for each.
+   * @default 10,000 and a day
+   */
+  readonly discardedIds?: {
+    /** Ids that are remembered at most; 0 or more. @default 10,000 */
+    readonly count?: number;
+    /** How long each is remembered, in seconds; 1 or more. @default 86,400 */
+    readonly seconds?: number;
+  };
+  /** Counts each message once when it is written, so that token reducers need not. @default the reducer's counter */
+  readonly tokenCounter?: TokenCounter;
+  /**
+   * What to do with a message whose id is stored with other content: refuse the write, or keep the first and tell
+   * `onEvent`.
+   * @default "error"
+   */
+  readonly onConflict?: "error" | "keep";
+  /**
+   * What a write does if a part of the session is missing in Redis: fail, or rebuild it from the log and go on.
+   * @default "error"
+   */
+  readonly onDamage?: "error" | "rebuild";
+  /**
+   * Throw on a stored record that cannot be read; without it the record is left out and reported to `onEvent`.
+   * @default false
+   */
+  readonly strict?: boolean;
+  /**
+   * Sums up the `usage_metadata` of stored AI messages for each session and model, in the write itself;
+   * `memory.sessions` shows the sums. @default false
+   */
+  readonly trackUsage?: boolean;
+  /**
+   * What the model accepts: a profile of the structure rules. Every door repairs what it sends to a model for it; what
+   * is stored stays as it is. @default "langchain"
+   */
+  readonly profile?: BuiltInProfile | StructureProfile;
+  /**
+   * Is called for each message before it is stored, also for a summary; returns the message to store, for products that
+   * must not store card numbers. The caller and the run that is under way keep the message as it is; later turns see
+   * what is stored. If it throws, nothing of the turn is stored (RecordError `refused`). @default none
+   */
+  readonly beforeStore?: BeforeStore;
+}
+
+/**
+ * Options of {@link RedisChatMemory}, and, with a `sessionId`, of {@link RedisChatMessageHistory}: exactly one of
+ * `client`, `url`, `config` and `store`, and settings.
+ */
+export type RedisChatMemoryOptions = StoreOptions & MemorySettings;
+
+/** What all histories of one memory share. */
+export interface MemoryContext {
+  readonly store: SessionStore;
+  readonly ownsStore: boolean;
+  readonly ttlMs: number | undefined;
+  readonly reducer: ChatHistoryReducer | undefined;
+  readonly autoReduce: boolean | "background";
+  readonly retention: "keep" | "discard";
+  readonly discardedIds: DiscardedIds;
+  readonly tokenCounter: TokenCounter | undefined;
+  readonly onConflict: "error" | "keep";
+  readonly onDamage: "error" | "rebuild";
+  readonly strict: boolean;
+  readonly trackUsage: boolean;
+  readonly profile: StructureProfile;
+  readonly onEvent: MemoryEventHandler | undefined;
+  /** Counts that records lack; undefined if nothing counts. */
+  readonly recounts: Recounts | undefined;
+  /** Reductions under way in the background. */
+  readonly pending: Set<Promise<unknown>>;
+  /** What is stored in the place of each message; undefined where messages are stored as they are. */
+  readonly forms: StoredForms | undefined;
+}
+
+const memoryFields = lazy(() => ({
+  ...storeFields(),
+  sessionTTL: z.optional(positiveInteger()),
+  refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
+  reducer: z.optional(
+    z.custom<ReducerLike>(
+      (value) => typeof value === "function" || typeof (value as { invoke?: unknown } | null)?.invoke === "function",
+      "must be a ChatHistoryReducer, or a Runnable or function from messages to messages",
+    ),
+  ),
+  autoReduce: z._default(z.union([z.boolean(), z.literal("background")], 'must be true, false or "background"'), true),
+  retention: z._default(z.enum(["keep", "discard"], 'must be "keep" or "discard"'), "keep"),
+  discardedIds: z.prefault(
+    z.strictObject(
+      { count: z._default(nonNegativeInteger(), 10_000), seconds: z._default(positiveInteger(), 86_400) },
+      "must be an object with count and seconds",
+    ),
+    {},
+  ),
+  tokenCounter: z.optional(objectWith<TokenCounter>(["countMessage", "countText"], "a TokenCounter")),
+  onConflict: z._default(z.enum(["error", "keep"], 'must be "error" or "keep"'), "error"),
+  onDamage: z._default(z.enum(["error", "rebuild"], 'must be "error" or "rebuild"'), "error"),
+  strict: z._default(z.boolean("must be true or false"), false),
+  trackUsage: z._default(z.boolean("must be true or false"), false),
+  profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
+  beforeStore: z.optional(z.custom<BeforeStore>((value) => typeof value === "function", "must be a function")),
+}));
+
+/** What can own a context, and the options of each. */
+const schemas = {
+  RedisChatMemory: lazy(() => z.strictObject(memoryFields())),
+  RedisChatMessageHistory: lazy(() => z.strictObject({ ...memoryFields(), sessionId: z.unknown() })),
+};
+
+/**
+ * Checks the options and opens a store where none is given.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function createMemoryContext(owner: keyof typeof schemas, options: RedisChatMemoryOptions): MemoryContext {
+  if (typeof options !== "object" || options === null) {
+    throw new ConfigurationError(
+      "options",
+      `${owner}: options must be an object with one of client, url, config and store.`,
+    );
+  }
+  const checked = parseOptions(owner, schemas[owner](), options);
+  const { sessionTTL, reducer, autoReduce, retention, discardedIds, onConflict, onDamage, strict, onEvent } = checked;
+  const { trackUsage } = checked;
+  const ttlMs = sessionTTL === undefined ? undefined : sessionTTL * 1000;
+  const pending = new Set<Promise<unknown>>();
+  const opened = openStore(owner, options);
+  const { ownsStore } = opened;
+  const store = checked.refreshTTLOnRead ? refreshedOnRead(owner, opened.store, { ttlMs, pending }) : opened.store;
+  if (onDamage === "rebuild") {
+    requireCapability(`${owner}: onDamage "rebuild"`, store, "rebuild");
+  }
+  if (trackUsage) {
+    requireCapability(`${owner}: trackUsage`, store, "index");
+  }
+  const resolved = reducer === undefined ? undefined : asReducer(reducer);
+  const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
+  return {
+    ...{ store, ownsStore, autoReduce, retention, discardedIds, onConflict, onDamage, strict, trackUsage, onEvent },
+    ttlMs,
+    reducer: resolved,
+    profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),
+    tokenCounter,
+    recounts: tokenCounter && new Recounts(tokenCounter.id),
+    pending,
+    forms: checked.beforeStore && new StoredForms(checked.beforeStore),
+  };
+}
+
+/** Resolves when no reduction is under way in the background, and lists show what this process has written. */
+export async function drainContext(context: MemoryContext): Promise<void> {
+  while (context.pending.size > 0) {
+    await Promise.all(context.pending);
+  }
+  await context.store.index?.flush();
+}

@@ -1,0 +1,84 @@
+import * as z from "zod/mini";
+import { checkEncryption, type EncryptionOptions } from "../sealed/keys/encryption-options.js";
+import { KeyRing } from "../sealed/keys/key-ring.js";
+import { ConfigurationError } from "../base/errors.js";
+import { lazy } from "../base/options.js";
+import { checkSessionStore, requireCapability } from "../store/capabilities.js";
+import { SealedSessionStore } from "../sealed/sealed-session-store.js";
+import type { SessionStore } from "../store/session-store.js";
+import { RedisSessionStore } from "../redis-store/redis-session-store.js";
+import {
+  redisStoreFields,
+  type ConnectionSource,
+  type ExactlyOne,
+  type RedisSessionStoreOptions,
+  type RedisStoreSettings,
+} from "../redis/redis-store-options.js";
+
+/** Where sessions are kept. */
+export interface StoreSource extends ConnectionSource {
+  /** A store of your own or an `InMemorySessionStore`, in place of a connection. It is never closed. */
+  readonly store?: SessionStore;
+}
+
+/** How what is kept is protected. */
+export interface EncryptionSetting {
+  /**
+   * Encrypts messages, summaries and side data with AES-256-GCM before they leave the process. Ids, owners, times,
+   * sizes, roles and model names stay plain. See docs/encryption.md. @default stored as plain text
+   */
+  readonly encryption?: EncryptionOptions;
+}
+
+/** Where sessions are kept: exactly one of `client`, `url`, `config` and `store`, and settings. */
+export type StoreOptions = RedisStoreSettings & EncryptionSetting & ExactlyOne<StoreSource>;
+
+/** The same as fields of a schema. */
+export const storeFields = lazy(() => ({
+  ...redisStoreFields(),
+  store: z.optional(z.custom<SessionStore>()),
+  encryption: z.optional(z.custom<EncryptionOptions>()),
+}));
+
+/** A store, and whether it was made here and has to be closed. */
+export interface OpenedStore {
+  readonly store: SessionStore;
+  readonly ownsStore: boolean;
+}
+
+/**
+ * Returns the store that was given, or a new one on the connection that the options name. They may hold other options
+ * besides, which the caller has checked; errors name `owner`.
+ *
+ * @throws ConfigurationError naming the option: for a value that is not a store, for an option of the connection beside
+ *   a store, and for a connection that cannot be used.
+ */
+export function openStore(owner: string, options: StoreOptions): OpenedStore {
+  const { encryption } = options;
+  if (encryption === undefined) {
+    return openPlainStore(owner, options);
+  }
+  checkEncryption(owner, encryption);
+  const { store, ownsStore } = openPlainStore(owner, options);
+  const inner = requireCapability(`${owner}: encryption`, store, "recordSwaps");
+  return { store: new SealedSessionStore(inner, KeyRing.of(encryption)), ownsStore };
+}
+
+function openPlainStore(owner: string, options: StoreOptions): OpenedStore {
+  const { store, ...rest } = options;
+  const connection = Object.fromEntries(
+    Object.entries(rest).filter(([name, value]) => Object.hasOwn(redisStoreFields(), name) && value !== undefined),
+  );
+  if (store === undefined) {
+    return { store: new RedisSessionStore(connection as unknown as RedisSessionStoreOptions, owner), ownsStore: true };
+  }
+  checkSessionStore(owner, store);
+  const surplus = Object.keys(connection).find((name) => name !== "onEvent");
+  if (surplus !== undefined) {
+    throw new ConfigurationError(
+      surplus,
+      `${owner}: option "${surplus}" cannot be combined with "store"; give it to the store instead.`,
+    );
+  }
+  return { store, ownsStore: false };
+}

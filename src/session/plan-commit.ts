@@ -1,0 +1,106 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { digestMessage, encodeMessage } from "../codec/encode-message.js";
+import { encodeHead } from "../codec/head.js";
+import { messageIdOf } from "../codec/message-ids.js";
+import { splitsStep } from "../messages/steps.js";
+import { StructureError } from "../base/errors.js";
+import { countOf, countTotal } from "../tokens/counted-messages.js";
+import type { MemoryContext } from "./memory-context.js";
+import type { DecodedView, StoredEntry } from "./view.js";
+
+/** The stored form of a reduction: the new start and the new head. */
+export interface CommitPlan {
+  readonly start: number;
+  readonly head: string;
+  readonly headCount: number;
+  /** Ids of the messages in the head. */
+  readonly headIds: ReadonlySet<string | undefined>;
+  readonly tokens: number | undefined;
+  readonly counter: string | undefined;
+}
+
+/** What a head is made with. */
+export type HeadContext = Pick<MemoryContext, "tokenCounter" | "forms">;
+
+/**
+ * How a reducer's result is kept: the longest end that it shares with the log stays in the log, all before it goes into
+ * the head as full records. So every reducer's result is read back as it was, also one of a reducer that clips or makes
+ * new objects. Undefined if nothing changes.
+ *
+ * @throws StructureError if the result holds a part of a step.
+ */
+export async function planCommit(
+  view: DecodedView,
+  result: readonly BaseMessage[],
+  context: HeadContext,
+): Promise<CommitPlan | undefined> {
+  const { tokenCounter: counter } = context;
+  refuseSplitSteps(
+    view.entries.map(({ message }) => message),
+    result,
+  );
+  const log = view.entries.filter(({ position }) => position !== undefined);
+  const shared = sharedEnd(log, result);
+  const start = log[log.length - shared]?.position ?? view.stored.next;
+  const leading = result.slice(0, result.length - shared);
+  const { head, forms } = await headOf(leading, view, context);
+  if (start === view.stored.start && head === view.stored.head) {
+    return undefined;
+  }
+  const tokens =
+    counter === undefined ? undefined : await countTotal(counter, [...forms, ...result.slice(leading.length)]);
+  const headIds = new Set(leading.map(({ id }) => id));
+  return { start, head, headCount: leading.length, headIds, tokens, counter: counter?.id };
+}
+
+/** Refuses a reducer's result that holds a part of a step. @throws StructureError */
+export function refuseSplitSteps(before: readonly BaseMessage[], after: readonly BaseMessage[]): void {
+  if (splitsStep({ before, after })) {
+    const message = "the reducer's result holds a tool call without its results, or results without their call";
+    throw new StructureError(`The reduction was refused: ${message}. Reduce in whole steps.`, [
+      { rule: "S08", index: 0, message },
+    ]);
+  }
+}
+
+function sharedEnd(log: readonly StoredEntry[], result: readonly BaseMessage[]): number {
+  let shared = 0;
+  while (shared < log.length && shared < result.length) {
+    if (!isSame(log[log.length - 1 - shared]!.message, result[result.length - 1 - shared]!)) {
+      break;
+    }
+    shared += 1;
+  }
+  return shared;
+}
+
+function isSame(stored: BaseMessage, other: BaseMessage): boolean {
+  return (
+    stored === other ||
+    (stored.id !== undefined && stored.id === other.id && digestMessage(stored) === digestMessage(other))
+  );
+}
+
+async function headOf(
+  leading: readonly BaseMessage[],
+  view: DecodedView,
+  { tokenCounter: counter, forms }: HeadContext,
+): Promise<{ readonly head: string; readonly forms: readonly BaseMessage[] }> {
+  const byObject = new Map(view.entries.map((entry) => [entry.message, entry]));
+  const byId = new Map(view.entries.map((entry) => [entry.message.id, entry]));
+  const records: string[] = [];
+  const stored: BaseMessage[] = [];
+  for (const [index, message] of leading.entries()) {
+    const known = byObject.get(message) ?? byId.get(message.id);
+    if (known !== undefined && isSame(known.message, message)) {
+      records.push(known.record);
+      stored.push(message);
+      continue;
+    }
+    const [form = message] = forms === undefined ? [] : await forms.of([message]);
+    const tokens = counter === undefined ? undefined : { [counter.id]: await countOf(counter, form) };
+    records.push(encodeMessage(form, { id: messageIdOf(message, { index }), ...(tokens && { tokens }) }).record);
+    stored.push(form);
+  }
+  return { head: encodeHead(records), forms: stored };
+}

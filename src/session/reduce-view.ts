@@ -1,0 +1,173 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { metaOf } from "../codec/record-meta.js";
+import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
+import { ConflictError } from "../base/errors.js";
+import { report } from "../base/events.js";
+import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
+import { hasCapability } from "../store/capabilities.js";
+import type { SessionView } from "../store/session-reads.js";
+import type { CommitRequest } from "../store/session-writes.js";
+import type { MemoryContext } from "./memory-context.js";
+import { planCommit, type CommitPlan } from "./plan-commit.js";
+import { tracedReduction } from "./traced-reduction.js";
+import { decodeView, type DecodedView } from "./view.js";
+
+const pageSize = 1000;
+const attempts = 3;
+
+/** A session whose view is to be reduced. */
+export interface ReductionTarget {
+  readonly sessionId: string;
+  readonly context: MemoryContext;
+}
+
+/**
+ * Reduces the view and commits the result; a view that another process changed meanwhile is read and reduced again.
+ *
+ * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease;
+ *   what the reducer throws.
+ */
+export async function reduceAndCommit(target: ReductionTarget, config?: RunnableConfig): Promise<ReductionOutcome> {
+  const { sessionId, context } = target;
+  const result = await underLease(target, async () => {
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const outcome = await reduceOnce(target, await context.store.readView(sessionId), config);
+      if (outcome !== "stale") {
+        return outcome;
+      }
+    }
+    return "stale";
+  });
+  if (result === "taken") {
+    throw new ConflictError("Another process is reducing this session; try again later.", {
+      code: "stale",
+      sessionId,
+    });
+  }
+  if (result === "stale") {
+    throw new ConflictError("Other processes reduced or rewound this session during each of three tries; try again.", {
+      code: "stale",
+      sessionId,
+    });
+  }
+  return result;
+}
+
+/**
+ * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries
+ * again. Does nothing while another process reduces the session under a lease.
+ */
+export async function reduceAfterWrite(target: ReductionTarget, view: SessionView): Promise<void> {
+  const { sessionId, context } = target;
+  try {
+    // Under a lease the view is read again: the last holder may have reduced it since.
+    const read = async () => (context.reducer!.requiresLease ? context.store.readView(sessionId) : view);
+    if ((await underLease(target, async () => reduceOnce(target, await read()))) === "stale") {
+      report(context.onEvent, { type: "reduction_stale", sessionId });
+    }
+  } catch (error) {
+    report(context.onEvent, { type: "reduction_failed", sessionId, error });
+  }
+}
+
+/**
+ * Reduces. Where the reduction costs money, only the process that holds the session's lease does; a store without
+ * leases lets every process reduce, and the commit of one of them wins.
+ */
+async function underLease<T>({ sessionId, context }: ReductionTarget, reduce: () => Promise<T>): Promise<T | "taken"> {
+  const { store, reducer } = context;
+  if (!reducer!.requiresLease || !hasCapability(store, "leases")) {
+    return reduce();
+  }
+  const lease = await store.acquireLease(sessionId, reducer!.leaseMs);
+  if (lease === undefined) {
+    return "taken";
+  }
+  try {
+    return await reduce();
+  } finally {
+    await store.releaseLease(sessionId, lease);
+  }
+}
+
+async function reduceOnce(
+  target: ReductionTarget,
+  stored: SessionView,
+  config?: RunnableConfig,
+): Promise<ReductionOutcome | "stale"> {
+  const { sessionId, context } = target;
+  const view = decodeView(stored, { ...context, sessionId });
+  const noteCounts = context.recounts?.apply(sessionId, view);
+  const messages = view.entries.map(({ message }) => message);
+  const outcome = await tracedReduction(context.reducer!, messages, config);
+  await noteCounts?.();
+  const committed = outcome.changed ? await commitOutcome(target, view, outcome) : undefined;
+  if (committed === undefined && outcome.error !== undefined) {
+    report(context.onEvent, { type: "reduction_failed", sessionId, error: outcome.error });
+  }
+  return committed === "stale" ? "stale" : outcome;
+}
+
+/** Commits what a reducer made of a decoded view, and reports it; `stale` where others changed the session since. */
+export async function commitOutcome(
+  target: ReductionTarget,
+  view: DecodedView,
+  outcome: Pick<ReductionOutcome, "messages" | "before" | "after" | "overBudgetBy">,
+): Promise<"committed" | "stale" | undefined> {
+  const { sessionId, context } = target;
+  const plan = await planCommit(view, outcome.messages, context);
+  if (plan === undefined) {
+    return undefined;
+  }
+  const result = await commit(target, view, plan);
+  if (result === "committed") {
+    const { before, after, overBudgetBy } = outcome;
+    report(context.onEvent, { type: "reduced", sessionId, before, after, overBudgetBy });
+  }
+  return result;
+}
+
+async function commit(
+  { sessionId, context }: ReductionTarget,
+  view: DecodedView,
+  plan: CommitPlan,
+): Promise<"committed" | "stale"> {
+  const { epoch, rev, next, tokens: tokensRead } = view.stored;
+  const { start, head, headCount, tokens, counter } = plan;
+  const discard = context.retention === "discard" ? await whatToForget({ sessionId, context }, view, plan) : undefined;
+  return context.store.commitReduction(sessionId, {
+    ...{ epoch, rev, next, start, head, headCount, ...lastIdOf(view.stored.records) },
+    ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
+    ...(tokensRead !== undefined && view.stored.counter === counter && { tokensRead }),
+    ...(discard && { discard }),
+  });
+}
+
+/**
+ * Ids of all records before the new start and of messages that leave the head, but for those that are in the new head
+ * (a resend of these is a repetition for as long as they are), and names of the turns that lie there as a whole.
+ */
+async function whatToForget(
+  { sessionId, context }: ReductionTarget,
+  view: DecodedView,
+  plan: CommitPlan,
+): Promise<CommitRequest["discard"]> {
+  const { base, start, records } = view.stored;
+  const leaving: string[] = [];
+  for (let from = base; from < start; from += pageSize) {
+    const page = await context.store.readLog(sessionId, { from, limit: Math.min(pageSize, start - from) });
+    leaving.push(...page.records);
+  }
+  leaving.push(...records.slice(0, plan.start - start));
+  const forget = leaving.flatMap((record) => {
+    const id = identifyRecord(record)?.id;
+    return id === undefined || plan.headIds.has(id) ? [] : [id];
+  });
+  const left = view.entries.flatMap(({ position, message: { id } }) => {
+    return position === undefined && id !== undefined && !plan.headIds.has(id) ? [id] : [];
+  });
+  const staying = new Set(records.slice(plan.start - start).map((record) => metaOf(record).turn));
+  const turns = new Set(leaving.map((record) => metaOf(record).turn));
+  const gone = [...turns].filter((name) => name !== undefined && !staying.has(name)) as string[];
+  return { forget: [...left, ...forget], turns: gone, remember: context.discardedIds };
+}

@@ -1,0 +1,90 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
+import { metaOf } from "../codec/record-meta.js";
+import { ConfigurationError, ConflictError } from "../base/errors.js";
+import { requireCapability } from "../store/capabilities.js";
+import { positionConflict } from "../store/refusals.js";
+import type { StoredPage } from "../store/session-pages.js";
+import type { RewindRequest } from "../store/session-writes.js";
+import type { AppendOptions, AppendOutcome } from "./append-options.js";
+import type { MemoryContext } from "./memory-context.js";
+
+const attempts = 3;
+/** More records than a session can hold. */
+const noLimit = 2 ** 40;
+
+/** A message, and what takes the place of it and of all after it. */
+export interface Replacement {
+  readonly sessionId: string;
+  readonly context: MemoryContext;
+  readonly messageId: string;
+  readonly messages: readonly BaseMessage[];
+  readonly options: AppendOptions;
+  /** Writes the messages in the place of the end of the log. */
+  write(options: AppendOptions): Promise<AppendOutcome>;
+}
+
+/**
+ * Replaces a message and all after it: one read of this part of the log, and one write. Where others wrote or reduced
+ * in between, both are done again.
+ *
+ * @throws ConflictError `unknown_message`; `position` where `expectedNext` is not as given; `stale` after three tries.
+ */
+export async function replaceFrom(replacement: Replacement): Promise<AppendOutcome> {
+  const { sessionId, context, messageId, options, write } = replacement;
+  const { expectedNext, ...rest } = options;
+  const { pages } = requireCapability("replaceFrom()", context.store, "pages");
+  requireCapability("replaceFrom()", context.store, "replaceTail");
+  if (replacement.messages.length === 0) {
+    throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
+  }
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const page = await pages.readPage(sessionId, { since: messageId, limit: noLimit });
+    if (page === undefined) {
+      return repetition(replacement);
+    }
+    if (expectedNext !== undefined && page.next !== expectedNext) {
+      throw positionConflict(sessionId, expectedNext, page.next);
+    }
+    const outcome = await write({ ...rest, turn: { cut: cutOf(page), triesAgain: true } });
+    if (outcome.refused === undefined) {
+      const { appended, duplicates, next, repeated } = outcome;
+      return { appended, duplicates, next, repeated };
+    }
+  }
+  const message = "replaceFrom(): other processes kept changing the session; try again.";
+  throw new ConflictError(message, { code: "stale", sessionId });
+}
+
+/** What a write has to remove: all records of the page, which ends where the log does. */
+function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
+  const removed = new Map<string, number>();
+  for (const record of records) {
+    const { turn } = metaOf(record);
+    if (turn !== undefined) {
+      removed.set(turn, (removed.get(turn) ?? 0) + 1);
+    }
+  }
+  const forget = records.flatMap((record) => identifyRecord(record)?.id ?? []);
+  const turns = [...removed].map(([name, count]) => ({ name, removed: count }));
+  return { epoch, rev, next, ...lastIdOf(records), to: from, forget, turns };
+}
+
+/** The outcome of the same call again after its reply was lost: the log ends with the messages already. */
+async function repetition({ sessionId, context, messageId, messages, options }: Replacement): Promise<AppendOutcome> {
+  const { turnId } = options;
+  const ids = messages.map((message, index) =>
+    messageIdOf(message, { index, ...(turnId !== undefined && { turnId }) }),
+  );
+  const first = ids[0];
+  const { pages } = requireCapability("replaceFrom()", context.store, "pages");
+  const page =
+    first === undefined ? undefined : await pages.readPage(sessionId, { since: first, limit: ids.length + 1 });
+  const stored = page?.records.map((record) => identifyRecord(record)?.id);
+  if (page !== undefined && page.to === page.next && ids.every((id, index) => stored?.[index] === id)) {
+    return { appended: 0, duplicates: ids.length, next: page.next, repeated: false };
+  }
+  throw new ConflictError("replaceFrom(): the session holds no message with this id.", {
+    ...{ code: "unknown_message", sessionId, messageId },
+  });
+}

@@ -1,0 +1,71 @@
+import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
+import { metaOf } from "../codec/record-meta.js";
+import { ConfigurationError, ConflictError } from "../base/errors.js";
+import { requireCapability } from "../store/capabilities.js";
+import type { LogPage } from "../store/session-reads.js";
+import type { TurnRemainder } from "../store/turns.js";
+import type { MemoryContext } from "./memory-context.js";
+
+const attempts = 3;
+
+/**
+ * Removes a message and all after it from a session, and forgets the turns that were removed.
+ *
+ * @throws ConfigurationError for what is no id; ConflictError `unknown_message`, or `stale` if others kept changing the
+ *   session.
+ */
+export async function rewindTo(
+  { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
+  messageId: string,
+): Promise<void> {
+  if (typeof messageId !== "string" || messageId === "") {
+    throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
+  }
+  const store = requireCapability("rewind()", context.store, "rewind");
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const { epoch, rev, next } = await store.readView(sessionId);
+    const page = await store.readLog(sessionId);
+    const ids = page.records.map((record) => identifyRecord(record)?.id);
+    const index = ids.lastIndexOf(messageId);
+    if (index < 0 && attempt > 1) {
+      // It was there before: an earlier try was carried out, and its reply was lost; or someone else removed it.
+      return;
+    }
+    if (index < 0) {
+      throw new ConflictError("rewind(): the session holds no message with this id.", {
+        ...{ code: "unknown_message", sessionId, messageId },
+      });
+    }
+    const to = page.from + index;
+    const forget = ids.slice(index).filter((id) => id !== undefined);
+    const turns = turnsCutAt(page, to);
+    const isAsRead = page.next === next;
+    const read = { epoch, rev, next, ...lastIdOf(page.records) };
+    if (isAsRead && (await store.rewind(sessionId, { ...read, to, forget, turns })) === "rewound") {
+      return;
+    }
+  }
+  throw new ConflictError("rewind(): other processes kept changing the session; try again.", {
+    code: "stale",
+    sessionId,
+  });
+}
+
+/** What is left of each turn that loses a record where the log is cut before a position. Linear. */
+function turnsCutAt({ records, from }: Pick<LogPage, "records" | "from">, to: number): TurnRemainder[] {
+  const names = records.map((record) => metaOf(record).turn);
+  const remainders = new Map<string, { count: number; first: number }>();
+  for (const name of names.slice(to - from)) {
+    if (name !== undefined) {
+      remainders.set(name, { count: 0, first: to });
+    }
+  }
+  for (let index = to - from - 1; index >= 0 && remainders.size > 0; index -= 1) {
+    const remainder = remainders.get(names[index] ?? "");
+    if (remainder !== undefined) {
+      remainder.count += 1;
+      remainder.first = from + index;
+    }
+  }
+  return [...remainders].map(([name, { count, first }]) => ({ name, count, first }));
+}

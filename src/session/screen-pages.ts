@@ -1,0 +1,169 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { metaOf } from "../codec/record-meta.js";
+import { ConfigurationError, ConflictError } from "../base/errors.js";
+import { report } from "../base/events.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { requireCapability } from "../store/capabilities.js";
+import type { StoredPage, StoredReduction } from "../store/session-pages.js";
+import { headIds } from "./head-ids.js";
+import type { MemoryContext } from "./memory-context.js";
+import { decodeEntries } from "./view.js";
+
+/** Which messages a page holds: at most one of `before`, `after` and `around`; by default the newest. */
+export interface PageOptions {
+  /** The messages that end in front of this position: the `previous` of the page that is shown. */
+  readonly before?: number;
+  /** The messages that begin behind this position: the `next` of the page that is shown; -1 for the oldest. */
+  readonly after?: number;
+  /** The messages around that of this id. */
+  readonly around?: string;
+  /** At most this many messages. @default 50 */
+  readonly limit?: number;
+}
+
+/** A message on a page. */
+export interface PageItem {
+  /** The message's place in the session: 0 is the first that was ever stored. */
+  readonly position: number;
+  /** When it was stored, in milliseconds since 1970; older messages have none. Order is by position, not by time. */
+  readonly at?: number;
+  /** The message as it is stored. */
+  readonly message: BaseMessage;
+  /** True if the message is part of the view, in the log or, as it is or shortened, in the head. */
+  readonly inView: boolean;
+}
+
+/** A page of a session's messages, oldest first. */
+export interface MessagePage {
+  /** A record that cannot be read is missing here (and reported to `onEvent`); the others keep their positions. */
+  readonly items: PageItem[];
+  /** Messages that are stored. */
+  readonly total: number;
+  /** What to pass as `before` for the page of older messages; left out where there are none. */
+  readonly previous?: number;
+  /** What to pass as `after` for the page of newer messages; left out where there are none. */
+  readonly next?: number;
+}
+
+/**
+ * Figures of a session; times in milliseconds since 1970, by the server's clock.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
+ * const { messages, view } = await history.stats();
+ * console.log(`The model sees ${view.messages} of ${messages} messages.`);
+ */
+export interface HistoryStats {
+  /** Messages that are stored. */
+  readonly messages: number;
+  /** Rounds that have begun. */
+  readonly rounds: number;
+  /** What the model sees; `tokens` where a token counter counted all of it. */
+  readonly view: {
+    /** Messages of the view. */
+    readonly messages: number;
+    /** Tokens of the view; left out where not known. */
+    readonly tokens?: number;
+  };
+  /** Tokens of all messages; left out where not known, and once the view is smaller than the transcript. */
+  readonly tokens?: number;
+  /** Reductions since the session was created. */
+  readonly reductions: number;
+  /** Left out for a session that does not exist, or that an older release created. */
+  readonly createdAt?: number;
+  /** Time of the last write; left out for a session that does not exist. */
+  readonly updatedAt?: number;
+  /** Left out for a session that does not expire. */
+  readonly expiresAt?: number;
+}
+
+const schema = lazy(() =>
+  z.strictObject({
+    before: z.optional(nonNegativeInteger()),
+    after: z.optional(
+      z.int("must be an integer of -1 or more").check(z.minimum(-1, "must be an integer of -1 or more")),
+    ),
+    around: z.optional(nonEmptyText()),
+    limit: z._default(positiveInteger(), 50),
+  }),
+);
+
+/** A session that is shown. */
+export interface ShownSession {
+  readonly sessionId: string;
+  readonly context: MemoryContext;
+}
+
+/**
+ * A page of a session's messages. One round trip.
+ *
+ * @throws ConfigurationError; ConflictError `unknown_message` if no message has the id `around`.
+ */
+export async function readMessagePage(
+  { sessionId, context }: ShownSession,
+  options: PageOptions,
+): Promise<MessagePage> {
+  const { store, onEvent, strict } = context;
+  const checked = parseOptions("getPage", schema(), options);
+  const { pages } = requireCapability("getPage()", store, "pages");
+  const { before, after, around, limit } = checked;
+  const places = [before, after, around].filter((place) => place !== undefined);
+  if (places.length > 1) {
+    const message = 'getPage: give at most one of "before", "after" and "around".';
+    throw new ConfigurationError(after === undefined ? "around" : "after", message);
+  }
+  const page = await pages.readPage(sessionId, {
+    limit,
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+    ...(around !== undefined && { around }),
+  });
+  if (page === undefined) {
+    const message = "getPage: the session holds no message with this id.";
+    throw new ConflictError(message, { code: "unknown_message", sessionId, messageId: around! });
+  }
+  if (page.damaged) {
+    report(onEvent, { type: "damaged", sessionId, operation: "getPage" });
+  }
+  const inHead = new Set(headIds(page.head));
+  const entries = decodeEntries(page.records, { sessionId, strict, onEvent }, page.from);
+  const items = entries.map(({ message, record, position }) => {
+    const { at } = metaOf(record);
+    const inView = position! >= page.start || (message.id !== undefined && inHead.has(message.id));
+    return { position: position!, ...(at !== undefined && { at }), message, inView };
+  });
+  return { items, ...edgesOf(page) };
+}
+
+/** The figures of a session. One round trip. */
+export async function readHistoryStats({ sessionId, context }: ShownSession): Promise<HistoryStats> {
+  const { pages } = requireCapability("stats()", context.store, "pages");
+  const stats = await pages.readStats(sessionId);
+  if (stats === undefined) {
+    return { messages: 0, rounds: 0, view: { messages: 0 }, reductions: 0 };
+  }
+  if (stats.damaged) {
+    report(context.onEvent, { type: "damaged", sessionId, operation: "stats" });
+  }
+  const { messages, rounds, viewMessages, viewTokens, isWhole, reductions, createdAt, updatedAt, expiresAt } = stats;
+  const tokens = viewTokens === undefined ? {} : { tokens: viewTokens };
+  return {
+    ...{ messages, rounds, reductions, view: { messages: viewMessages, ...tokens } },
+    ...(isWhole && tokens),
+    ...(createdAt !== undefined && { createdAt }),
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+}
+
+/** The last reductions of a session, oldest first. One round trip. */
+export async function readLastReductions({ sessionId, context }: ShownSession): Promise<StoredReduction[]> {
+  const { pages } = requireCapability("getReductions()", context.store, "pages");
+  return [...(await pages.readReductions(sessionId))];
+}
+
+function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {
+  return { total: next - base, ...(from > base && { previous: from }), ...(to < next && { next: to - 1 }) };
+}

@@ -1,0 +1,143 @@
+import { refuseSealedFields, sealedFieldParts } from "../sealed/keys/sealed-field.js";
+import { ConfigurationError } from "../base/errors.js";
+import type { SessionLabel } from "../store/lists.js";
+
+/** What an application notes about a session: an object of JSON values. */
+export type SessionMetadata = Readonly<Record<string, unknown>>;
+
+/** What people call a session, and what an application notes about it. */
+export interface SessionNames {
+  /** What people call the session; at most 1,000 bytes. @default none */
+  readonly title?: string;
+  /** Notes of the application; at most 65,536 bytes as JSON. @default none */
+  readonly metadata?: SessionMetadata;
+}
+
+/** The most bytes of a title and of metadata as JSON, and of the metadata that a list shows of a session. */
+const limits = { title: 1_000, metadata: 65_536, listed: 1_024 };
+
+/**
+ * The texts that are stored for title and metadata. This is the only place where they are written, and {@link namesIn}
+ * the only one where they are read.
+ *
+ * @throws ConfigurationError `title` or `metadata`; `user` is what was called.
+ */
+export function labelOf(user: string, { title, metadata }: SessionNames): SessionLabel {
+  if (title !== undefined) {
+    checkTitle(user, title);
+  }
+  if (metadata === undefined) {
+    return title === undefined || title === "" ? {} : { title };
+  }
+  const text = metadataText(user, metadata);
+  const isLong = Buffer.byteLength(text) > limits.listed;
+  return {
+    ...(title !== undefined && title !== "" && { title }),
+    metadata: text,
+    ...(isLong && { listed: listedText(metadata) }),
+  };
+}
+
+/** Title and metadata as they were given; metadata that cannot be read is left out. */
+export function namesIn({ title, metadata }: SessionLabel): {
+  readonly title?: string;
+  readonly metadata: SessionMetadata;
+} {
+  return { ...(title !== undefined && { title }), metadata: metadata === undefined ? {} : parsed(metadata) };
+}
+
+/** True for a label that cannot be read here, because it is encrypted. */
+export function isLocked({ title, metadata }: SessionLabel): boolean {
+  return [title, metadata].some((text) => text !== undefined && sealedFieldParts(text) !== undefined);
+}
+
+/**
+ * Refuses a label that is encrypted where no key is at hand.
+ *
+ * @throws EncryptionError `unknown_key`.
+ */
+export function refuseLocked(sessionId: string, { title = "", metadata = "" }: SessionLabel): void {
+  refuseSealedFields(sessionId, [title, metadata]);
+}
+
+/** The first keys that fit into a list. */
+function listedText(metadata: SessionMetadata): string {
+  const shown: string[] = [];
+  let length = 2;
+  for (const [key, value] of Object.entries(metadata)) {
+    const text = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
+    length += Buffer.byteLength(text) + 1;
+    if (length > limits.listed) {
+      break;
+    }
+    shown.push(text);
+  }
+  return `{${shown.join(",")}}`;
+}
+
+function checkTitle(user: string, title: unknown): void {
+  if (typeof title !== "string" || !title.isWellFormed()) {
+    throw new ConfigurationError("title", `${user}: option "title" must be a string of well-formed Unicode.`);
+  }
+  if (title.length > limits.title || Buffer.byteLength(title) > limits.title) {
+    throw new ConfigurationError("title", `${user}: option "title" must not be longer than ${limits.title} bytes.`);
+  }
+  refuseSealedLook(user, title);
+}
+
+function refuseSealedLook(user: string, title: string): void {
+  if (sealedFieldParts(title) !== undefined) {
+    throw new ConfigurationError("title", `${user}: option "title" must not look like encrypted text ("sealed:…").`);
+  }
+}
+
+function metadataText(user: string, metadata: unknown): string {
+  const text = isPlain(metadata) ? jsonText(metadata) : undefined;
+  if (text === undefined) {
+    throw new ConfigurationError("metadata", `${user}: option "metadata" must be an object of JSON values.`);
+  }
+  if (Buffer.byteLength(text) > limits.metadata) {
+    throw new ConfigurationError(
+      "metadata",
+      `${user}: option "metadata" must not be longer than ${limits.metadata} bytes as JSON.`,
+    );
+  }
+  return text;
+}
+
+/** Undefined for what JSON cannot hold, or would change. */
+function jsonText(value: object): string | undefined {
+  try {
+    return isJson(value) ? JSON.stringify(value) : undefined;
+  } catch {
+    // Nested too deeply, or in a circle.
+    return undefined;
+  }
+}
+
+function isJson(value: unknown): boolean {
+  if (value === null || typeof value === "string" || typeof value === "boolean") {
+    return true;
+  }
+  if (typeof value === "number") {
+    return Number.isFinite(value);
+  }
+  return Array.isArray(value) ? value.every(isJson) : isPlain(value) && Object.values(value).every(isJson);
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return false;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype as object) === null;
+}
+
+function parsed(text: string): SessionMetadata {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlain(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,102 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { copyMessage } from "../codec/copy-message.js";
+import { digestMessage } from "../codec/encode-message.js";
+import { ConfigurationError, RecordError } from "../base/errors.js";
+import { changeMessage } from "../messages/change-message.js";
+
+/**
+ * Returns the message to store in the place of the one given, or a promise of it. Gets a copy, which it may change;
+ * what it does to the id is ignored. Throws to refuse the turn.
+ * @example
+ * import { RedisChatMemory, type BeforeStore } from "langchain-redis-memory";
+ *
+ * const withoutCardNumbers: BeforeStore = (message) => {
+ *   if (typeof message.content === "string") {
+ *     message.content = message.content.replaceAll(/\b\d{16}\b/g, "[card]");
+ *   }
+ *   return message;
+ * };
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", beforeStore: withoutCardNumbers });
+ */
+export type BeforeStore = (message: BaseMessage) => BaseMessage | Promise<BaseMessage>;
+
+interface KnownForm {
+  /** Of the content that the form was made of: the caller may change its message. */
+  readonly digest: string;
+  readonly form: Promise<BaseMessage>;
+}
+
+interface Copied {
+  readonly message: BaseMessage;
+  readonly copy: BaseMessage;
+  readonly digest: string;
+}
+
+/** What is stored in the place of each message. A form is made once for a message object. */
+export class StoredForms {
+  readonly #beforeStore: BeforeStore;
+  readonly #known = new WeakMap<BaseMessage, KnownForm>();
+
+  constructor(beforeStore: BeforeStore) {
+    this.#beforeStore = beforeStore;
+  }
+
+  /**
+   * The forms of messages, in order, made one after another from what the messages say now. The messages stay as they
+   * are.
+   *
+   * @throws RecordError `refused` if the function throws, `unsupported_message` for what cannot be stored;
+   *   ConfigurationError `beforeStore` if it returns no message.
+   */
+  async of(messages: readonly BaseMessage[]): Promise<BaseMessage[]> {
+    const copies = messages.map((message) => ({ message, copy: copyMessage(message), digest: digestMessage(message) }));
+    const forms: BaseMessage[] = [];
+    for (const copied of copies) {
+      forms.push(await this.#formOf(copied));
+    }
+    return forms;
+  }
+
+  #formOf({ message, copy, digest }: Copied): Promise<BaseMessage> {
+    const known = this.#known.get(message);
+    if (known?.digest === digest) {
+      return known.form;
+    }
+    const form = this.#make(copy);
+    this.#known.set(message, { digest, form });
+    form.catch(() => this.#known.delete(message));
+    return form;
+  }
+
+  async #make(copy: BaseMessage): Promise<BaseMessage> {
+    const { id } = copy;
+    const type = copy.getType();
+    let form: BaseMessage;
+    try {
+      form = await this.#beforeStore(copy);
+    } catch (cause) {
+      const message = `beforeStore refused a message of type "${type}"; nothing was stored.`;
+      throw new RecordError(message, { code: "refused", cause });
+    }
+    if (typeof (form as Partial<BaseMessage> | undefined)?.getType !== "function") {
+      throw new ConfigurationError("beforeStore", 'The function "beforeStore" must return a message.');
+    }
+    return changeMessage(form, { id });
+  }
+}
+
+/**
+ * What to compare with stored texts in the place of each message. A message that may not be stored is its own form: it
+ * is refused when it is to be stored.
+ */
+export async function comparableForms(
+  messages: readonly BaseMessage[],
+  forms: StoredForms | undefined,
+): Promise<readonly BaseMessage[]> {
+  const found: BaseMessage[] = [];
+  for (const message of messages) {
+    const [form = message] = (await forms?.of([message]).catch(() => [])) ?? [];
+    found.push(form);
+  }
+  return found;
+}

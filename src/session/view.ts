@@ -1,0 +1,146 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { decodeHead } from "../codec/head.js";
+import { decodeRecord, noTokens } from "../codec/decode-record.js";
+import { answeredId } from "../messages/calls.js";
+import { findOrphanResults } from "../messages/steps.js";
+import { unknownKey } from "../store/key-refusals.js";
+import { EncryptionError, MemoryError } from "../base/errors.js";
+import { report, type MemoryEventHandler } from "../base/events.js";
+import type { SessionView } from "../store/session-reads.js";
+import { rememberTokens } from "../tokens/counted-messages.js";
+
+/** A stored message with its record; `position` is its place in the log, undefined for one in the head. */
+export interface StoredEntry {
+  readonly message: BaseMessage;
+  readonly record: string;
+  readonly position: number | undefined;
+}
+
+/** A view as it was read, and those of its messages that a model can be given. */
+export interface DecodedView {
+  readonly stored: SessionView;
+  readonly entries: readonly StoredEntry[];
+}
+
+/** How records are read. */
+export interface DecodeOptions {
+  readonly sessionId: string;
+  readonly strict: boolean;
+  readonly onEvent: MemoryEventHandler | undefined;
+}
+
+/**
+ * Returns the messages of a view, oldest first. Leaves out tool results whose call is not in the view and records that
+ * cannot be read, and reports both.
+ */
+export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
+  reportDamage(stored, options);
+  const log = decodeMessages(stored.records, options, stored.start);
+  const messages = stored.head === "" ? log : [...decodeMessages(headRecords(stored.head, options), options), ...log];
+  const orphans = orphanResults(messages, options);
+  return orphans === undefined ? messages : messages.filter((_, index) => !orphans.has(index));
+}
+
+/** Returns the same messages, each with its record. */
+export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
+  reportDamage(stored, options);
+  const log = decodeEntries(stored.records, options, stored.start);
+  const all = stored.head === "" ? log : [...decodeEntries(headRecords(stored.head, options), options), ...log];
+  const orphans = orphanResults(
+    all.map(({ message }) => message),
+    options,
+  );
+  return { stored, entries: orphans === undefined ? all : all.filter((_, index) => !orphans.has(index)) };
+}
+
+/** Returns the messages of consecutive records of the log from position `from` on; without `from`, of a head. */
+export function decodeMessages(records: readonly string[], options: DecodeOptions, from?: number): BaseMessage[] {
+  const messages: BaseMessage[] = [];
+  for (let index = 0; index < records.length; index += 1) {
+    const message = decodeOrSkip(records[index]!, from === undefined ? undefined : from + index, options);
+    if (message !== undefined) {
+      messages.push(message);
+    }
+  }
+  return messages;
+}
+
+/** Returns the same messages, each with its record and position. */
+export function decodeEntries(records: readonly string[], options: DecodeOptions, from?: number): StoredEntry[] {
+  const entries: StoredEntry[] = [];
+  for (let index = 0; index < records.length; index += 1) {
+    const record = records[index]!;
+    const position = from === undefined ? undefined : from + index;
+    const message = decodeOrSkip(record, position, options);
+    if (message !== undefined) {
+      entries.push({ message, record, position });
+    }
+  }
+  return entries;
+}
+
+function decodeOrSkip(record: string, position: number | undefined, options: DecodeOptions): BaseMessage | undefined {
+  try {
+    return decodeCounted(record, position);
+  } catch (error) {
+    reportSkipped(error, { ...options, position });
+    return undefined;
+  }
+}
+
+/** Indexes of tool results whose call is not in the view; undefined if there are none. */
+function orphanResults(
+  messages: readonly BaseMessage[],
+  { onEvent, sessionId }: DecodeOptions,
+): ReadonlySet<number> | undefined {
+  const orphans = findOrphanResults(messages);
+  for (const index of orphans) {
+    const message = messages[index]!;
+    report(onEvent, {
+      type: "tool_result_hidden",
+      sessionId,
+      messageId: message.id,
+      toolCallId: answeredId(message) ?? "",
+    });
+  }
+  return orphans.length === 0 ? undefined : new Set(orphans);
+}
+
+function reportDamage({ damaged }: SessionView, { onEvent, sessionId }: DecodeOptions): void {
+  if (damaged) {
+    report(onEvent, { type: "damaged", sessionId, operation: "readView" });
+  }
+}
+
+function decodeCounted(record: string, position: number | undefined): BaseMessage {
+  const { message, tokens } = decodeRecord(record, position);
+  if (tokens !== noTokens) {
+    for (const counterId in tokens) {
+      rememberTokens(message, counterId, tokens[counterId]!);
+    }
+  }
+  return message;
+}
+
+function headRecords(head: string, options: DecodeOptions): string[] {
+  try {
+    return decodeHead(head);
+  } catch (error) {
+    reportSkipped(error, { ...options, position: undefined });
+    return [];
+  }
+}
+
+/** Reports a record that was left out, or throws the error where it must not be left out. */
+function reportSkipped(
+  error: unknown,
+  { strict, onEvent, sessionId, position }: DecodeOptions & { readonly position: number | undefined },
+): void {
+  if (EncryptionError.isInstance(error)) {
+    throw unknownKey(sessionId, error.keyId);
+  }
+  if (strict || !MemoryError.isInstance(error)) {
+    throw error;
+  }
+  report(onEvent, { type: "record_skipped", sessionId, position, error });
+}

@@ -1,0 +1,160 @@
+import { decodeHead, encodeHead } from "../codec/head.js";
+import { metaOf } from "../codec/record-meta.js";
+import { unknownKey } from "../store/key-refusals.js";
+import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
+import { parseSealed } from "../sealed/keys/sealed-header.js";
+import { ConflictError } from "../base/errors.js";
+import type { StoreWith } from "../store/capabilities.js";
+import { sessionLabel } from "../store/refusals.js";
+import type { SessionAccess, SessionIndex } from "../store/lists.js";
+import type { NamedMark, WholeState } from "../store/session-transfers.js";
+import { namesIn, refuseLocked } from "../session/session-labels.js";
+
+const pageLength = 500;
+
+/** A session that is read. */
+interface Source {
+  readonly store: StoreWith<"transfers">;
+  readonly sessionId: string;
+  readonly access: SessionAccess;
+}
+
+/**
+ * All that is stored of a session, of one moment, as lines of JSON: the session itself, its head, side data, reductions
+ * and records, and an end. Nothing for a session that does not exist. Reads page by page.
+ *
+ * @throws ConflictError `stale` if records that the export was to hold were removed meanwhile.
+ */
+export async function* exportSession(
+  store: StoreWith<"transfers">,
+  sessionId: string,
+  access: SessionAccess,
+): AsyncGenerator<string> {
+  const state = await store.transfers.readState(sessionId, access);
+  if (state === undefined) {
+    return;
+  }
+  refuseLocked(sessionId, state.label);
+  refuseSealedFields(sessionId, [state.head, ...Object.values(state.side)]);
+  yield* stateLines(sessionId, state);
+  const source = { store, sessionId, access };
+  const begunBefore = new Set<string>();
+  let position = state.base;
+  for await (const page of pagesOf(source, state)) {
+    const markOf = await marksIn(source, page);
+    for (const record of page) {
+      const mark = markOf(record);
+      const isNew = mark !== undefined && mark.first < state.base && !begunBefore.has(mark.name);
+      if (isNew) {
+        begunBefore.add(mark.name);
+      }
+      const turn = mark !== undefined && (isNew || mark.first === position) ? markLine(mark) : undefined;
+      yield JSON.stringify({ type: "record", sessionId, position, turn, record: asJson(record) });
+      position += 1;
+    }
+  }
+  yield JSON.stringify({ type: "end", sessionId, records: position - state.base });
+}
+
+/** The same of all sessions of an owner. */
+export async function* exportOwnerSessions(
+  { index, store }: { readonly index: SessionIndex; readonly store: StoreWith<"transfers"> },
+  owner: string,
+): AsyncGenerator<string> {
+  for await (const sessionId of index.scan({ owner })) {
+    yield* exportSession(store, sessionId, { owner });
+  }
+}
+
+function* stateLines(sessionId: string, state: WholeState): Generator<string> {
+  const { owner, createdAt, updatedAt, expiresAt, base, start, rounds, tokens, counter, usage } = state;
+  const { damaged, reduced, label, hasLabel, next } = state;
+  yield JSON.stringify({
+    ...{ type: "session", sessionId, owner, ...(hasLabel && namesIn(label)), createdAt, updatedAt, expiresAt },
+    ...{ messages: next - base, base, start, rounds, tokens, counter, usage },
+    ...{ reductions: reduced, ...(damaged && { damaged }) },
+  });
+  for (const line of headLines(state.head)) {
+    yield JSON.stringify({ type: "head", sessionId, ...line });
+  }
+  for (const [name, value] of Object.entries(state.side)) {
+    yield JSON.stringify({ type: "side", sessionId, name, value: asJson(value) });
+  }
+  for (const reduction of state.reductions) {
+    yield JSON.stringify({ type: "reduction", sessionId, ...reduction });
+  }
+  if (state.discardedTurns.length > 0) {
+    yield JSON.stringify({ type: "discarded turns", sessionId, turns: state.discardedTurns.map(markLine) });
+  }
+}
+
+/** The records that the session held at first, page by page. */
+async function* pagesOf({ store, sessionId, access }: Source, state: WholeState): AsyncGenerator<readonly string[]> {
+  let position = state.base;
+  while (position < state.next) {
+    const limit = Math.min(pageLength, state.next - position);
+    const page = await store.readLog(sessionId, { ...access, from: position, limit });
+    if (page.records.length === 0 && state.damaged) {
+      return;
+    }
+    if (page.from !== position || page.records.length === 0) {
+      throw changed(sessionId);
+    }
+    page.records.forEach((record) => refuseSealed(sessionId, record));
+    yield page.records;
+    position += page.records.length;
+  }
+  const { epoch, cut } = (await store.transfers.readState(sessionId, access)) ?? {};
+  if (epoch !== state.epoch || cut !== state.cut) {
+    throw changed(sessionId);
+  }
+}
+
+/** The mark of the turn of each record of a page. */
+async function marksIn(
+  { store, sessionId, access }: Source,
+  records: readonly string[],
+): Promise<(record: string) => NamedMark | undefined> {
+  const names = [...new Set(records.flatMap((record) => metaOf(record).turn ?? []))];
+  const found = await store.transfers.readTurns(sessionId, names, access);
+  const marks = new Map(names.flatMap((name, index) => (found[index] ? [[name, { name, ...found[index] }]] : [])));
+  return (record) => marks.get(metaOf(record).turn ?? "");
+}
+
+/** A mark with its fields in one order, so that equal sessions have equal lines. */
+function markLine({ name, done, count, first }: NamedMark): NamedMark {
+  return { name, done, count, first };
+}
+
+/** Each record of the head; where they would not read back to the same text, the text. */
+function headLines(head: string): { readonly record?: unknown; readonly text?: string }[] {
+  try {
+    const records = decodeHead(head);
+    return encodeHead(records) === head ? records.map((record) => ({ record: asJson(record) })) : [{ text: head }];
+  } catch {
+    return [{ text: head }];
+  }
+}
+
+/** A text as the object that it writes, unless that would be written in another way: then as it is. */
+function asJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && JSON.stringify(value) === text ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function changed(sessionId: string): ConflictError {
+  const message = `Messages of ${sessionLabel(sessionId)} were removed while it was exported; export it again.`;
+  return new ConflictError(message, { code: "stale", sessionId });
+}
+
+/** Only a store without the key returns a sealed record. */
+function refuseSealed(sessionId: string, record: string): void {
+  const sealed = parseSealed(record);
+  if (sealed !== undefined) {
+    throw unknownKey(sessionId, sealed.header.sealed);
+  }
+}

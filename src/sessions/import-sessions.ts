@@ -1,0 +1,214 @@
+import { isDeepStrictEqual } from "node:util";
+import { identifyRecord } from "../codec/message-ids.js";
+import { ConflictError, EncryptionError, MemoryError } from "../base/errors.js";
+import type { StoreWith } from "../store/capabilities.js";
+import { sessionLabel } from "../store/refusals.js";
+import type { CopiedRecord } from "../store/session-forks.js";
+import type { KeptState, NamedMark, TransferPage } from "../store/session-transfers.js";
+import { limitsOf } from "../store/size-limits.js";
+import { exportSession } from "./export-session.js";
+import { LineReader } from "./line-reader.js";
+import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./session-lines.js";
+
+const pageRecords = 500;
+const pageBytes = 1_000_000;
+
+/** What became of a session of an export. */
+export interface SessionImport {
+  /** `""` where a line is wrong before it names a session. */
+  readonly sessionId: string;
+  /** `unchanged`: the session is there already, with just this content. `expired`: its time to live is over. */
+  readonly outcome: "imported" | "unchanged" | "expired" | "failed";
+  readonly messages: number;
+  /** The line with which it ended, or that is wrong; counted from 1. */
+  readonly line: number;
+  /** Where it failed. */
+  readonly error?: MemoryError;
+}
+
+/** How to import. */
+export interface ImportSetting {
+  /** Replaces the expiry that the export names: milliseconds from now, or undefined for what the export says. */
+  readonly ttlMs: number | undefined;
+}
+
+/**
+ * Brings the sessions of an export back, one after the other, and says what became of each. A session becomes visible
+ * when its last line was read.
+ *
+ * @throws what may pass by itself, such as a StoreError `unavailable`; what is wrong with a session is an outcome.
+ */
+export async function* importSessions(
+  store: StoreWith<"transfers">,
+  lines: AsyncIterable<string> | Iterable<string>,
+  setting: ImportSetting,
+): AsyncGenerator<SessionImport> {
+  const reader = new LineReader(lines);
+  for (;;) {
+    let started: StateLines | undefined;
+    let from = 0;
+    try {
+      const line = await reader.line();
+      from = reader.number;
+      if (line === undefined) {
+        return;
+      }
+      if (line.type !== "session") {
+        throw badLine(line.number, 'a session begins with a line of the type "session"');
+      }
+      started = new StateLines(line);
+      const { outcome, messages } = await importSession({ store, reader, setting }, started, line);
+      yield { sessionId: started.sessionId, outcome, messages, line: reader.number };
+    } catch (error) {
+      if (!MemoryError.isInstance(error) || (error.retryable && !ConflictError.isInstance(error))) {
+        throw error;
+      }
+      const line = reader.number;
+      yield { sessionId: started?.sessionId ?? "", outcome: "failed", messages: 0, line, error };
+      // Only now: whoever stops at the first failure need not wait until all of it is read.
+      await reader.skipSession(from === 0 ? line : from);
+    }
+  }
+}
+
+interface Import {
+  readonly store: StoreWith<"transfers">;
+  readonly reader: LineReader;
+  readonly setting: ImportSetting;
+}
+
+async function importSession(
+  { store, reader, setting }: Import,
+  started: StateLines,
+  first: ExportLine,
+): Promise<Pick<SessionImport, "outcome" | "messages">> {
+  const { sessionId } = started;
+  if ((await store.transfers.readState(sessionId)) !== undefined) {
+    return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first) };
+  }
+  let line = await reader.required();
+  while (started.add(line)) {
+    line = await reader.required();
+  }
+  const now = Date.now();
+  const state = withExpiry(started.state(first.number), setting.ttlMs === undefined ? undefined : now + setting.ttlMs);
+  if (state.expiresAt !== undefined && state.expiresAt <= now) {
+    await reader.skipSession(first.number);
+    return { outcome: "expired", messages: 0 };
+  }
+  const records = new RecordLines(reader, state.base, limitsOf(store)?.maxMessageBytes ?? Infinity);
+  await store.transfers.create(sessionId, { state, pages: records.pages(line) });
+  return { outcome: "imported", messages: records.count };
+}
+
+/** The records of a session, from a line on to the line of its end. */
+class RecordLines {
+  readonly #reader: LineReader;
+  readonly #base: number;
+  readonly #maxBytes: number;
+  count = 0;
+
+  constructor(reader: LineReader, base: number, maxBytes: number) {
+    this.#reader = reader;
+    this.#base = base;
+    this.#maxBytes = maxBytes;
+  }
+
+  async *pages(first: ExportLine): AsyncGenerator<TransferPage> {
+    let page = newPage();
+    let line = first;
+    for (; line.type === "record"; line = await this.#reader.required()) {
+      page.bytes += this.#add(page, line);
+      if (page.records.length === pageRecords || page.bytes > pageBytes) {
+        yield page;
+        page = newPage();
+      }
+    }
+    if (line.type !== "end") {
+      throw badLine(line.number, 'the session has no line of the type "end" in front of it');
+    }
+    if (fieldsOf("end", line).records !== this.count) {
+      throw badLine(line.number, `the export says that the session has other records than the ${this.count} here`);
+    }
+    yield page;
+  }
+
+  /** Returns the size of the record. */
+  #add({ records, marks }: NewPage, line: ExportLine): number {
+    const { position, record: value, turn } = fieldsOf("record", line);
+    if (position !== this.#base + this.count) {
+      throw badLine(line.number, `the record of position ${this.#base + this.count} is missing`);
+    }
+    this.count += 1;
+    const record = requireText(line, "record", value);
+    const bytes = Buffer.byteLength(record);
+    if (bytes > this.#maxBytes) {
+      throw badLine(line.number, `the record is longer than ${this.#maxBytes} bytes, the option "maxMessageBytes"`);
+    }
+    records.push({ record, identity: identityOf(line, record) });
+    if (turn !== undefined) {
+      marks.push(turn);
+    }
+    return bytes;
+  }
+}
+
+interface NewPage {
+  readonly records: CopiedRecord[];
+  readonly marks: NamedMark[];
+  bytes: number;
+}
+
+function newPage(): NewPage {
+  return { records: [], marks: [], bytes: 0 };
+}
+
+function identityOf(line: ExportLine, record: string): CopiedRecord["identity"] {
+  try {
+    return identifyRecord(record);
+  } catch (error) {
+    throw EncryptionError.isInstance(error) ? badLine(line.number, "the record is encrypted") : error;
+  }
+}
+
+/**
+ * Reads a session that exists beside its lines, and returns the number of its messages. What may change without a
+ * write, and what only counts the view, is not compared.
+ *
+ * @throws ConflictError `exists` where they differ.
+ */
+async function compareSession(
+  { store, reader }: Pick<Import, "store" | "reader">,
+  sessionId: string,
+  first: ExportLine,
+): Promise<number> {
+  let line: ExportLine = first;
+  for await (const text of exportSession(store, sessionId, {})) {
+    if (!isDeepStrictEqual(compared(parseLine(0, text)), compared(line))) {
+      throw differs(sessionId, line.number);
+    }
+    if (line.type === "end") {
+      return fieldsOf("end", line).records;
+    }
+    line = await reader.required();
+  }
+  throw differs(sessionId, line.number);
+}
+
+const notCompared: ReadonlySet<string> = new Set(["expiresAt", "tokens", "counter", "damaged"]);
+
+function compared({ type, fields }: ExportLine): object {
+  const kept = Object.entries(fields).filter(([name]) => type !== "session" || !notCompared.has(name));
+  return { type, fields: Object.fromEntries(kept) };
+}
+
+function differs(sessionId: string, line: number): ConflictError {
+  const message =
+    `${sessionLabel(sessionId).replace(/^s/, "S")} exists with other content than the export has at line ${line}; ` +
+    "nothing was imported. Delete it first, or import into another key prefix.";
+  return new ConflictError(message, { code: "exists", sessionId });
+}
+
+function withExpiry(state: KeptState, expiresAt: number | undefined): KeptState {
+  return expiresAt === undefined ? state : { ...state, expiresAt };
+}

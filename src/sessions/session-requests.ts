@@ -1,0 +1,50 @@
+import type { IndexProgress } from "../store/lists.js";
+import type { ReencryptProgress } from "./reencrypt-sessions.js";
+import type { ListedSession } from "./stored-sessions.js";
+
+/** Which sessions to list. */
+export interface SessionListOptions {
+  /** Whose sessions. */
+  readonly owner: string;
+  /** Sessions of one page, 1 to 1,000. @default 30 */
+  readonly limit?: number;
+  /** The `next` of the page before. @default the first page */
+  readonly cursor?: string;
+  /** True to look at each session of the page and to repair what disagrees; costs one more wait. @default false */
+  readonly verify?: boolean;
+}
+
+/** A page of an owner's sessions. */
+export interface SessionList {
+  /** The sessions of the page, those written last first. */
+  readonly sessions: readonly ListedSession[];
+  /** Pass it as `cursor` for the next page; left out on the last one. */
+  readonly next?: string;
+}
+
+/** How to erase an owner's sessions. */
+export interface SessionErasureOptions {
+  /** Milliseconds for which late writers are refused, so that none of them brings a session back. @default 600,000 */
+  readonly guardMs?: number;
+  /** Is told after each step how many sessions were erased. */
+  readonly onProgress?: (progress: IndexProgress) => void;
+}
+
+/**
+ * How to make the lists anew.
+ * @example
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * await memory.sessions.reindex({ onProgress: ({ sessions }) => console.log(`${sessions} sessions so far`) });
+ */
+export interface ReindexOptions {
+  /** Is told after each step how many sessions were looked at. */
+  readonly onProgress?: (progress: IndexProgress) => void;
+}
+
+/** How to encrypt sessions anew. */
+export interface ReencryptOptions {
+  /** Is told after each session how far the work has come. */
+  readonly onProgress?: (progress: ReencryptProgress) => void;
+}

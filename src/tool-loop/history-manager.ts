@@ -1,0 +1,250 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { BudgetError, ConfigurationError } from "../base/errors.js";
+import type { ConversationSession } from "../session/conversation-session.js";
+import { sessionOf } from "../session/session-of.js";
+import { parseOptions, type SchemaOutput } from "../base/options.js";
+import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
+import { TextCleaner } from "./text-cleaner.js";
+import * as forms from "./history-manager-options.js";
+import { PromptMessages } from "./token-window/prompt-messages.js";
+import type { ReferenceManager } from "./stored/reference-manager.js";
+import { SessionData } from "./stored/session-data.js";
+import { SessionReader } from "./stored/session-reader.js";
+import { SourceNumbering } from "./turn/source-numbering.js";
+import { TokenMeter } from "./token-window/token-meter.js";
+import { TokenWindow, type FittedWindow } from "./token-window/token-window.js";
+import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
+import { commitTurn } from "./turn/commit-turn.js";
+import { recordTurn } from "./turn/turn-record.js";
+import { toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
+import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
+import { userVisible, withCurrentTurn } from "./user-visible.js";
+
+/**
+ * Manages the history of an agent's loop: fits stored rounds, uploads, tool calls and results into the model's context
+ * window, reports what was left out, and stores the whole turn in one write when it ends.
+ *
+ * A turn begins with the first call after a commit (or after construction) and reads the session once: its view and its
+ * side data. Create one manager per session and process, or one per request; several instances may take turns serving a
+ * session. The model always gets a valid conversation.
+ *
+ * @example
+ * import { ChatOpenAI } from "@langchain/openai";
+ * import { HistoryManager, RedisChatMessageHistory } from "langchain-redis-memory";
+ *
+ * const history = new RedisChatMessageHistory({ sessionId: "ann-1", url: "redis://localhost:6379" });
+ * const manager = new HistoryManager({ history, maxInputTokens: 128_000 });
+ * const model = new ChatOpenAI({ model: "gpt-4o-mini" });
+ * const question = "May I fly to Vienna?";
+ * const request = { originalUserMessage: question, renderedUserMessage: question, renderedSystemMessage: "Be brief." };
+ * for (let calls = 1; calls > 0; ) {
+ *   const answer = await model.invoke((await manager.getHistoryForModelCall(request)).messages);
+ *   manager.addAssistantMessage(answer);
+ *   const results = (answer.tool_calls ?? []).map(({ id = "", name }) => ({ id, name, content: "by train" }));
+ *   await manager.addToolCallResults(results);
+ *   calls = results.length;
+ * }
+ * await manager.commit();
+ * await history.close();
+ */
+export class HistoryManager {
+  /** The sources of the session by number; complete once the turn has read the session. */
+  readonly references: ReferenceManager;
+  readonly #options: SchemaOutput<typeof forms.managerSchema>;
+  readonly #session: ConversationSession;
+  readonly #data: SessionData;
+  readonly #reader: SessionReader;
+  readonly #numbering: SourceNumbering;
+  readonly #window: TokenWindow;
+  readonly #cleaner = new TextCleaner();
+  readonly #prompt = new PromptMessages();
+  #turn = new Turn();
+  #committing: Promise<void> | undefined;
+
+  /** @throws ConfigurationError naming the option. */
+  constructor(options: forms.HistoryManagerOptions) {
+    this.#options = parseOptions("HistoryManager", forms.managerSchema(), options);
+    const { history, maxInputTokens, safetyMargin, percentForUploadedContent, tools, references, maxSources } =
+      this.#options;
+    this.references = references;
+    this.#session = sessionOf("HistoryManager", history);
+    this.#data = new SessionData(this.#session, maxSources);
+    this.#reader = new SessionReader(this.#session, this.#data, references);
+    this.#numbering = new SourceNumbering(references, this.#data);
+    const counter = this.#options.tokenCounter ?? this.#session.context.tokenCounter ?? tiktokenCounter();
+    // Rounded, because 110 * (1 - 0.1) would be 98.99999999999999 without it.
+    const limit = Math.floor(Number((maxInputTokens * (1 - safetyMargin)).toFixed(6)));
+    const { profile: given = this.#session.context.profile } = this.#options;
+    const limits = { limit, uploadShare: percentForUploadedContent, profile: resolveProfile("HistoryManager", given) };
+    this.#window = new TokenWindow(new TokenMeter(counter, tools), limits);
+  }
+
+  /** Adds an AI message without text that makes these calls. Their results are matched by call id. */
+  appendToolCalls(toolCalls: readonly ToolCallRequest[]): void {
+    parseOptions("appendToolCalls", toolCallRequestsSchema(), toolCalls);
+    this.#openTurn().addCalls(toolCalls);
+  }
+
+  /** Adds a message from the model, including its tool calls. */
+  addAssistantMessage(message: BaseMessage): void {
+    this.#openTurn().addMessage(message);
+  }
+
+  /**
+   * Adds tool results, in any order, and numbers their sources. A failed call becomes a result that names the tool and
+   * the error. One round trip if there are sources, to reserve their numbers in the session.
+   *
+   * @throws ConfigurationError if no call of the turn is waiting for a result. After a StoreError the results are kept;
+   *   the next call numbers their sources.
+   */
+  async addToolCallResults(responses: readonly ToolCallResponse[]): Promise<void> {
+    this.#openTurn().addResults(parseOptions("addToolCallResults", toolCallResponsesSchema(), responses));
+    await this.#number();
+  }
+
+  /**
+   * Adds files that the user uploaded. They are stored with the turn; later turns show them with the message they came
+   * with, on every instance.
+   *
+   * @throws BudgetError (in bytes) if one upload, or all uploads of the session together, would be too large.
+   */
+  async addUploadedContent(contents: readonly UploadedContent[]): Promise<void> {
+    parseOptions("addUploadedContent", uploadedContentsSchema(), contents);
+    const turn = this.#openTurn();
+    turn.addUploads(contents, { stored: (await this.#reader.read(turn.name)).uploads, limits: this.#options });
+  }
+
+  /** Removes uploads by id. The removal is stored with the turn. */
+  removeUploadedContent(ids: readonly string[]): void {
+    this.#openTurn().removeUploads(ids);
+  }
+
+  /**
+   * Returns the messages for the next model call, and an outcome that says what was left out or shortened. The messages
+   * fit the window, or `outcome.overBudgetBy` says by how much they exceed it.
+   *
+   * Every call of the turn includes the tool results and tool images of earlier loop iterations. If the model's own
+   * message would be last, "Please continue." follows it. No round trip except for the turn's first read.
+   *
+   * @throws StructureError while a call is waiting for its result; BudgetError with `onOverBudget: "throw"`.
+   */
+  async getHistoryForModelCall(request: forms.ModelCallRequest): Promise<FittedWindow> {
+    const asked = parseOptions("getHistoryForModelCall", forms.modelCallSchema(), request);
+    const { originalUserMessage: original, renderedUserMessage: rendered, renderedSystemMessage } = asked;
+    const turn = this.#openTurn();
+    turn.nameAs("getHistoryForModelCall", asked.turnId);
+    turn.originalUserMessage = original;
+    const snapshot = await this.#reader.read(turn.name);
+    await this.#number();
+    const stored = await this.#reader.sort(snapshot.turn, original);
+    const rounds = await Promise.all(stored.rounds.map((round) => this.#cleaner.clean(round, asked.removeFromText)));
+    const window = await this.#window.fit({
+      system: this.#prompt.system(renderedSystemMessage),
+      user: this.#prompt.user({ original: stored.question ?? original, rendered }, stored.current),
+      history: { ...stored, rounds, pinned: stored.pinned.filter(({ content }) => content !== renderedSystemMessage) },
+      uploads: turn.uploadsWith(snapshot.uploads),
+      steps: [...stored.steps, ...turn.steps],
+      cited: new Set(this.references.cited(turn.assistantText() ?? "")),
+    });
+    this.#reader.report(window.outcome.repairs);
+    const { overBudgetBy, tokens, limit } = window.outcome;
+    if (overBudgetBy > 0 && this.#options.onOverBudget === "throw") {
+      throw new BudgetError(
+        `getHistoryForModelCall: the smallest possible request takes ${tokens} tokens, ` +
+          `but the window allows ${limit}; shorten the prompt or raise "maxInputTokens".`,
+        { needed: tokens, allowed: limit },
+      );
+    }
+    return window;
+  }
+
+  /**
+   * Stores the whole turn in one write (one round trip) and ends it: the original user message, all calls and results,
+   * the answer, uploads and references. Sources that the turn's texts do not cite are left out of the stored results.
+   * Images from tools are not stored. An empty turn writes nothing.
+   *
+   * Call it again after an error: nothing is stored twice. A job that another process may run again needs a `turnId`
+   * for that, best one that `getHistoryForModelCall` is given too. A turn that is stored already is not stored again
+   * (event `turn_repeated`); of one that is stored in part, the rest is added. A last message that is marked
+   * `response_metadata.interrupted` leaves the turn open: the answer of a later run with this `turnId` replaces it.
+   *
+   * @throws StructureError while a call is waiting for its result; ConflictError if a turn with this id is stored with
+   *   other content; StoreError.
+   */
+  async commit(options: Pick<forms.ModelCallRequest, "turnId"> = {}): Promise<void> {
+    const { turnId } = parseOptions("commit", forms.commitSchema(), options);
+    this.#turn.nameAs("commit", turnId);
+    this.#committing ??= this.#store().finally(() => {
+      this.#committing = undefined;
+    });
+    return this.#committing;
+  }
+
+  /** Discards everything added since the last commit; none of it was stored. */
+  discardTurn(): void {
+    const turn = this.#openTurn();
+    this.#endTurn(turn.results().flatMap(({ sources }) => sources.map(({ sourceNumber }) => sourceNumber)));
+  }
+
+  /**
+   * Returns what the user may see: what both sides said in the newest stored rounds (also those that left the view) and
+   * in the current turn. One round trip.
+   */
+  async getUserVisibleHistory(options: forms.UserVisibleOptions = {}): Promise<BaseMessage[]> {
+    const { rounds, removeFromText } = parseOptions("getUserVisibleHistory", forms.userVisibleSchema(), options);
+    const { originalUserMessage, steps } = this.#turn;
+    const opened = await this.#reader.known();
+    const stored = (await this.#session.rounds(rounds)).flatMap(({ messages }) => messages);
+    const said = withCurrentTurn(stored, {
+      opened,
+      originalUserMessage,
+      questions: await this.#reader.questions(originalUserMessage),
+      added: steps.map(({ message }) => message),
+    });
+    return this.#cleaner.clean(userVisible(said), removeFromText);
+  }
+
+  async #store(): Promise<void> {
+    const turn = this.#turn;
+    if (turn.isEmpty) {
+      return;
+    }
+    const { turn: opened } = await this.#reader.read(turn.name);
+    await this.#number();
+    const { originalUserMessage, name: turnId = turn.id } = turn;
+    const text = turn.assistantText();
+    const record = recordTurn(turn, {
+      turnId,
+      stored: await this.#reader.sort(opened, originalUserMessage),
+      cited: text === undefined ? undefined : new Set(this.references.cited(text)),
+    });
+    await commitTurn(this.#options.history, { turnId, record, side: this.#data.changes(record.data), opened });
+    this.#endTurn(record.uncited);
+  }
+
+  #endTurn(uncited: readonly number[]): void {
+    this.references.forget(uncited);
+    const known = this.references.toList();
+    // Keeps as many as the store does, so that this instance knows the same references as any other.
+    this.references.forget(
+      known.slice(0, Math.max(0, known.length - this.#options.maxSources)).map(({ sourceNumber }) => sourceNumber),
+    );
+    this.#turn = new Turn();
+    this.#reader.forget();
+  }
+
+  #openTurn(): Turn {
+    if (this.#committing !== undefined) {
+      throw new ConfigurationError(
+        "commit",
+        "HistoryManager: the turn is being stored; await commit() before you begin the next turn.",
+      );
+    }
+    return this.#turn;
+  }
+
+  #number(): Promise<void> {
+    return this.#numbering.number(this.#turn, () => this.#reader.read(this.#turn.name));
+  }
+}

@@ -1,0 +1,132 @@
+import { refuseSealedFields } from "../../sealed/keys/sealed-field.js";
+import { ConflictError } from "../../base/errors.js";
+import type { ConversationSession } from "../../session/conversation-session.js";
+import { requireCapability, type StoreWith } from "../../store/capabilities.js";
+import type { SideChanges } from "../../store/side-fields.js";
+import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
+import type { SourceReference } from "./reference-manager.js";
+import { readUpload, writeUpload, type Upload } from "./uploads.js";
+
+/** The session as it was when the turn began. */
+export interface Snapshot {
+  /** What is stored of the turn, and what came before it. */
+  readonly turn: OpenTurn;
+  /** In the order in which they were added. */
+  readonly uploads: readonly Upload[];
+  readonly references: readonly SourceReference[];
+}
+
+/** What a turn stores besides its messages. */
+export interface TurnData {
+  readonly uploads: readonly Upload[];
+  /** Ids of uploads to remove. */
+  readonly removedUploads: readonly string[];
+  readonly references: readonly SourceReference[];
+}
+
+const prefix = "history:";
+const nextField = `${prefix}next-source`;
+const uploadPrefix = `${prefix}upload:`;
+const sourcePrefix = `${prefix}source:`;
+const attempts = 16;
+
+/** The side data that a session's HistoryManagers share: uploads, cited sources, and the next source number. */
+export class SessionData {
+  readonly #session: ConversationSession;
+  readonly #store: StoreWith<"sideData">;
+  readonly #maxSources: number;
+  #nextStored: string | undefined;
+
+  constructor(session: ConversationSession, maxSources: number) {
+    this.#session = session;
+    this.#store = requireCapability("HistoryManager", session.context.store, "sideData");
+    this.#maxSources = maxSources;
+  }
+
+  /**
+   * Reads the turn, the view and the side data. Two commands sent at the same time, so it takes as long as one round
+   * trip; one more for a stored turn that has left the view.
+   */
+  async read(turnId: string | undefined): Promise<Snapshot> {
+    const [turn, side] = await Promise.all([
+      openTurn({ session: this.#session, turnId, input: [] }),
+      this.#readSide(prefix),
+    ]);
+    this.#nextStored = side[nextField];
+    const entries = Object.entries(side);
+    const uploads = entries.flatMap(([name, value]) =>
+      name.startsWith(uploadPrefix) ? (readUpload(value) ?? []) : [],
+    );
+    const references = entries.flatMap(([name, value]) =>
+      name.startsWith(sourcePrefix) ? (readReference(value) ?? []) : [],
+    );
+    return { turn, uploads: uploads.sort((a, b) => a.sequence - b.sequence), references };
+  }
+
+  /**
+   * Reserves `count` source numbers, none below `least`, and returns the first. No other turn of the session gets them,
+   * now or later. One round trip, unless another process reserves numbers at the same moment.
+   */
+  async reserveSources(count: number, least: number): Promise<number> {
+    const { ttlMs } = this.#session.context;
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const first = Math.max(least, numberIn(this.#nextStored));
+      const next = String(first + count);
+      const written = await this.#store.writeSide(this.#session.sessionId, {
+        set: { [nextField]: next },
+        expected: { [nextField]: this.#nextStored },
+        ...(ttlMs !== undefined && { ttlMs }),
+      });
+      if (written) {
+        this.#nextStored = next;
+        return first;
+      }
+      this.#nextStored = (await this.#readSide(nextField))[nextField];
+    }
+    throw new ConflictError(
+      `Other processes reserved source numbers of this session during all ${attempts} attempts; try again.`,
+      { code: "stale", sessionId: this.#session.sessionId },
+    );
+  }
+
+  /** Returns the changes of side data that store a turn's data and keep only the newest references. */
+  changes({ uploads, removedUploads, references }: TurnData): SideChanges {
+    const set = Object.fromEntries([
+      ...uploads.map((upload) => [uploadPrefix + upload.id, writeUpload(upload)]),
+      ...references.map((reference) => [fieldOf(reference), JSON.stringify(reference)]),
+    ]) as Record<string, string>;
+    return {
+      set,
+      ...(removedUploads.length > 0 && { remove: removedUploads.map((id) => uploadPrefix + id) }),
+      ...(references.length > 0 && { bound: { prefix: sourcePrefix, keep: this.#maxSources } }),
+    };
+  }
+
+  async #readSide(prefix: string): Promise<Readonly<Record<string, string>>> {
+    const { sessionId } = this.#session;
+    const fields = await this.#store.readSide(sessionId, prefix);
+    refuseSealedFields(sessionId, Object.values(fields));
+    return fields;
+  }
+}
+
+/** Padded, so that names sort in the order of the numbers. */
+function fieldOf({ sourceNumber }: SourceReference): string {
+  return sourcePrefix + String(sourceNumber).padStart(12, "0");
+}
+
+function numberIn(stored: string | undefined): number {
+  const value = Number(stored);
+  return Number.isSafeInteger(value) && value > 0 ? value : 1;
+}
+
+function readReference(stored: string): SourceReference | undefined {
+  try {
+    const reference = JSON.parse(stored) as SourceReference;
+    return Number.isSafeInteger(reference.sourceNumber) && typeof reference.chunk?.text === "string"
+      ? reference
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

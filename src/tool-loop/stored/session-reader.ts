@@ -1,0 +1,100 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { report } from "../../base/events.js";
+import type { ConversationSession } from "../../session/conversation-session.js";
+import { comparableForms } from "../../session/stored-forms.js";
+import { textOf } from "../../messages/content.js";
+import type { StructureRepair } from "../../structure/repair/repair-session.js";
+import type { OpenTurn } from "../../turns/open-turn.js";
+import type { ReferenceManager } from "./reference-manager.js";
+import type { SessionData, Snapshot } from "./session-data.js";
+import { readStoredHistory, type StoredHistory } from "./stored-history.js";
+
+interface SortedTurn {
+  readonly turn: OpenTurn;
+  readonly originalUserMessage: string | undefined;
+  readonly history: StoredHistory;
+}
+
+/** Reads the session once a turn, and sorts what is stored once. */
+export class SessionReader {
+  readonly #session: ConversationSession;
+  readonly #data: SessionData;
+  readonly #references: ReferenceManager;
+  #reading: { readonly turnId: string | undefined; readonly snapshot: Promise<Snapshot> } | undefined;
+  #sorted: SortedTurn | undefined;
+  #hasReported = false;
+  #asked: HumanMessage | undefined;
+
+  constructor(session: ConversationSession, data: SessionData, references: ReferenceManager) {
+    this.#session = session;
+    this.#data = data;
+    this.#references = references;
+  }
+
+  /**
+   * Returns what the session held when the turn began, and restores its references. A failed read is repeated, and so
+   * is one that did not know the turn's name yet.
+   */
+  read(turnId: string | undefined): Promise<Snapshot> {
+    if (this.#reading === undefined || (turnId !== undefined && turnId !== this.#reading.turnId)) {
+      const reading = { turnId, snapshot: this.#read(turnId) };
+      this.#reading = reading;
+      reading.snapshot.catch(() => {
+        this.#reading = this.#reading === reading ? undefined : this.#reading;
+      });
+    }
+    return this.#reading.snapshot;
+  }
+
+  async #read(turnId: string | undefined): Promise<Snapshot> {
+    const snapshot = await this.#data.read(turnId);
+    this.#references.restore(snapshot.references);
+    return snapshot;
+  }
+
+  /** What was read for the turn; undefined where it has read nothing so far. */
+  async known(): Promise<OpenTurn | undefined> {
+    return (await this.#reading?.snapshot)?.turn;
+  }
+
+  /**
+   * Sorts what is stored by how a window treats it. Returns the same objects for the same arguments: new message
+   * objects would have to be counted again.
+   */
+  async sort(turn: OpenTurn, originalUserMessage: string | undefined): Promise<StoredHistory> {
+    const questions = await this.questions(originalUserMessage);
+    if (this.#sorted?.turn !== turn || this.#sorted.originalUserMessage !== originalUserMessage) {
+      const history = readStoredHistory(turn, questions);
+      this.#sorted = { turn, originalUserMessage, history };
+    }
+    return this.#sorted.history;
+  }
+
+  /** A question as it was said, and as it is stored where that differs. */
+  async questions(original: string | undefined): Promise<readonly string[]> {
+    const { forms } = this.#session.context;
+    if (original === undefined || forms === undefined) {
+      return original === undefined ? [] : [original];
+    }
+    if (this.#asked?.text !== original) {
+      this.#asked = new HumanMessage(original);
+    }
+    const [form] = await comparableForms([this.#asked!], forms);
+    return [...new Set([original, textOf(form!)])];
+  }
+
+  /** Reports repairs to `onEvent`, once a turn. */
+  report(repairs: readonly StructureRepair[]): void {
+    if (repairs.length > 0 && !this.#hasReported) {
+      this.#hasReported = true;
+      const { sessionId, context } = this.#session;
+      report(context.onEvent, { type: "repaired", sessionId, rules: [...new Set(repairs.map(({ rule }) => rule))] });
+    }
+  }
+
+  /** Makes the next turn read the session again. */
+  forget(): void {
+    this.#reading = undefined;
+    this.#hasReported = false;
+  }
+}

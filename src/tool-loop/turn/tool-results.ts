@@ -1,0 +1,116 @@
+import { ToolMessage } from "@langchain/core/messages";
+import * as z from "zod/mini";
+import { anyText, lazy, nonEmptyText } from "../../base/options.js";
+import { cutText } from "../token-window/cut-text.js";
+import type { Chunk, SourceReference } from "../stored/reference-manager.js";
+
+/**
+ * What a tool returned. A non-empty `errorMessage` means that it failed; otherwise the model sees `content`, or
+ * `chunks` if there is no content.
+ */
+export interface ToolCallResponse {
+  /** The id of the call that this responds to. */
+  readonly id: string;
+  /** The tool's name. */
+  readonly name: string;
+  /** What the tool returned as text. With a text, the model does not see `chunks`. */
+  readonly content?: string;
+  /** The sources that the tool found, the most relevant first. */
+  readonly chunks?: readonly Chunk[];
+  /** Why the tool failed. The model reads it in the place of a result. */
+  readonly errorMessage?: string;
+  /** Follows the result after a blank line, and stays however much the result is shortened. */
+  readonly systemReminder?: string;
+  /** Images as data URLs or links, shown with the user's message until the turn ends. They are not stored. */
+  readonly imageDataUrls?: readonly string[];
+}
+
+/** A tool result of the current turn. The model sees `sources` if there are any, otherwise `text`. */
+export interface ToolResult {
+  readonly callId: string;
+  readonly name: string;
+  readonly failed: boolean;
+  readonly text: string;
+  readonly chunks: readonly Chunk[];
+  readonly sources: readonly SourceReference[];
+  readonly reminder: string | undefined;
+  readonly images: readonly string[];
+}
+
+/** Schema of a list of {@link ToolCallResponse}. */
+export const toolCallResponsesSchema = lazy(() =>
+  z.array(
+    z.strictObject({
+      id: nonEmptyText(),
+      name: nonEmptyText(),
+      content: z.optional(anyText()),
+      chunks: z.optional(z.array(z.strictObject({ id: anyText(), chunkId: anyText(), text: anyText() }))),
+      errorMessage: z.optional(anyText()),
+      systemReminder: z.optional(anyText()),
+      imageDataUrls: z.optional(z.array(nonEmptyText())),
+    }),
+    "must be an array of tool call responses",
+  ),
+);
+
+const noSources = "No relevant sources found.";
+
+/** How many characters of a result are stored; small enough for a store's default limit on the size of a message. */
+const storedCharacters = 200_000;
+
+/** Converts a response to a result whose chunks have no numbers yet. */
+export function toToolResult(response: ToolCallResponse): ToolResult {
+  const { id, name, content, chunks = [], errorMessage, systemReminder, imageDataUrls = [] } = response;
+  const failed = errorMessage !== undefined && errorMessage !== "";
+  const shown = failed ? `Tool call ${name} failed with error: ${errorMessage}` : content || noSources;
+  return {
+    callId: id,
+    name,
+    failed,
+    text: shown,
+    // Chunks that the model does not see cannot be cited, so they get no numbers.
+    chunks: failed || content ? [] : chunks,
+    sources: [],
+    reminder: systemReminder || undefined,
+    images: imageDataUrls,
+  };
+}
+
+/** Renders sources for the model: a JSON array of `{ source_number, content_id, content }`. */
+export function sourcesText(sources: readonly SourceReference[]): string {
+  const items = sources.map(({ sourceNumber, chunk }) => ({
+    source_number: sourceNumber,
+    content_id: chunk.id,
+    content: chunk.text,
+  }));
+  return JSON.stringify(items);
+}
+
+/** Returns the whole result as the model reads it, without the reminder. */
+export function fullBody({ sources, text: body }: ToolResult): string {
+  return sources.length > 0 ? sourcesText(sources) : body;
+}
+
+/** Creates the tool message of a result from its whole or shortened body. */
+export function resultMessage({ callId, name, failed, reminder }: ToolResult, body: string): ToolMessage {
+  const content = reminder === undefined ? body : `${body}\n\n${reminder}`;
+  return new ToolMessage({ content, name, tool_call_id: callId, status: failed ? "error" : "success" });
+}
+
+/**
+ * Returns the stored body of a result: its cited sources in full, or a sentence if none was cited. If `cited` is
+ * undefined (the turn has no text that could cite), all sources stay.
+ */
+export function storedBody(result: ToolResult, cited: ReadonlySet<number> | undefined): string {
+  const { sources } = result;
+  if (sources.length === 0) {
+    return cutText(result.text, storedCharacters);
+  }
+  const kept = keptSources(result, cited);
+  return kept.length > 0 ? sourcesText(kept) : `None of the ${sources.length} sources found here was cited.`;
+}
+
+/** Returns the sources of a result that are stored with it. */
+export function keptSources({ sources }: ToolResult, cited: ReadonlySet<number> | undefined): SourceReference[] {
+  return sources.filter(({ sourceNumber }) => cited === undefined || cited.has(sourceNumber));
+}

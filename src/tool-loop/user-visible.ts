@@ -1,0 +1,67 @@
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { callsOf } from "../messages/calls.js";
+import { textOf } from "../messages/content.js";
+import { roleOf } from "../messages/roles.js";
+import { answerStart } from "../session/turn-messages.js";
+import type { OpenTurn } from "../turns/open-turn.js";
+import { isQuestion } from "./turn/rendered-question.js";
+
+/** What is known of the current turn. */
+export interface CurrentTurn {
+  /** What was read of it; undefined where nothing was read so far. */
+  readonly opened: OpenTurn | undefined;
+  readonly originalUserMessage: string | undefined;
+  /** The question as it was said, and as it is stored. */
+  readonly questions: readonly string[];
+  /** What was added since. */
+  readonly added: readonly BaseMessage[];
+}
+
+/**
+ * The stored messages, then what the current turn adds to them: nothing where the turn is stored already, and no
+ * question where that is stored. An interrupted answer, which the turn replaces, is left out.
+ */
+export function withCurrentTurn(
+  stored: readonly BaseMessage[],
+  { opened, originalUserMessage, questions, added }: CurrentTurn,
+): BaseMessage[] {
+  if (opened?.state === "stored") {
+    return [...stored];
+  }
+  const own = opened?.stored ?? [];
+  const replaced = opened?.state === "interrupted" ? own.slice(answerStart(own)) : [];
+  const gone = new Set(replaced.map(({ message }) => message.id));
+  const kept = stored.filter(({ id }) => id === undefined || !gone.has(id));
+  const hasQuestion =
+    own.some(({ message }) => roleOf(message) === "human") || questions.some((text) => isQuestion(kept.at(-1), text));
+  const asked = originalUserMessage === undefined || hasQuestion ? [] : [new HumanMessage(originalUserMessage)];
+  return [...kept, ...asked, ...added];
+}
+
+/**
+ * Returns what a user sees of messages: what both sides said, without tool calls, tool results, instructions and
+ * summaries.
+ */
+export function userVisible(messages: readonly BaseMessage[]): BaseMessage[] {
+  return messages.flatMap((message) => {
+    const role = roleOf(message);
+    if (role === "human") {
+      return [message];
+    }
+    return role === "ai" && (callsOf(message).length === 0 || textOf(message).trim() !== "")
+      ? [withoutCalls(message)]
+      : [];
+  });
+}
+
+function withoutCalls(message: BaseMessage): BaseMessage {
+  if (callsOf(message).length === 0) {
+    return message;
+  }
+  const { id, name } = message;
+  return new AIMessage({
+    content: textOf(message),
+    ...(id !== undefined && { id }),
+    ...(name !== undefined && { name }),
+  });
+}

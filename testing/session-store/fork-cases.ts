@@ -1,0 +1,170 @@
+import { strict as assert } from "node:assert";
+import type { CopiedRecord, ForkRequest } from "../../src/store/session-forks.js";
+import type { NewRecord } from "../../src/store/session-writes.js";
+import { asRead, code, human, option, record, records, sideOf, texts, written } from "./store-case.js";
+import type { StoreCase } from "./store-case.js";
+
+const turnName = "turn-name-0001";
+
+/** Copies records as they are; they are those of the list, and the `turn` belongs to a turn. */
+function copying(list: readonly NewRecord[], turn: readonly NewRecord[] = []): ForkRequest {
+  const known = new Map(list.map((item) => [item.record, item]));
+  const ofTurn = new Set(turn.map((item) => item.record));
+  return {
+    copyRecord: (text): CopiedRecord => {
+      const { id, digest } = known.get(text)!;
+      const named = ofTurn.has(text) ? { turn: { name: turnName, ends: true } } : {};
+      return { record: text, identity: { id, digest, ...named } };
+    },
+  };
+}
+
+/** Copies of sessions under another id. */
+export const forkCases: readonly StoreCase[] = [
+  {
+    title: "a fork is refused where the new id was erased a short time ago",
+    needs: ["forks", "index"],
+    async check(context) {
+      const { store, session } = context;
+      const list = [human("q1"), record("a1")];
+      await written(context, list);
+      await store.index.erase(`${session}-copy`, { guardMs: 60_000 });
+      await assert.rejects(store.forks.fork(session, `${session}-copy`, copying(list)), code("erased"));
+    },
+  },
+  {
+    title: "a fork has the records of its source, knows their ids, and lives on its own",
+    needs: ["forks"],
+    async check(context) {
+      const { store, session } = context;
+      const list = [human("q1"), record("a1"), human("q2"), record("a2")];
+      const view = await written(context, list);
+      const forked = await store.forks.fork(session, `${session}-copy`, copying(list));
+      const copy = await store.readView(`${session}-copy`);
+      assert.deepEqual(forked, { epoch: copy.epoch, next: 4 });
+      assert.notEqual(copy.epoch, view.epoch);
+      assert.deepEqual([copy.records, copy.start, copy.next, copy.damaged], [texts(list), 0, 4, false]);
+      const more = await store.append(`${session}-copy`, { records: [list[3]!, record("a3")] });
+      assert.deepEqual([more.appended, more.duplicates, more.next], [1, 1, 5]);
+      assert.deepEqual(await store.readView(session), view);
+      await store.clear(session);
+      assert.equal((await store.readLog(`${session}-copy`)).records.length, 5);
+    },
+  },
+  {
+    title: "a fork holds the records before a position, and can hold none",
+    needs: ["forks"],
+    async check(context) {
+      const { store, session } = context;
+      const list = records("a", 5);
+      await written(context, list);
+      await store.forks.fork(session, `${session}-some`, { ...copying(list), at: 3 });
+      const some = await store.readView(`${session}-some`);
+      assert.deepEqual([some.records, some.next], [texts(list.slice(0, 3)), 3]);
+      const none = await store.forks.fork(session, `${session}-none`, { ...copying(list), at: 0 });
+      assert.equal(none?.next, 0);
+      assert.equal((await store.readView(`${session}-none`)).epoch, none?.epoch);
+      await store.append(`${session}-none`, { records: list });
+      assert.equal((await store.readView(`${session}-none`)).records.length, 5);
+      await assert.rejects(store.forks.fork(session, `${session}-more`, { ...copying(list), at: 6 }), code("position"));
+      assert.equal((await store.readView(`${session}-more`)).epoch, "");
+    },
+  },
+  {
+    title: "a fork at the view's start or behind it has the same view, one before it shows all of its log",
+    needs: ["forks"],
+    async check(context) {
+      const { store, session } = context;
+      const list = records("a", 8);
+      const view = await written(context, list);
+      await store.commitReduction(session, {
+        ...asRead(view),
+        ...{ start: 4, head: "h", headCount: 2, tokens: 9, counter: "c" },
+      });
+      for (const at of [4, 6, 8]) {
+        await store.forks.fork(session, `${session}-${at}`, { ...copying(list), at });
+        const copy = await store.readView(`${session}-${at}`);
+        assert.deepEqual([copy.start, copy.head, copy.headCount, copy.tokens], [4, "h", 2, undefined]);
+        assert.deepEqual(copy.records, texts(list.slice(4, at)));
+      }
+      await store.forks.fork(session, `${session}-3`, { ...copying(list), at: 3 });
+      const early = await store.readView(`${session}-3`);
+      assert.deepEqual([early.start, early.head, early.headCount, early.tokens], [0, "", 0, undefined]);
+      assert.deepEqual(early.records, texts(list.slice(0, 3)));
+    },
+  },
+  {
+    title: "a fork is refused onto a session that exists, and of one that does not",
+    needs: ["forks"],
+    async check(context) {
+      const { store, session } = context;
+      const list = records("a", 2);
+      await written(context, list);
+      const other = `${session}-other`;
+      await store.append(other, { records: records("b", 1) });
+      const before = await store.readView(other);
+      await assert.rejects(store.forks.fork(session, other, copying(list)), code("exists"));
+      await assert.rejects(store.forks.fork(session, session, copying(list)), code("exists"));
+      assert.deepEqual(await store.readView(other), before);
+      assert.equal(await store.forks.fork(`${session}-no`, `${session}-new`, copying(list)), undefined);
+      assert.equal((await store.readView(`${session}-new`)).epoch, "");
+    },
+  },
+  {
+    title: "a fork keeps side fields, and expires as it is told to",
+    needs: ["forks", "sideData"],
+    async check(context) {
+      const { store, session, time, wait } = context;
+      const list = records("a", 2);
+      await written(context, list, { ...sideOf(context, { set: { field: "x" } }), ttlMs: time(60_000) });
+      await store.forks.fork(session, `${session}-stays`, copying(list));
+      await store.forks.fork(session, `${session}-goes`, { ...copying(list), ttlMs: time(200) });
+      assert.deepEqual(await store.readSide(`${session}-stays`, ""), { field: "x" });
+      await wait(300);
+      assert.equal((await store.readView(`${session}-goes`)).epoch, "");
+      assert.equal((await store.readView(`${session}-stays`)).records.length, 2);
+    },
+  },
+  {
+    title: "a fork knows the turns of its source; one that it holds in part is open",
+    needs: ["forks", "turns"],
+    async check(context) {
+      const { store, session } = context;
+      const list = [record("a"), human("q"), record("b")];
+      await written(context, [list[0]!]);
+      const turn = { name: turnName, stored: 0, done: true };
+      await store.append(session, { records: list.slice(1), turn });
+      const copy = copying(list, list.slice(1));
+      await store.forks.fork(session, `${session}-whole`, copy);
+      const whole = await store.readTurn(`${session}-whole`, turnName);
+      assert.deepEqual([whole?.done, whole?.count, whole?.first], [true, 2, 1]);
+      await store.forks.fork(session, `${session}-part`, { ...copy, at: 2 });
+      const part = await store.readTurn(`${session}-part`, turnName);
+      assert.deepEqual([part?.done, part?.count, part?.first], [false, 1, 1]);
+    },
+  },
+  {
+    title: "a fork after records were discarded keeps their positions",
+    needs: ["forks"],
+    async check(context) {
+      const { store, session } = context;
+      const list = records("a", 6);
+      const view = await written(context, list);
+      const discard = { forget: ["a1", "a2", "a3"] };
+      await store.commitReduction(session, { ...asRead(view), start: 3, head: "", headCount: 0, discard });
+      await store.forks.fork(session, `${session}-copy`, { ...copying(list), at: 5 });
+      const log = await store.readLog(`${session}-copy`);
+      assert.deepEqual([log.base, log.next, log.records], [3, 5, texts(list.slice(3, 5))]);
+    },
+  },
+  {
+    title: "a fork without a proper position is refused",
+    needs: ["forks"],
+    async check({ store, session }) {
+      const request = { copyRecord: () => ({ record: "{}", identity: undefined }) };
+      await assert.rejects(store.forks.fork(session, "copy", { ...request, at: -1 }), option("at"));
+      await assert.rejects(store.forks.fork(session, "copy", { ...request, ttlMs: 0 }), option("ttlMs"));
+      await assert.rejects(store.forks.fork(session, "", request), option("sessionId"));
+    },
+  },
+];

@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import type { StoreCapability } from "../../src/store/capabilities.js";
+import type { ReadState, SessionView } from "../../src/store/session-reads.js";
+import type { CompleteSessionStore, SessionStore } from "../../src/store/session-store.js";
+import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
+import type { SideChanges } from "../../src/store/side-fields.js";
+
+/** How to create the store under test. */
+export interface StoreSetup {
+  /**
+   * Shows which optional methods the stores have: a store, or the prototype of its class. Cases of capabilities that it
+   * lacks are left out. @default a store with every capability
+   */
+  readonly probe?: object;
+  /** Creates a store with default limits, without the sessions `contract-<number>`. */
+  create(): SessionStore | Promise<SessionStore>;
+  /** Called after each case, also after a failed one. */
+  destroy?(store: SessionStore): unknown;
+  /**
+   * Lets this much of the store's time pass, for stores whose clock a test can move. The times of the cases are a
+   * hundred times longer then, so that the speed of the machine decides nothing. @default waits in real time
+   */
+  wait?(milliseconds: number): unknown;
+}
+
+/** What a case works with. */
+export interface StoreContext {
+  /** Has the core and what the case {@link StoreCase.needs}; anything else only where `has` says so. */
+  readonly store: CompleteSessionStore;
+  readonly session: string;
+  has(capability: StoreCapability): boolean;
+  /** What a store is told where the case waits for it: as many milliseconds as `wait` lets pass. */
+  time(milliseconds: number): number;
+  /** Lets time of the store pass. */
+  wait(milliseconds: number): Promise<void>;
+}
+
+/** A promise and its proof. */
+export interface StoreCase {
+  readonly title: string;
+  /** Capabilities without which the case does not apply. @default none */
+  readonly needs?: readonly StoreCapability[];
+  check(context: StoreContext): Promise<void>;
+}
+
+/** Creates a record as a codec would: `role` is its type, and the id is also its content. */
+export function record(
+  id: string,
+  { role = "ai", text = id, tokens }: { role?: string; text?: string; tokens?: number } = {},
+): NewRecord {
+  const content = `{"type":"${role}","data":${JSON.stringify({ id, content: text })}}`;
+  const digest = createHash("sha256").update(content).digest("base64url").slice(0, 8);
+  return { id, digest, record: content, ...(tokens !== undefined && { tokens }) };
+}
+
+/** Creates a human record. */
+export function human(id: string): NewRecord {
+  return record(id, { role: "human" });
+}
+
+/** Creates records whose ids are a letter and a number: `records("a", 3)` is a1, a2, a3. */
+export function records(letter: string, count: number): NewRecord[] {
+  return Array.from({ length: count }, (_, index) => record(`${letter}${index + 1}`));
+}
+
+/** Returns the texts of records, as reads return them. */
+export function texts(list: readonly NewRecord[]): string[] {
+  return list.map((item) => item.record);
+}
+
+/** Appends records and returns the resulting view. */
+export async function written(
+  { store, session }: StoreContext,
+  list: readonly NewRecord[],
+  rest: Omit<AppendRequest, "records"> = {},
+): Promise<SessionView> {
+  await store.append(session, { records: list, ...rest });
+  return store.readView(session);
+}
+
+/** Returns everything that reads show of a session, to check that nothing has changed. */
+export async function everything({ store, session, has }: StoreContext): Promise<unknown> {
+  return {
+    view: await store.readView(session),
+    log: await store.readLog(session),
+    rounds: has("rounds") && (await store.readRounds(session, 1_000)),
+    side: has("sideData") && (await store.readSide(session, "")),
+  };
+}
+
+/** Returns side changes for a request if the store supports them. */
+export function sideOf({ has }: StoreContext, side: SideChanges): Pick<AppendRequest, "side"> {
+  return has("sideData") ? { side } : {};
+}
+
+/** For `assert.rejects`: an error with this code. */
+export function code(expected: string): (error: unknown) => boolean {
+  return (error) => (error as { code?: unknown }).code === expected;
+}
+
+/** For `assert.rejects`: an error about this option. */
+export function option(expected: string): (error: unknown) => boolean {
+  return (error) => (error as { option?: unknown }).option === expected;
+}
+
+/** Returns what a compare-and-set must name of a view. */
+export function asRead({ epoch, rev, next }: SessionView): ReadState {
+  return { epoch, rev, next };
+}

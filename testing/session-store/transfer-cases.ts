@@ -1,0 +1,143 @@
+import { strict as assert } from "node:assert";
+import type { CreateRequest, KeptState } from "../../src/store/session-transfers.js";
+import type { NewRecord } from "../../src/store/session-writes.js";
+import { asRead, code, human, option, record, records, texts, written } from "./store-case.js";
+import type { StoreCase } from "./store-case.js";
+
+const turnName = "turn-name-0001";
+
+const plainState: KeptState = {
+  ...{ base: 0, start: 0, rounds: 0, head: "", headCount: 0, label: {}, hasLabel: false },
+  ...{ reductions: [], reduced: 0, side: {}, discardedTurns: [] },
+};
+
+/** A session of a state and records, in pages of two. */
+function creating(state: Partial<KeptState>, list: readonly NewRecord[]): CreateRequest {
+  return {
+    state: { ...plainState, ...state },
+    pages: (async function* () {
+      for (let first = 0; first < list.length; first += 2) {
+        const page = list.slice(first, first + 2);
+        const copied = page.map(({ id, digest, record }) => ({ record, identity: { id, digest } }));
+        const mark = { name: turnName, done: false, count: 3, first: state.base ?? 0 };
+        yield { records: copied, marks: first === 0 ? [mark] : [] };
+      }
+    })(),
+  };
+}
+
+/** Whole sessions out and in. */
+export const transferCases: readonly StoreCase[] = [
+  {
+    title: "a session that is created has the state, the records, their ids and its turns, and lives on",
+    needs: ["transfers", "turns", "sideData"],
+    async check({ store, session }) {
+      const list = [human("q1"), record("a1"), record("a2"), human("q2"), record("a3")];
+      const state = {
+        base: 4,
+        start: 7,
+        rounds: 3,
+        head: "h",
+        headCount: 2,
+        side: { f: "x" },
+        createdAt: 5,
+        updatedAt: 6,
+      };
+      const created = await store.transfers.create(session, creating(state, list));
+      const view = await store.readView(session);
+      assert.deepEqual(created, { epoch: view.epoch, next: 9 });
+      assert.deepEqual([view.base, view.start, view.head, view.headCount, view.damaged], [4, 7, "h", 2, false]);
+      assert.deepEqual(view.records, texts(list.slice(3)));
+      const read = (await store.transfers.readState(session))!;
+      assert.deepEqual([read.rounds, read.side, read.createdAt, read.updatedAt], [3, { f: "x" }, 5, 6]);
+      const marks = await store.transfers.readTurns(session, [turnName, "turn-name-0009"]);
+      assert.deepEqual(marks, [{ done: false, count: 3, first: 4 }, undefined]);
+      const more = await store.append(session, { records: [list[4]!, record("a4")] });
+      assert.deepEqual([more.appended, more.duplicates, more.next], [1, 1, 10]);
+    },
+  },
+  {
+    title: "the state of a session is all that is kept about it besides its log",
+    needs: ["transfers", "index", "pages", "sideData"],
+    async check(context) {
+      const { store, session } = context;
+      const label = { title: "T", metadata: "{}" };
+      const view = await written(context, records("a", 4), { owner: "ann", label, side: { set: { f: "x" } } });
+      await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
+      const state = (await store.transfers.readState(session, { owner: "ann" }))!;
+      assert.deepEqual([state.epoch, state.base, state.start, state.next], [view.epoch, 0, 2, 4]);
+      assert.deepEqual([state.owner, state.label, state.hasLabel, state.side], ["ann", label, true, { f: "x" }]);
+      assert.deepEqual(state.reductions, await store.pages.readReductions(session));
+      assert.equal(state.reduced, 1);
+      await assert.rejects(store.transfers.readState(session, { owner: "bob" }), code("other_owner"));
+      await assert.rejects(store.transfers.readTurns(session, [turnName], { owner: "bob" }), code("other_owner"));
+      assert.equal(await store.transfers.readState(`${session}-none`), undefined);
+    },
+  },
+  {
+    title: "a session is created whole or not at all, and never in the place of another",
+    needs: ["transfers"],
+    async check(context) {
+      const { store, session } = context;
+      const broken = creating({}, records("a", 3));
+      const pages = (async function* () {
+        yield* broken.pages;
+        throw new Error("The pages end here.");
+      })();
+      await assert.rejects(store.transfers.create(session, { ...broken, pages }), /end here/);
+      assert.equal((await store.readView(session)).epoch, "");
+      await assert.rejects(store.transfers.create(session, creating({ start: 3 }, records("a", 2))), option("start"));
+      assert.equal((await store.readView(session)).epoch, "");
+      const view = await written(context, records("b", 1));
+      await assert.rejects(store.transfers.create(session, creating({}, records("a", 3))), code("exists"));
+      assert.deepEqual(await store.readView(session), view);
+    },
+  },
+  {
+    title: "a session that is created stands in its owner's list by the time of its last write, until the next one",
+    needs: ["transfers", "index"],
+    async check({ store, session }) {
+      const owner = `owner of ${session}`;
+      const list = async () => {
+        await store.index.flush();
+        const found: string[] = [];
+        for (let before: number | undefined, isFirst = true; isFirst || before !== undefined; isFirst = false) {
+          const page = await store.index.list(owner, { limit: 1, ...(before !== undefined && { before }) });
+          found.push(...page.sessions.map(({ sessionId }) => sessionId.slice(session.length)));
+          before = page.next;
+        }
+        return found;
+      };
+      await store.append(`${session}-now`, { records: records("n", 1), owner });
+      const { updatedAt } = (await store.index.describe(`${session}-now`))!;
+      const create = (name: string, at: number) =>
+        store.transfers.create(`${session}-${name}`, creating({ owner, updatedAt: at }, records(name, 1)));
+      await create("never", 0);
+      await create("old-1", updatedAt - 5_000);
+      await create("old-2", updatedAt - 5_000);
+      await create("older", updatedAt - 9_000);
+      await create("future", updatedAt + 1e12);
+      const [first, second, ...rest] = await list();
+      assert.deepEqual([first, second], ["-future", "-now"]);
+      assert.deepEqual(rest.slice(0, 2).sort(), ["-old-1", "-old-2"]);
+      assert.deepEqual(rest.slice(2), ["-older", "-never"]);
+      await store.append(`${session}-older`, { records: records("m", 1), owner });
+      assert.deepEqual((await list()).slice(0, 3), ["-older", "-future", "-now"]);
+    },
+  },
+  {
+    title: "a session that is created expires when its state says so",
+    needs: ["transfers"],
+    async check({ store, session, wait }) {
+      await store.append(`${session}-clock`, { records: records("c", 1) });
+      const now = (await store.transfers.readState(`${session}-clock`))!.updatedAt!;
+      await store.transfers.create(session, creating({ expiresAt: now + 600_000 }, records("a", 2)));
+      const { expiresAt = 0 } = (await store.transfers.readState(session))!;
+      // Redis says how long a session lives, not until when.
+      assert.ok(Math.abs(expiresAt - now - 600_000) < 100, `It expires at ${expiresAt - now}.`);
+      await wait(20);
+      await store.transfers.create(`${session}-over`, creating({ expiresAt: now + 1 }, records("a", 2)));
+      assert.equal((await store.readView(`${session}-over`)).epoch, "");
+    },
+  },
+];

@@ -1,0 +1,239 @@
+import { strict as assert } from "node:assert";
+import type { SessionView } from "../../src/store/session-reads.js";
+import type { NewRecord } from "../../src/store/session-writes.js";
+import { maxDiscardedTurns, type TurnClaim } from "../../src/store/turns.js";
+import { asRead, human, record, records, texts, type StoreCase, type StoreContext } from "./store-case.js";
+
+const name = "turn-name-0001";
+const other = "turn-name-0002";
+
+function claim(rest: Partial<TurnClaim> = {}): { turn: TurnClaim } {
+  return { turn: { name, stored: 0, done: true, ...rest } };
+}
+
+const question = human("q");
+const answer = record("a");
+
+/** Turns: one name, stored once. */
+export const turnCases: readonly StoreCase[] = [
+  {
+    title: "a turn is stored once, even if the retry has other ids and texts",
+    needs: ["turns"],
+    async check({ store, session }) {
+      const first = await store.append(session, { records: [question, answer], ...claim() });
+      assert.deepEqual([first.appended, first.turn], [2, undefined]);
+      const again = await store.append(session, { records: [human("q2"), record("a2")], ...claim() });
+      assert.deepEqual([again.appended, again.duplicates, again.next], [0, 2, 2]);
+      assert.deepEqual(again.turn, { done: true, count: 2, first: 0, records: texts([question, answer]) });
+      assert.deepEqual((await store.readLog(session)).records, texts([question, answer]));
+    },
+  },
+  {
+    title: "of concurrent appends of one turn, exactly one is stored",
+    needs: ["turns"],
+    async check({ store, session }) {
+      const results = await Promise.all(
+        ["x", "y", "z"].map((id) => store.append(session, { records: [human(`q${id}`), record(id)], ...claim() })),
+      );
+      assert.deepEqual(results.map(({ appended }) => appended).sort(), [0, 0, 2]);
+      assert.equal((await store.readLog(session)).next, 2);
+    },
+  },
+  {
+    title: "an append to an open turn that is sent again is the same, also where others wrote in between",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question], ...claim({ done: false }) });
+      await store.append(session, { records: [record("b")] });
+      const part = { records: [answer], ...claim({ stored: 1, done: false }) };
+      await store.append(session, part);
+      const again = await store.append(session, part);
+      assert.deepEqual([again.appended, again.turn?.count, again.turn?.same], [0, 2, true]);
+      const another = await store.append(session, { ...part, records: [record("c")] });
+      assert.deepEqual([another.appended, another.turn?.same], [0, undefined]);
+    },
+  },
+  {
+    title: "an open turn accepts more records from a writer that knows how many are stored",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question], ...claim({ done: false }) });
+      const unaware = await store.append(session, { records: [question, answer], ...claim() });
+      assert.deepEqual(unaware.turn, { done: false, count: 1, first: 0, records: texts([question]) });
+      const aware = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
+      assert.deepEqual([aware.appended, aware.turn], [1, undefined]);
+      const again = await store.append(session, { records: [record("b")], ...claim({ stored: 1 }) });
+      assert.deepEqual(again.turn, { done: true, count: 2, first: 0, records: texts([question, answer]) });
+    },
+  },
+  {
+    title: "an append to a turn that the store has forgotten returns the turn and writes nothing",
+    needs: ["turns"],
+    async check({ store, session }) {
+      const result = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
+      assert.deepEqual([result.appended, result.turn?.count, result.turn?.done], [0, 0, false]);
+      assert.equal((await store.readLog(session)).next, 0);
+    },
+  },
+  {
+    title: "a repeated turn writes no side data and checks no expectations",
+    needs: ["turns", "sideData"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer], ...claim() });
+      const again = await store.append(session, {
+        ...{ records: [{ ...answer, digest: "other-01" }], expectedNext: 0, expectedEpoch: "another" },
+        ...{ side: { set: { a: "b" } }, ...claim() },
+      });
+      assert.equal(again.turn?.done, true);
+      assert.deepEqual(await store.readSide(session, ""), {});
+    },
+  },
+  {
+    title: "a read also returns what is stored of a turn, and the positions of messages",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [record("old")] });
+      await store.append(session, { records: [question, answer], ...claim() });
+      const view = await store.readView(session, { ids: ["a", "unknown", "old"], turn: name });
+      assert.deepEqual(view.positions, [2, undefined, 0]);
+      assert.deepEqual(view.turn, { done: true, count: 2, first: 1 });
+      const without = await store.readView(session, { ids: [], turn: other });
+      assert.deepEqual([without.positions, without.turn], [[], undefined]);
+      assert.deepEqual((await store.readTurn!(session, name))?.records, texts([question, answer]));
+      assert.equal(await store.readTurn!(session, other), undefined);
+    },
+  },
+  {
+    title: "a turn is still recognized after a reduction, even if its records are discarded",
+    needs: ["turns"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [question, answer], ...claim() });
+      await store.append(session, { records: records("b", 4) });
+      await discardTo(context, { start: 3, forget: ["q", "a", "b1"], turns: [name] });
+      const again = await store.append(session, { records: [human("q3")], ...claim() });
+      assert.deepEqual([again.appended, again.turn?.done, again.turn?.records], [0, true, []]);
+    },
+  },
+  {
+    title: `the last ${maxDiscardedTurns} turns whose records were discarded are still recognized`,
+    needs: ["turns"],
+    async check(context) {
+      const { store, session } = context;
+      const names = Array.from(
+        { length: maxDiscardedTurns + 2 },
+        (_, index) => `turn-${String(index).padStart(9, "0")}`,
+      );
+      for (const [index, turn] of names.entries()) {
+        await store.append(session, { records: [record(`r${index}`)], turn: { name: turn, stored: 0, done: true } });
+      }
+      await discardTo(context, { start: names.length, forget: names.map((_, index) => `r${index}`), turns: names });
+      const known = await Promise.all(names.slice(0, 4).map((turn) => store.readTurn!(session, turn)));
+      assert.deepEqual(
+        known.map((turn) => turn?.done),
+        [undefined, undefined, true, true],
+      );
+      await store.append(session, { records: [record("n")] });
+      assert.equal((await store.readTurn!(session, names.at(-1)!))?.done, true);
+    },
+  },
+  {
+    title: "a rewind forgets the turns that it removes, and reopens a turn that it cuts",
+    needs: ["turns", "rewind"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [question, answer], ...claim() });
+      await store.append(session, { records: [human("q2")], ...claim({ name: other }) });
+      const view = await store.readView(session);
+      const turns = [
+        { name, count: 1, first: 0 },
+        { name: other, count: 0, first: 2 },
+      ];
+      assert.equal(await store.rewind(session, { ...asRead(view), to: 1, forget: ["a", "q2"], turns }), "rewound");
+      assert.equal(await store.readTurn!(session, other), undefined);
+      assert.deepEqual(await store.readTurn!(session, name), {
+        ...{ done: false, count: 1, first: 0, records: texts([question]) },
+      });
+      const rest = await store.append(session, { records: [record("a2")], ...claim({ stored: 1 }) });
+      assert.equal(rest.appended, 1);
+    },
+  },
+  {
+    title: "a rebuild restores the turns named in records, and keeps those whose records were discarded",
+    needs: ["turns", "rebuild"],
+    async check(context) {
+      const { store, session } = context;
+      await store.append(session, { records: [record("gone")], ...claim({ name: other }) });
+      await store.append(session, { records: [question, answer], ...claim() });
+      await discardTo(context, { start: 1, forget: ["gone"], turns: [other] });
+      const identities = new Map<string, NewRecord>([question, answer].map((item) => [item.record, item]));
+      await store.rebuild!(session, (text) => {
+        const { id, digest } = identities.get(text)!;
+        return { id, digest, turn: { name, ends: id === "a" } };
+      });
+      assert.deepEqual(await store.readTurn!(session, name), {
+        ...{ done: true, count: 2, first: 1, records: texts([question, answer]) },
+      });
+      assert.equal((await store.readTurn!(session, other))?.done, true);
+    },
+  },
+  {
+    title: "clearing a session forgets its turns",
+    needs: ["turns"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer], ...claim() });
+      await store.clear(session);
+      assert.equal((await store.append(session, { records: [question, answer], ...claim() })).appended, 2);
+    },
+  },
+  {
+    title: "replaceTail replaces the end of the log in one step",
+    needs: ["turns", "replaceTail"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer], ...claim({ done: false }) });
+      const view = await store.readView(session);
+      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [{ name, count: 1, first: 0 }] };
+      const better = record("a", { text: "better" });
+      const result = await store.replaceTail!(session, { records: [better], cut, ...claim({ stored: 2 }) });
+      assert.notEqual(result, "stale");
+      assert.deepEqual((await store.readLog(session)).records, texts([question, better]));
+      assert.deepEqual(await store.readTurn!(session, name), {
+        ...{ done: true, count: 2, first: 0, records: texts([question, better]) },
+      });
+      assert.notEqual((await store.readView(session)).rev, view.rev);
+    },
+  },
+  {
+    title: "replaceTail replaces nothing if the log changed since it was read",
+    needs: ["replaceTail"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer] });
+      const view = await store.readView(session);
+      await store.append(session, { records: [record("late")] });
+      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
+      assert.equal(await store.replaceTail!(session, { records: [record("b")], cut }), "stale");
+      assert.equal((await store.readLog(session)).next, 3);
+    },
+  },
+  {
+    title: "replaceTail leaves the log unchanged on a conflict",
+    needs: ["replaceTail"],
+    async check({ store, session }) {
+      await store.append(session, { records: [question, answer] });
+      const view: SessionView = await store.readView(session);
+      const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
+      const request = { records: [{ ...question, digest: "other-01" }], cut };
+      await assert.rejects(store.replaceTail!(session, request));
+      assert.deepEqual((await store.readLog(session)).records, texts([question, answer]));
+    },
+  },
+];
+
+async function discardTo(
+  { store, session }: StoreContext,
+  { start, ...discard }: { readonly start: number; readonly forget: string[]; readonly turns: string[] },
+): Promise<void> {
+  const view = await store.readView(session);
+  const request = { ...asRead(view), start, head: "h", headCount: 1, discard };
+  assert.equal(await store.commitReduction(session, request), "committed");
+}

@@ -1,0 +1,139 @@
+import { strict as assert } from "node:assert";
+import type { TurnFence } from "../../src/store/holds.js";
+import { option, record, type StoreCase, type StoreContext } from "./store-case.js";
+
+const needs = ["turnQueue"] as const;
+const entry = (ticket: string, holdMs = 60_000) => ({ ticket, holdMs, graceMs: 60_000 });
+
+/** Takes the turn, which must be free. */
+export async function taken({ store, session }: StoreContext, ticket: string, holdMs?: number): Promise<TurnFence> {
+  const place = await store.turnQueue.enter(session, entry(ticket, holdMs));
+  assert.ok(place.isHeld);
+  return { fencingToken: place.fencingToken, epoch: place.epoch };
+}
+
+/** One turn of a session at a time. */
+export const turnQueueCases: readonly StoreCase[] = [
+  {
+    title: "a turn has one holder, and waiters get it in the order in which they came",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const { turnQueue } = store;
+      const first = await taken(context, "a");
+      assert.deepEqual(await turnQueue.enter(session, entry("b")), { isHeld: false, ahead: 0 });
+      assert.deepEqual(await turnQueue.enter(session, entry("c")), { isHeld: false, ahead: 1 });
+      assert.deepEqual(await turnQueue.enter(session, entry("b")), { isHeld: false, ahead: 0 });
+      await turnQueue.leave(session, "a");
+      assert.deepEqual(await turnQueue.enter(session, entry("c")), { isHeld: false, ahead: 1 });
+      const second = await taken(context, "b");
+      assert.ok(second.fencingToken > first.fencingToken);
+      assert.equal(second.epoch, first.epoch);
+      await turnQueue.leave(session, "b");
+      await taken(context, "c");
+    },
+  },
+  {
+    title: "a repeated request for the turn finds itself the holder, with the same fence",
+    needs,
+    async check(context) {
+      const fence = await taken(context, "a");
+      assert.deepEqual(await taken(context, "a"), fence);
+      await context.store.append(context.session, { records: [record("a")], ...written(fence) });
+    },
+  },
+  {
+    title: "a turn ends after its time, unless its holder renews it",
+    needs,
+    async check(context) {
+      const { store, session, time, wait } = context;
+      await taken(context, "a", time(1_000));
+      assert.equal(await store.turnQueue.renew(session, { ticket: "a", holdMs: time(60) }), true);
+      assert.equal((await store.turnQueue.enter(session, entry("b"))).isHeld, false);
+      await wait(90);
+      await taken(context, "b");
+      assert.equal(await store.turnQueue.renew(session, { ticket: "a", holdMs: 1_000 }), false);
+      await store.turnQueue.leave(session, "a");
+      assert.equal((await store.turnQueue.enter(session, entry("c"))).isHeld, false);
+    },
+  },
+  {
+    title: "a waiter that leaves, or that is not seen for its grace, loses its place",
+    needs,
+    async check(context) {
+      const { store, session, time, wait } = context;
+      const { turnQueue } = store;
+      await taken(context, "a");
+      await turnQueue.enter(session, entry("left"));
+      await turnQueue.enter(session, entry("dead"));
+      await turnQueue.leave(session, "left");
+      await turnQueue.leave(session, "a");
+      await wait(60);
+      assert.deepEqual(await turnQueue.enter(session, entry("b")), { isHeld: false, ahead: 1 });
+      assert.equal((await turnQueue.enter(session, { ...entry("b"), graceMs: time(30) })).isHeld, true);
+      assert.equal((await turnQueue.enter(session, entry("dead"))).isHeld, false);
+    },
+  },
+  {
+    title: "a turn that writes nothing leaves nothing, and one that writes leaves what it wrote",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const fence = await taken(context, "a");
+      assert.equal((await store.readView(session)).epoch, fence.epoch);
+      await store.turnQueue.leave(session, "a");
+      assert.equal((await store.readView(session)).epoch, "");
+      const second = await taken(context, "b");
+      assert.notEqual(second.epoch, fence.epoch);
+      const { next, epoch } = await store.append(session, { records: [record("a")], ...written(second) });
+      assert.deepEqual([next, epoch], [1, second.epoch]);
+      await store.turnQueue.leave(session, "b");
+      assert.equal((await store.readView(session)).next, 1);
+    },
+  },
+  {
+    title: "a turn that is taken and renewed keeps a session with a time to live from expiring",
+    needs,
+    async check(context) {
+      const { store, session, time, wait } = context;
+      await store.append(session, { records: [record("a")], ttlMs: time(400) });
+      const held = { ticket: "a", holdMs: time(5_000), ttlMs: time(400) };
+      await store.turnQueue.enter(session, { ...held, graceMs: time(1_000) });
+      for (let count = 0; count < 5; count += 1) {
+        await wait(120);
+        assert.equal(await store.turnQueue.renew(session, held), true);
+      }
+      assert.equal((await store.readView(session)).next, 1);
+    },
+  },
+  {
+    title: "a session that only a turn created expires with its time to live",
+    needs,
+    async check({ store, session, time, wait }) {
+      await store.turnQueue.enter(session, { ...entry("a"), ttlMs: time(40) });
+      await wait(60);
+      assert.equal((await store.readView(session)).epoch, "");
+      assert.equal(await store.turnQueue.renew(session, { ticket: "a", holdMs: 1_000 }), false);
+    },
+  },
+  {
+    title: "a ticket or a time of a turn that is none is refused",
+    needs,
+    async check({ store: { turnQueue }, session }) {
+      for (const bad of ["", "a b", "a".repeat(65), 7 as unknown as string]) {
+        await assert.rejects(turnQueue.enter(session, entry(bad)), option("ticket"));
+      }
+      for (const bad of [0, -1, 1.5, Number.NaN]) {
+        await assert.rejects(turnQueue.enter(session, entry("a", bad)), option("holdMs"));
+        await assert.rejects(turnQueue.renew(session, { ticket: "a", holdMs: bad }), option("holdMs"));
+        await assert.rejects(turnQueue.enter(session, { ...entry("a"), graceMs: bad }), option("graceMs"));
+        await assert.rejects(turnQueue.enter(session, { ...entry("a"), ttlMs: bad }), option("ttlMs"));
+      }
+    },
+  },
+];
+
+/** The fence of a turn, as its writes carry it. */
+export function written({ fencingToken, epoch }: TurnFence) {
+  return { fencingToken, expectedEpoch: epoch };
+}
