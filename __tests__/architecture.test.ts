@@ -9,7 +9,6 @@ const sources = packageSources(root);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, Record<string, string>>;
 const declared = new Set(Object.keys({ ...manifest["dependencies"], ...manifest["peerDependencies"] }));
 
-const maxFileLines = 250;
 const maxScriptLines = 60;
 const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/;
 const emptyWords = new Set(["util", "utils", "helper", "helpers", "common", "misc"]);
@@ -37,11 +36,6 @@ describe("the source tree", () => {
     expect(inside.filter((file) => exportListsOf(file).length > 0).map(({ path }) => path)).toEqual([]);
     const lists = sources.flatMap((file) => exportListsOf(file).map((list) => ({ path: file.path, ...list })));
     expect(lists.filter(({ names }) => names === undefined)).toEqual([]);
-  });
-
-  it(`keeps files within ${maxFileLines} lines`, () => {
-    const lengths = sources.map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }));
-    expect(lengths.filter(({ lines }) => lines > maxFileLines)).toEqual([]);
   });
 
   it(`keeps Lua scripts within ${maxScriptLines} lines`, () => {
