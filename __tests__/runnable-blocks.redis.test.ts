@@ -16,6 +16,7 @@ const url = `${sharedRedisUrl()}/9`;
 
 /** A program of a document, and what the document says that it prints. */
 interface Program {
+  readonly path: string;
   readonly title: string;
   readonly code: string;
   readonly prints: string | undefined;
@@ -25,7 +26,7 @@ const blocks = documentBlocks(root);
 const programs: readonly Program[] = blocks.flatMap(({ path, line, marks, code }, index) => {
   const next = blocks[index + 1];
   const prints = next?.path === path && next.language === "text" ? next.code.trim() : undefined;
-  return marks.includes("runnable") ? [{ title: `${path}:${line}`, code, prints }] : [];
+  return marks.includes("runnable") ? [{ path, title: `${path}:${line}`, code, prints }] : [];
 });
 
 /** Gives the cases of a contract to nobody but this program, and says how many there were. */
@@ -66,15 +67,26 @@ describe("the programs in the documents", () => {
     expect(first.code.split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(12);
   });
 
-  it("run without a key, print what stands below them, and end", async () => {
+  it("run without a key, each behind those before it on its page, print what stands below them, and end", async () => {
     expect(programs.length).toBeGreaterThan(5);
     const client = new Redis(url);
-    for (const [index, { title, prints }] of programs.entries()) {
-      await client.flushdb();
+    for (const [index, { path, title, prints }] of programs.entries()) {
+      if (programs[index - 1]?.path !== path) {
+        await client.flushdb();
+      }
       const output = await outputOf(pathOf(index));
       expect({ title, output }).toEqual({ title, output: prints ?? expect.stringMatching(/./) });
     }
     await client.quit();
+  });
+
+  it("end, those too that need a server of another kind: they close what they open", () => {
+    const opening = blocks.filter(
+      ({ code }) => /^(const|let) .*new (RedisChat|RedisTool|Redis\(|Cluster)/m.test(code) && !/^export /m.test(code),
+    );
+    const left = opening.filter(({ code }) => !/\.(close|quit)\(\)/.test(code));
+    expect(opening.length).toBeGreaterThan(20);
+    expect(left.map(({ path, line }) => `${path}:${line}`)).toEqual([]);
   });
 
   it("have a first one that remembers when it is run again", async () => {

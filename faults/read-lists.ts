@@ -15,11 +15,12 @@ export async function readLists(topology: Topology, owners: readonly string[]): 
     return await Promise.all(
       owners.map(async (owner) => {
         const listed: string[] = [];
-        for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-          const page = await sessions.list({ owner, limit, ...(cursor !== undefined && { cursor }) });
+        let cursor: string | null | undefined;
+        do {
+          const page = await sessions.list({ owner, limit, cursor });
           listed.push(...page.sessions.map(({ sessionId }) => sessionId));
           cursor = page.next;
-        }
+        } while (cursor !== null);
         return { owner, sessions: listed };
       }),
     );

@@ -108,7 +108,7 @@ describe("A write whose reply was lost and that the client sends again", () => {
     await history.addMessages([human("q")]);
     await expect(loseReply("delete", () => memory.sessions.delete("s"))).resolves.toBe(true);
     await expect(memory.sessions.delete("s")).resolves.toBe(false);
-    expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [] });
+    expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [], next: null });
   });
 
   it("has reduced the view once", async () => {

@@ -304,7 +304,7 @@ describe("a turn of an owner", () => {
         await memory.drain();
         expect(await memory.sessions.count({ owner: "ann" })).toBe(1);
         await history.clear();
-        expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [] });
+        expect(await memory.sessions.list({ owner: "ann" })).toEqual({ sessions: [], next: null });
         expect(await memory.sessions.count({ owner: "ann" })).toBe(0);
         await history.append([human("q2")]);
       },

@@ -38,18 +38,23 @@ describe("pages and branches of a session", () => {
     const history = memory.history("pages");
     await history.addMessages(Array.from({ length: 10 }, (_, index) => turn(index)).flat());
     const seen: string[][] = [];
-    let before: number | undefined;
+    let before: number | null | undefined;
     do {
-      const page = await history.getPage({ limit: 8, ...(before !== undefined && { before }) });
+      const page = await history.getPage({ limit: 8, before });
       seen.push(texts(page.items.map(({ message }) => message)));
       expect(page.total).toBe(20);
       before = page.previous;
-    } while (before !== undefined);
+    } while (before !== null);
     expect(seen.map(({ length }) => length)).toEqual([8, 8, 4]);
     expect(seen.reverse().flat()).toEqual(texts(await history.getTranscript()));
     const oldest = await history.getPage({ after: -1, limit: 3 });
     expect(oldest.items.map(({ position }) => position)).toEqual([0, 1, 2]);
-    expect(oldest.next).toBe(2);
+    expect(oldest).toMatchObject({ previous: null, next: 2 });
+    const ends = [await history.getPage({ before: null }), await history.getPage({ after: null, limit: 3 })];
+    expect(ends).toEqual([
+      { items: [], total: 20, previous: null, next: -1 },
+      { items: [], total: 20, previous: 20, next: null },
+    ]);
     const around = await history.getPage({ around: "q5", limit: 3 });
     expect(texts(around.items.map(({ message }) => message))).toEqual(["a4", "q5", "a5"]);
     expect(await tripsOf(() => history.getPage({ around: "q5" }))).toBe(1);
@@ -83,7 +88,7 @@ describe("pages and branches of a session", () => {
     const page = await history.getPage({ limit: 3 });
     expect(page.items.map(({ position }) => position)).toEqual([3, 4]);
     await history.addMessages(turn(2));
-    const older = await history.getPage({ before: page.previous!, limit: 3 });
+    const older = await history.getPage({ before: page.previous, limit: 3 });
     expect(older.items.map(({ position }) => position)).toEqual([0, 1]);
   });
 

@@ -43,16 +43,16 @@ describe("a process that is killed while it begins sessions", () => {
     const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix });
     try {
       const listed = new Set<string>();
-      let cursor: string | undefined;
+      let cursor: string | null | undefined;
       do {
-        const page = await memory.sessions.list({ owner: "ann", limit: 100, ...(cursor !== undefined && { cursor }) });
+        const page = await memory.sessions.list({ owner: "ann", limit: 100, cursor });
         page.sessions.forEach(({ sessionId, messages }) => {
           expect(listed.has(sessionId)).toBe(false);
           expect(messages).toBe(1);
           listed.add(sessionId);
         });
         cursor = page.next;
-      } while (cursor !== undefined);
+      } while (cursor !== null);
       expect(killed.flat().filter((session) => !listed.has(session))).toEqual([]);
       expect(killed.flat().length).toBeGreaterThan(600);
     } finally {

@@ -29,7 +29,7 @@ describe.each(stores)("the sessions of a memory in %s", (_, open) => {
     await memory.history("s3", { owner: "bob" }).addMessages([human("q1")]);
     await memory.drain();
     const { sessions, next } = await memory.sessions.list({ owner: "ann" });
-    expect(next).toBeUndefined();
+    expect(next).toBeNull();
     expect(sessions).toMatchObject([
       { sessionId: "s2", metadata: {}, messages: 1, rounds: 1 },
       { sessionId: "s1", title: "First", metadata, messages: 2, rounds: 1 },
@@ -47,13 +47,14 @@ describe.each(stores)("the sessions of a memory in %s", (_, open) => {
       await memory.drain();
     }
     const seen: string[] = [];
-    let cursor: string | undefined;
+    let cursor: string | null | undefined;
     do {
-      const page = await memory.sessions.list({ owner: "ann", limit: 3, ...(cursor !== undefined && { cursor }) });
+      const page = await memory.sessions.list({ owner: "ann", limit: 3, cursor });
       seen.push(...page.sessions.map(({ sessionId }) => sessionId));
       cursor = page.next;
-    } while (cursor !== undefined);
+    } while (cursor !== null);
     expect(seen).toEqual(["s6", "s5", "s4", "s3", "s2", "s1", "s0"]);
+    expect(await memory.sessions.list({ owner: "ann", cursor })).toEqual({ sessions: [], next: null });
   });
 
   it("refuse every other owner, for reads and writes", async () => {

@@ -114,8 +114,8 @@ async function findingsOf({ memory }: Server, { sessionId, options, events }: Ch
   const history = memory.history(sessionId);
   try {
     const view = await history.getMessages();
-    let after: number | undefined = -1;
-    while (after !== undefined) {
+    let after: number | null = -1;
+    while (after !== null) {
       ({ next: after } = await history.getPage({ after, limit: pageSize }));
     }
     const issues = validateConversation(view, { profile: options.profile });

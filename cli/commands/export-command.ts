@@ -127,8 +127,8 @@ async function writeChat(exporting: Exporting, sessionId: string, { format }: Ex
   const { server, context, events } = exporting;
   const history = server.memory.history(sessionId);
   let written = 0;
-  let after: number | undefined = -1;
-  while (after !== undefined && !context.signal.aborted) {
+  let after: number | null = -1;
+  while (after !== null && !context.signal.aborted) {
     events.length = 0;
     const page: Awaited<ReturnType<typeof history.getPage>> = await history.getPage({ after, limit: pageSize });
     reportSkipped(exporting, sessionId);

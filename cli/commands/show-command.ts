@@ -116,13 +116,13 @@ async function* itemsOf(
 ): AsyncGenerator<PageItem> {
   let after = -1;
   if (last !== undefined && last < stats.messages) {
-    const { items, previous = 0 } = await history.getPage({ limit: last });
-    after = (items[0]?.position ?? previous) - 1;
+    const { items, previous } = await history.getPage({ limit: last });
+    after = (items[0]?.position ?? previous ?? 0) - 1;
   }
   for (;;) {
     const page = await history.getPage({ after, limit: pageSize });
     yield* page.items;
-    if (page.next === undefined) {
+    if (page.next === null) {
       return;
     }
     after = page.next;

@@ -45,17 +45,17 @@ async function watch(context: CommandContext, options: WatchOptions, sessionId: 
       for (const item of items) {
         await print(screen, item, options.content === true);
       }
-      if (items.length === 0 && next === undefined) {
+      if (items.length === 0 && next === null) {
         last = await shortened(screen, { last, total, newest: await newest(history) });
       }
       last = end ?? last;
-      if (seen > reductions && next === undefined) {
+      if (seen > reductions && next === null) {
         const { before, after } = (await history.getReductions()).at(-1)!;
         await screen.record({ reduced: { before, after } });
         await screen.line(`reduced: ${whole(before.messages)} → ${whole(after.messages)} messages in the view`);
       }
-      reductions = next === undefined ? seen : reductions;
-      if (next === undefined) {
+      reductions = next === null ? seen : reductions;
+      if (next === null) {
         await pause(options.every, undefined, { signal }).catch(() => undefined);
       }
     }

@@ -108,7 +108,7 @@ async function tryAsAnother(url: string, client: Client, talk: string): Promise<
 
 interface Page {
   readonly messages: readonly Shown[];
-  readonly previous?: number;
+  readonly previous: number | null;
 }
 
 interface Listed {
@@ -158,9 +158,12 @@ async function conversations(client: Client): Promise<Listed[]> {
   const found: Listed[] = [];
   let cursor = "";
   for (;;) {
-    const page = (await client.json("GET", `conversations${cursor}`)) as { conversations: Listed[]; next?: string };
+    const page = (await client.json("GET", `conversations${cursor}`)) as {
+      conversations: Listed[];
+      next: string | null;
+    };
     found.push(...page.conversations);
-    if (page.next === undefined) {
+    if (page.next === null) {
       return found;
     }
     cursor = `?cursor=${encodeURIComponent(page.next)}`;

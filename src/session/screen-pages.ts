@@ -10,12 +10,15 @@ import { headIds } from "./head-ids.js";
 import type { MemoryContext } from "./memory-context.js";
 import { decodeEntries } from "./view.js";
 
-/** Which messages a page holds: at most one of `before`, `after` and `around`; by default the newest. */
+/**
+ * Which messages a page holds: at most one of `before`, `after` and `around`; by default, and where they are undefined,
+ * the newest.
+ */
 export interface PageOptions {
-  /** The messages that end in front of this position: the `previous` of the page that is shown. */
-  readonly before?: number;
-  /** The messages that begin behind this position: the `next` of the page that is shown; -1 for the oldest. */
-  readonly after?: number;
+  /** The messages that end in front of this position: the `previous` of another page; an empty page for null. */
+  readonly before?: number | null | undefined;
+  /** The messages behind this position: the `next` of another page, -1 for the oldest; an empty page for null. */
+  readonly after?: number | null | undefined;
   /** The messages around that of this id. */
   readonly around?: string;
   /** At most this many messages. @default 50 */
@@ -40,10 +43,10 @@ export interface MessagePage {
   readonly items: PageItem[];
   /** Messages that are stored. */
   readonly total: number;
-  /** What to pass as `before` for the page of older messages; left out where there are none. */
-  readonly previous?: number;
-  /** What to pass as `after` for the page of newer messages; left out where there are none. */
-  readonly next?: number;
+  /** What to pass as `before` for the page of older messages; null where there are none. */
+  readonly previous: number | null;
+  /** What to pass as `after` for the page of newer messages; null where there are none. */
+  readonly next: number | null;
 }
 
 /**
@@ -81,14 +84,18 @@ export interface HistoryStats {
 
 const schema = lazy(() =>
   z.strictObject({
-    before: z.optional(nonNegativeInteger()),
+    before: z.optional(z.nullable(nonNegativeInteger())),
     after: z.optional(
-      z.int("must be an integer of -1 or more").check(z.minimum(-1, "must be an integer of -1 or more")),
+      z.nullable(z.int("must be an integer of -1 or more").check(z.minimum(-1, "must be an integer of -1 or more"))),
     ),
     around: z.optional(nonEmptyText()),
     limit: z._default(positiveInteger(), 50),
   }),
 );
+
+/** Positions of the empty pages at both ends, which null stands for. */
+const inFrontOfAll = 0;
+const behindAll = Number.MAX_SAFE_INTEGER - 1;
 
 /** A session that is shown. */
 export interface ShownSession {
@@ -116,8 +123,8 @@ export async function readMessagePage(
   }
   const page = await pages.readPage(sessionId, {
     limit,
-    ...(before !== undefined && { before }),
-    ...(after !== undefined && { after }),
+    ...(before !== undefined && { before: before ?? inFrontOfAll }),
+    ...(after !== undefined && { after: after ?? behindAll }),
     ...(around !== undefined && { around }),
   });
   if (page === undefined) {
@@ -165,5 +172,5 @@ export async function readLastReductions({ sessionId, context }: ShownSession): 
 }
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {
-  return { total: next - base, ...(from > base && { previous: from }), ...(to < next && { next: to - 1 }) };
+  return { total: next - base, previous: from > base ? from : null, next: to < next ? to - 1 : null };
 }

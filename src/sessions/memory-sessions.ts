@@ -66,16 +66,17 @@ export class MemorySessions {
   async list(options: SessionListOptions): Promise<SessionList> {
     const { owner, limit, cursor, verify } = parseOptions("sessions.list", listSchema(), options);
     checkOwnerName("sessions.list", owner);
+    if (cursor === null) {
+      return { sessions: [], next: null };
+    }
     const before = cursor === undefined ? undefined : placeIn(cursor);
     const page = await this.#indexed("list").index.list(owner, {
       limit,
       ...(before !== undefined && { before }),
       ...(verify !== undefined && { verify }),
     });
-    return {
-      sessions: page.sessions.map(listedSession),
-      ...(page.next !== undefined && { next: cursorText(page.next) }),
-    };
+    const next = page.next === undefined ? null : cursorText(page.next);
+    return { sessions: page.sessions.map(listedSession), next };
   }
 
   /** The number of an owner's sessions. One round trip. */

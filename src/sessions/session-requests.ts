@@ -8,8 +8,8 @@ export interface SessionListOptions {
   readonly owner: string;
   /** Sessions of one page, 1 to 1,000. @default 30 */
   readonly limit?: number;
-  /** The `next` of the page before. @default the first page */
-  readonly cursor?: string;
+  /** The `next` of the page before: an empty page for null. @default the first page */
+  readonly cursor?: string | null | undefined;
   /** True to look at each session of the page and to repair what disagrees; costs one more wait. @default false */
   readonly verify?: boolean;
 }
@@ -18,8 +18,8 @@ export interface SessionListOptions {
 export interface SessionList {
   /** The sessions of the page, those written last first. */
   readonly sessions: readonly ListedSession[];
-  /** Pass it as `cursor` for the next page; left out on the last one. */
-  readonly next?: string;
+  /** Pass it as `cursor` for the next page; null on the last one. */
+  readonly next: string | null;
 }
 
 /** How to erase an owner's sessions. */

@@ -12,14 +12,11 @@ export const listSessions: Operation = {
     const verify = random.chance(0.5);
     await lane.ask({ do: "list", owner }, async () => {
       const listed: string[] = [];
-      for (let page = 1, cursor: string | undefined; page <= pages; page += 1) {
-        const more = { limit: random.between(2, 8), verify, ...(cursor !== undefined && { cursor }) };
+      for (let page = 1, cursor: string | null | undefined; page <= pages && cursor !== null; page += 1) {
+        const more = { limit: random.between(2, 8), verify, cursor };
         const { sessions, next } = await lane.doors.memory.sessions.list({ owner, ...more });
         listed.push(...sessions.map(({ sessionId }) => sessionId));
         cursor = next;
-        if (next === undefined) {
-          break;
-        }
       }
       return { listed };
     });
