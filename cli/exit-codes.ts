@@ -5,6 +5,8 @@ export const exitCodes = {
   findings: 1,
   wrongUse: 2,
   unreachable: 3,
+  /** Nothing is wrong, but something could be better. */
+  warnings: 4,
   interrupted: 130,
 } as const;
 
@@ -18,4 +20,5 @@ Exit codes:
   1    findings or failures in the data
   2    wrong use
   3    Redis cannot be reached
+  4    warnings only (doctor, check --warnings)
   130  interrupted`;

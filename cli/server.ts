@@ -41,7 +41,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function withServerOptions(command: Command): Command {
   return command
     .option("--url <url>", "server: redis://, rediss://, unix:// or redis+sentinel:// (default: REDIS_URL)")
-    .option("--cluster", "the server is a node of a Redis Cluster")
+    .option("--cluster", "fail unless the server is in a Cluster; one that is, is noticed anyway")
     .option("--prefix <prefix>", "prefix of the keys", defaultKeyPrefix)
     .addHelpText(
       "after",
@@ -68,7 +68,12 @@ export async function openServer(
   const options: RedisOptions = { ...parsed.options, ...login(env), ...tls(env), lazyConnect: true };
   const address = addressOf(given);
   const node = await connected(await oneNode(parsed.url, options), address);
-  const client = cluster === true ? await clusterOf(parsed.url, { node, options, address }) : node;
+  const isNode = await isOfCluster(node);
+  if (cluster === true && !isNode) {
+    node.disconnect();
+    throw new UsageError(`Redis at ${address} is no node of a Cluster. Leave --cluster out, or check --url.`);
+  }
+  const client = isNode ? await clusterOf(parsed.url, { node, options, address }) : node;
   const plain = new RedisSessionStore({ client, keyPrefix: prefix });
   const { store } = openStore("Server", { store: plain, ...(encryption && { encryption }) });
   const memory = new RedisChatMemory({ store, ...(onEvent && { onEvent }) });
@@ -95,19 +100,45 @@ async function oneNode(url: string | undefined, options: RedisOptions): Promise<
   return url === undefined ? new Redis({ ...options, ...limits }) : new Redis(url, { ...options, ...limits });
 }
 
+/**
+ * True for a node of a Redis Cluster: it holds a part of the sessions, and a client of this node alone would take that
+ * part for all. Whoever may not run INFO may still ask for the slots, as every client of a cluster does.
+ */
+async function isOfCluster(node: Redis): Promise<boolean> {
+  try {
+    return /^cluster_enabled:1\r?$/m.test(await node.info("cluster"));
+  } catch {
+    return node.cluster("SLOTS").then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
 /** A client of the whole cluster. The node was asked first, because a cluster's client does not say why it fails. */
 async function clusterOf(
   url: string | undefined,
   { node, options, address }: { readonly node: Redis; readonly options: RedisOptions; readonly address: string },
 ): Promise<Cluster> {
   node.disconnect();
-  if (url === undefined) {
-    throw new UsageError("--cluster needs the URL of a node of the cluster, not one of Sentinels.");
+  if (url === undefined || url.startsWith("unix:")) {
+    throw new UsageError("A Cluster needs the redis:// or rediss:// URL of one of its nodes.");
   }
   const { Cluster } = await import("ioredis");
   const retry = (times: number) => (times > 5 ? null : 200);
-  const settings = { redisOptions: { ...options, ...limits }, lazyConnect: true, clusterRetryStrategy: retry };
+  const redisOptions = { ...options, ...limits, ...forEveryNode(url, options) };
+  const settings = { redisOptions, lazyConnect: true, clusterRetryStrategy: retry };
   return connected(new Cluster([url], settings), address);
+}
+
+/** The URL's login and its TLS, which ioredis would use for the node that the URL names and for no other. */
+function forEveryNode(url: string, options: RedisOptions): RedisOptions {
+  const { protocol, username, password } = new URL(url);
+  return {
+    ...(username !== "" && { username: decodeURIComponent(username) }),
+    ...(password !== "" && { password: decodeURIComponent(password) }),
+    ...(protocol === "rediss:" && { tls: options.tls ?? {} }),
+  };
 }
 
 async function connected<Client extends Redis | Cluster>(client: Client, address: string): Promise<Client> {

@@ -24,6 +24,12 @@ describe.each(["", ...names])("the help of %j", (name) => {
   });
 });
 
+it("A command line without a command shows the commands on standard error, and ends with 2", async () => {
+  const { exitCode, output, errors } = await run([]);
+  expect([exitCode, output]).toEqual([2, ""]);
+  expect(errors).toContain("Usage: langchain-redis-memory");
+});
+
 describe.each(names)("the command %s", (name) => {
   it("says in a sentence what is wrong with an option, where to look, and ends with 2", async () => {
     const { exitCode, output, errors } = await run([name, ...(operands[name] ?? []), "--nonsense"]);

@@ -22,7 +22,7 @@ export function doctorCommand(): CommandDefinition {
 
 async function doctor({ screen, env, signal }: CommandContext, options: ServerOptions): Promise<ExitCode> {
   const server = await openServer(options, env);
-  let findings = 0;
+  const count = { problem: 0, warning: 0, note: 0, ok: 0 };
   try {
     const user = env["REDIS_USERNAME"] || "this user";
     for (const node of mastersOf(server.client)) {
@@ -31,14 +31,16 @@ async function doctor({ screen, env, signal }: CommandContext, options: ServerOp
       }
       const facts = await factsOf(node, { keyPrefix: options.prefix });
       const found = [...serverFindings(facts, Date.now()), ...(await permissionFindings(node, options.prefix, user))];
-      findings += found.filter(({ level }) => level === "warning" || level === "problem").length;
+      found.forEach(({ level }) => (count[level] += 1));
       await print(screen, facts.address, found);
     }
   } finally {
     await server.close();
   }
-  await screen.line(findings === 0 ? "Nothing to change." : `${counted(findings, "finding")}.`);
-  return findings === 0 ? exitCodes.done : exitCodes.findings;
+  const { problem, warning } = count;
+  const isWell = problem + warning === 0;
+  await screen.line(isWell ? "Nothing to change." : `${counted(problem, "problem")}, ${counted(warning, "warning")}.`);
+  return problem > 0 ? exitCodes.findings : isWell ? exitCodes.done : exitCodes.warnings;
 }
 
 const marks: Readonly<Record<Finding["level"], string>> = {

@@ -1,4 +1,4 @@
-/** Something that was looked at. `ok` needs nothing, `warning` and `problem` count as findings of the command. */
+/** Something that was looked at. `ok` and `note` need nothing; the command's exit code says the worst of the others. */
 export interface Finding {
   readonly level: "ok" | "note" | "warning" | "problem";
   /** What was looked at, such as `eviction`. */

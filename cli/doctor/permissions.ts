@@ -57,8 +57,11 @@ const groups = Object.keys(leastCommands).filter((group) => group !== "connectio
 export async function permissionFindings(node: Redis, keyPrefix: string, user: string): Promise<Finding[]> {
   const key = `${keyPrefix}:{doctor}:probe`;
   const refused = new Map<Probed, string[]>(groups.map((group) => [group, []]));
-  const note = (group: Probed, command: string) => (error: Error) =>
-    void refused.get(group)!.push(`${command} (${firstWord(error)})`);
+  const note = (group: Probed, command: string) => (error: Error) => {
+    if (isRefusal(error)) {
+      refused.get(group)!.push(command);
+    }
+  };
   await node.multi({ pipeline: false }).catch(note("always", "multi"));
   await node.call("langchain-redis-memory.none").catch(() => undefined);
   for (const group of groups) {
@@ -89,6 +92,10 @@ const uses: Readonly<Record<Exclude<Probed, "always">, string>> = {
   encryption: "keys of encryption that are exchanged, and repairs of damage",
 };
 
-function firstWord(error: Error): string {
-  return /^\S+/.exec(error.message)?.[0] ?? "refused";
+/**
+ * True where the user or the server knows no such command. A server asks for permission first: one that replies MOVED,
+ * because another node of the cluster holds the probe's slot, or that is out of memory, would let this user.
+ */
+function isRefusal({ message }: Error): boolean {
+  return /^(NOPERM|NOAUTH|ERR unknown (sub)?command)/i.test(message);
 }
