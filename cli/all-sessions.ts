@@ -1,33 +1,86 @@
-import { EncryptionError } from "../src/base/errors.js";
+import { EncryptionError, StoreError } from "../src/base/errors.js";
 import { isLocked } from "../src/session/session-labels.js";
 import type { SessionDetails } from "../src/store/lists.js";
+import type { StoredStats } from "../src/store/session-pages.js";
+import { sessionsWithoutState } from "./lost-sessions.js";
 import type { Server } from "./server.js";
 
 /** Sessions that are looked at together. */
 const batchSize = 100;
 
-/** A session; `locked` where its title is encrypted with a key that is not at hand, and left out. */
+/**
+ * A session; `locked` where its title is encrypted with a key that is not at hand, and left out. Of a `damaged` one
+ * Redis lost a part: its figures are those of the rest, and its times are 0 where they are lost.
+ */
 export interface FoundSession extends SessionDetails {
   readonly locked?: true;
+  readonly damaged?: true;
 }
 
 /** What is kept about a session besides its messages; undefined for one that does not exist. */
 export async function describeSession(
+  server: Pick<Server, "store" | "plainIndex">,
+  sessionId: string,
+): Promise<FoundSession | undefined> {
+  const [details, figures] = await Promise.all([detailsOf(server, sessionId), figuresOf(server.store, sessionId)]);
+  if (figures === undefined) {
+    return undefined;
+  }
+  const known = details ?? {
+    sessionId,
+    label: {},
+    labelVersion: "",
+    createdAt: 0,
+    updatedAt: 0,
+    messages: 0,
+    rounds: 0,
+  };
+  if (figures === "wrong type") {
+    return { ...known, messages: 0, rounds: 0, damaged: true };
+  }
+  const { messages, rounds, damaged } = figures;
+  return { ...known, messages, rounds: Math.min(rounds, messages), ...(damaged && { damaged }) };
+}
+
+async function detailsOf(
   { store, plainIndex }: Pick<Server, "store" | "plainIndex">,
   sessionId: string,
 ): Promise<FoundSession | undefined> {
-  const details = await store.index.describe(sessionId).catch((error: unknown) => {
-    if (!EncryptionError.isInstance(error)) {
-      throw error;
-    }
-    return plainIndex.describe(sessionId);
-  });
-  return details && isLocked(details.label) ? { ...details, label: {}, locked: true } : details;
+  try {
+    const details = await store.index.describe(sessionId).catch((error: unknown) => {
+      if (!EncryptionError.isInstance(error)) {
+        throw error;
+      }
+      return plainIndex.describe(sessionId);
+    });
+    return details && isLocked(details.label) ? { ...details, label: {}, locked: true } : details;
+  } catch (error) {
+    return isOfWrongType(error) ? undefined : Promise.reject(error as Error);
+  }
 }
 
-/** All sessions, or those of an owner, in no order. Never holds more than a batch of them. */
+async function figuresOf(
+  { pages }: Server["store"],
+  sessionId: string,
+): Promise<StoredStats | "wrong type" | undefined> {
+  try {
+    return await pages.readStats(sessionId);
+  } catch (error) {
+    return isOfWrongType(error) ? "wrong type" : Promise.reject(error as Error);
+  }
+}
+
+/** A key of the session holds another type of value, and says nothing of it. */
+function isOfWrongType(error: unknown): boolean {
+  return StoreError.isInstance(error) && error.code === "wrong_type";
+}
+
+/**
+ * All sessions, or those of an owner, in no order, those that Redis lost a part of included; one that lost its state
+ * has no owner any more. Never holds more than a batch of them.
+ */
 export async function* allSessions(
-  server: Pick<Server, "store" | "plainIndex">,
+  server: Pick<Server, "store" | "plainIndex" | "client" | "keyPrefix">,
   { owner, signal }: { readonly owner?: string | undefined; readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<FoundSession> {
   let batch: Promise<FoundSession | undefined>[] = [];
@@ -36,7 +89,7 @@ export async function* allSessions(
     batch = [];
     return details.filter((one) => one !== undefined);
   };
-  for await (const sessionId of server.plainIndex.scan(owner === undefined ? {} : { owner })) {
+  for await (const sessionId of namesOf(server, { owner, signal })) {
     if (signal?.aborted) {
       return;
     }
@@ -46,4 +99,16 @@ export async function* allSessions(
     }
   }
   yield* await found();
+}
+
+async function* namesOf(
+  server: Parameters<typeof allSessions>[0],
+  { owner, signal }: { readonly owner: string | undefined; readonly signal: AbortSignal | undefined },
+): AsyncGenerator<string> {
+  if (owner !== undefined) {
+    yield* server.plainIndex.scan({ owner });
+    return;
+  }
+  yield* server.plainIndex.scan();
+  yield* sessionsWithoutState(server, signal);
 }

@@ -18,6 +18,11 @@ export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
 }
 
+/** The error of a command for a session that is not there. */
+export function noSession(command: string, sessionId: string): DataError {
+  return new DataError(`${command}: there is no session ${JSON.stringify(sessionId)}. Check --prefix.`);
+}
+
 /** How a command that failed ends: the exit code, and a sentence for the user, if one was not printed already. */
 export interface Failure {
   readonly code: ExitCode;

@@ -8,9 +8,11 @@ export function counted(count: number, noun: string): string {
   return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A time to the minute, in UTC; empty for none. */
+/** A time to the minute, in UTC; empty for none, which is also what 0 says. */
 export function minute(milliseconds: number | undefined): string {
-  return milliseconds === undefined ? "" : new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ");
+  return milliseconds === undefined || milliseconds === 0
+    ? ""
+    : new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ");
 }
 
 /** How long until a time, in the largest unit that fits; empty for none. */

@@ -11,7 +11,7 @@ export interface KeyScan {
   readonly match: string;
   /** A type as TYPE names it. */
   readonly type: string;
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Keys of all masters in batches, by SCAN. A key may come twice, as with SCAN; the whole is never held in memory. */
@@ -24,6 +24,6 @@ export async function* scanKeys(client: Redis | Cluster, { match, type, signal }
         yield keys;
       }
       cursor = next;
-    } while (cursor !== "0" && !signal.aborted);
+    } while (cursor !== "0" && signal?.aborted !== true);
   }
 }

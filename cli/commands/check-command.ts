@@ -5,6 +5,7 @@ import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profil
 import { validateConversation } from "../../src/structure/validate.js";
 import { sessionsWithoutState } from "../lost-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
+import { damageOf, remainsOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
@@ -25,7 +26,7 @@ interface CheckOptions extends ServerOptions {
 /** Something wrong with a session. */
 interface SessionFinding {
   readonly sessionId: string;
-  readonly problem: "damaged" | "unreadable record" | "structure" | "unreadable";
+  readonly problem: "missing" | "damaged" | "unreadable record" | "structure" | "unreadable";
   readonly severity: "error" | "warning";
   readonly detail: string;
   /** Place in the view for `structure`, in the log for an unreadable record. */
@@ -41,8 +42,7 @@ export function checkCommand(): CommandDefinition {
     .addHelpText(
       "after",
       "\nStructure is checked in the view, as it is stored. What goes to a model is\n" +
-        "repaired on its way, so a finding there is no failure of a turn; damage is:\n" +
-        "`rebuild` repairs it.",
+        "repaired on its way, so a finding there is no failure of a turn; damage is.",
     );
   return {
     command,
@@ -109,8 +109,13 @@ interface Checked {
 
 const pageSize = 500;
 
-async function findingsOf({ memory }: Server, { sessionId, options, events }: Checked): Promise<SessionFinding[]> {
+async function findingsOf(server: Server, { sessionId, options, events }: Checked): Promise<SessionFinding[]> {
+  if (options.all !== true && (await remainsOf(server, sessionId)) === undefined) {
+    const detail = "there is no session of this id; check --prefix";
+    return [{ sessionId, problem: "missing", severity: "error", detail }];
+  }
   events.length = 0;
+  const { memory } = server;
   const history = memory.history(sessionId);
   try {
     const view = await history.getMessages();
@@ -120,7 +125,7 @@ async function findingsOf({ memory }: Server, { sessionId, options, events }: Ch
     }
     const issues = validateConversation(view, { profile: options.profile });
     return [
-      ...damageIn(sessionId, events),
+      ...(await damageIn(server, sessionId, events)),
       ...issues.map(({ rule, severity, index, message }) => ({
         ...{ sessionId, problem: "structure" as const, severity, position: index, detail: `${rule}: ${message}` },
       })),
@@ -129,16 +134,19 @@ async function findingsOf({ memory }: Server, { sessionId, options, events }: Ch
     if (!MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
+    if (error.code === "wrong_type") {
+      return damageIn(server, sessionId, [{ type: "damaged", sessionId, operation: "readView" }]);
+    }
     return [{ sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) }];
   }
 }
 
 /** The same record is read by the view and by a page. */
-function damageIn(sessionId: string, events: readonly MemoryEvent[]): SessionFinding[] {
+async function damageIn(server: Server, sessionId: string, events: readonly MemoryEvent[]): Promise<SessionFinding[]> {
   const found: SessionFinding[] = [];
-  if (events.some(({ type }) => type === "damaged")) {
-    const detail = "a part of it is missing in Redis; run rebuild";
-    found.push({ sessionId, problem: "damaged", severity: "error", detail });
+  const remains = events.some(({ type }) => type === "damaged") ? await remainsOf(server, sessionId) : undefined;
+  if (remains !== undefined) {
+    found.push({ sessionId, problem: "damaged", severity: "error", detail: damageOf(remains).sentence });
   }
   const unreadable = new Map<number | undefined, string>();
   for (const event of events) {

@@ -4,6 +4,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
+import { remainsOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { DataError, reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
@@ -65,7 +66,7 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
         break;
       }
       try {
-        await (options.format === "own" ? writeOwn(exporting, sessionId) : writeChat(exporting, sessionId, options));
+        await write(exporting, sessionId, { ...options, isNamed: !everything });
         sessions += 1;
       } catch (error) {
         if (error instanceof DataError || (MemoryError.isInstance(error) && !isRetryable(error))) {
@@ -84,6 +85,18 @@ async function exportSessions(context: CommandContext, options: ExportOptions, n
   }
   screen.note(`${counted(sessions, "session")} exported${failed > 0 ? `, ${counted(failed, "problem")}` : ""}.`);
   return failed === 0 ? exitCodes.done : exitCodes.findings;
+}
+
+interface Written extends ExportOptions {
+  /** True for a session that the user named: it must exist. */
+  readonly isNamed: boolean;
+}
+
+async function write(exporting: Exporting, sessionId: string, options: Written): Promise<void> {
+  if (options.isNamed && (await remainsOf(exporting.server, sessionId)) === undefined) {
+    throw new DataError("there is no session of this id; check --prefix.");
+  }
+  await (options.format === "own" ? writeOwn(exporting, sessionId) : writeChat(exporting, sessionId, options));
 }
 
 function isRetryable(error: MemoryError): boolean {

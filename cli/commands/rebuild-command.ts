@@ -1,34 +1,124 @@
 import { Command } from "commander";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
+import { damageOf, lengthBefore, remainsOf, type Remains } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { DataError } from "../failure.js";
-import { counted } from "../figures.js";
+import { DataError, noSession, UsageError } from "../failure.js";
+import { counted, whole } from "../figures.js";
+import { findLostMessages, type PositionRange } from "../lost-messages.js";
 import { printable } from "../printable.js";
-import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+
+interface RebuildOptions extends ServerOptions {
+  readonly yes?: boolean;
+}
 
 /** `rebuild`: repairs a session of which Redis lost a part. */
 export function rebuildCommand(): CommandDefinition {
+  const command = withServerOptions(new Command().argument("<session>", "the session's id"))
+    .option("--yes", "also where no message is left; without it nothing is done then")
+    .addHelpText(
+      "after",
+      "\nWhat is gone cannot be brought back: the session can be written again, with the\n" +
+        "messages that are left. A record that cannot be read stays, and is named.",
+    );
   return {
-    command: withServerOptions(new Command().argument("<session>", "the session's id")),
-    run: (context, options, [session]) => rebuild(context, options as ServerOptions, session as string),
+    command,
+    run: (context, options, [session]) => rebuild(context, options as RebuildOptions, session as string),
   };
 }
 
-async function rebuild({ screen, env }: CommandContext, options: ServerOptions, sessionId: string): Promise<ExitCode> {
+/** What a rebuild did. */
+interface Rebuilt {
+  readonly sessionId: string;
+  /** Messages that are left, and how many there were; undefined where not known. */
+  readonly messages: number;
+  readonly before: number | undefined;
+  /** Positions of messages that are gone, before the rebuild; undefined where not known. */
+  readonly gone: readonly PositionRange[] | undefined;
+  /** Positions of records that cannot be read. */
+  readonly unreadable: readonly number[];
+  /** What the state said, and nothing else does. */
+  readonly lost: readonly ("owner" | "title")[];
+}
+
+async function rebuild({ screen, env }: CommandContext, options: RebuildOptions, sessionId: string): Promise<ExitCode> {
   const server = await openServer(options, env);
   try {
-    const { log, ids, state } = sessionKeys(server.keyPrefix, sessionId);
-    if ((await server.client.exists(log, ids, state)) === 0) {
-      throw new DataError(`rebuild: there is no session ${JSON.stringify(sessionId)}. Check --prefix.`);
+    const remains = await remainsOf(server, sessionId);
+    if (remains === undefined) {
+      throw noSession("rebuild", sessionId);
     }
-    const history = server.memory.history(sessionId);
-    await history.rebuild();
-    const { messages } = await history.stats();
-    await screen.record({ sessionId, messages });
-    await screen.line(`${printable(sessionId)}: rebuilt from its log, ${counted(messages, "message")}.`);
-    return exitCodes.done;
+    refuseHopeless(sessionId, remains, options);
+    const rebuilt = await rebuildFrom(server, sessionId, remains);
+    await screen.record(rebuilt);
+    for (const sentence of sentencesOf(rebuilt)) {
+      await screen.line(printable(`${sessionId}: ${sentence}`));
+    }
+    return rebuilt.unreadable.length > 0 ? exitCodes.findings : exitCodes.done;
   } finally {
     await server.close();
   }
+}
+
+/** @throws DataError where nothing can be repaired; UsageError where the messages are gone, without `--yes`. */
+function refuseHopeless(sessionId: string, remains: Remains, { yes }: RebuildOptions): void {
+  const name = JSON.stringify(sessionId);
+  if (remains.foreign.has("log")) {
+    throw new DataError(`rebuild: nothing was changed in ${name}: ${damageOf(remains).sentence}.`);
+  }
+  if (remains.messages === 0 && lengthBefore(remains) !== 0 && yes !== true) {
+    throw new UsageError(`rebuild: nothing was changed in ${name}: ${damageOf(remains).sentence}.`);
+  }
+}
+
+async function rebuildFrom(server: Server, sessionId: string, remains: Remains): Promise<Rebuilt> {
+  const { gone, unreadable } = await findLostMessages(server, sessionId, remains);
+  await server.memory.history(sessionId).rebuild();
+  const [after, details] = [await remainsOf(server, sessionId), await describeSession(server, sessionId)];
+  const hadState = !remains.missing.has("state");
+  return {
+    sessionId,
+    messages: after?.messages ?? 0,
+    ...{ before: lengthBefore(remains), gone },
+    unreadable: unreadable.map((index) => (after?.base ?? 0) + index),
+    lost: hadState ? [] : (["owner", "title"] as const).filter((name) => nameIn(details, name) === undefined),
+  };
+}
+
+function nameIn(details: Awaited<ReturnType<typeof describeSession>>, name: "owner" | "title"): string | undefined {
+  return name === "owner" ? details?.owner : details?.label.title;
+}
+
+function sentencesOf({ messages, before, gone, unreadable, lost }: Rebuilt): string[] {
+  const places = gone === undefined || gone.length === 0 ? "" : `; ${placesIn(gone)} ${isOrAre(gone)} gone`;
+  const left =
+    before === undefined || before <= messages
+      ? `rebuilt with ${counted(messages, "message")}${before === messages ? ", none is lost" : ""}.`
+      : `rebuilt: ${whole(messages)} of ${counted(before, "message")} are left${places}.`;
+  const bad = unreadable.map((position): PositionRange => [position, position]);
+  const stay = unreadable.length === 1 ? "it stays in the log, and is" : "they stay in the log, and are";
+  const verb = lost.length === 1 ? "is" : "are";
+  return [
+    left,
+    ...(before === undefined ? ["how many messages there were is not known."] : []),
+    ...(lost.length === 0 ? [] : [`its ${lost.join(" and ")}, if it had any, ${verb} lost.`]),
+    ...(unreadable.length === 0 ? [] : [`${placesIn(bad)} cannot be read: ${stay} passed over.`]),
+  ];
+}
+
+const mostNamed = 20;
+
+/** Positions in words. */
+function placesIn(ranges: readonly PositionRange[]): string {
+  const named = ranges
+    .slice(0, mostNamed)
+    .map(([first, last]) => (first === last ? `${first}` : `${first} to ${last}`));
+  const rest = ranges.length > mostNamed ? [`${whole(ranges.length - mostNamed)} more`] : [];
+  return `position${isOrAre(ranges) === "is" ? "" : "s"} ${[...named, ...rest].join(", ")}`;
+}
+
+function isOrAre(ranges: readonly PositionRange[]): "is" | "are" {
+  const [first, ...others] = ranges;
+  return first !== undefined && others.length === 0 && first[0] === first[1] ? "is" : "are";
 }

@@ -26,6 +26,7 @@ const columns: readonly Column[] = [
   { title: "tokens", align: "right" },
   { title: "updated (UTC)" },
   { title: "expires in", align: "right" },
+  { title: "" },
 ];
 
 /** `sessions`: a list of sessions. */
@@ -110,11 +111,14 @@ async function print(screen: Screen, sessions: readonly FoundSession[], matching
     await screen.line("No session was found. Check --prefix, and --owner or --match.");
     return;
   }
-  const rows = sessions.map(({ sessionId, owner = "", messages, rounds, tokens, updatedAt, expiresAt }) => [
+  const rows = sessions.map(({ sessionId, owner = "", messages, rounds, tokens, updatedAt, expiresAt, damaged }) => [
     ...[sessionId, owner, whole(messages), whole(rounds), tokens === undefined ? "" : whole(tokens)],
-    ...[minute(updatedAt), until(expiresAt, now)],
+    ...[minute(updatedAt), until(expiresAt, now), damaged ? "damaged" : ""],
   ]);
   await screen.table(columns, rows);
   const more = matching > sessions.length ? "; --limit shows more" : "";
   await screen.line(`\n${whole(sessions.length)} of ${whole(matching)} sessions${more}.`);
+  if (sessions.some(({ damaged }) => damaged)) {
+    await screen.line("Redis lost a part of those marked damaged; check says what, and what helps.");
+  }
 }

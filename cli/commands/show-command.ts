@@ -8,7 +8,8 @@ import { tiktokenCounter } from "../../src/tokens/counters/tiktoken-counter.js";
 import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { DataError } from "../failure.js";
+import { damageOf, remainsOf } from "../damage.js";
+import { noSession } from "../failure.js";
 import { counted, minute, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { contentOf, kindOf } from "../message-line.js";
@@ -47,12 +48,15 @@ async function show(context: CommandContext, options: ShowOptions, sessionId: st
     const history = server.memory.history(sessionId);
     const [stats, details] = [await history.stats(), await describeSession(server, sessionId)];
     if (details === undefined && stats.messages === 0) {
-      throw new DataError(`show: there is no session ${JSON.stringify(sessionId)}. Check --prefix.`);
+      throw noSession("show", sessionId);
     }
     const { label, owner } = details ?? {};
     const title = label?.title;
-    await screen.record({ sessionId, ...(owner && { owner }), ...(title !== undefined && { title }), ...stats });
-    await printHeading(screen, { sessionId, owner, title, stats });
+    const remains = details?.damaged && (await remainsOf(server, sessionId));
+    const damage = remains && damageOf(remains).sentence;
+    const names = { ...(owner && { owner }), ...(title !== undefined && { title }), ...(damage && { damage }) };
+    await screen.record({ sessionId, ...names, ...stats });
+    await printHeading(screen, { sessionId, owner, title, stats, damage });
     const lines = new MessageLines(screen, options.content === true);
     await printHead(history, stats, lines);
     for await (const item of itemsOf(history, stats, options.last)) {
@@ -73,9 +77,11 @@ interface Heading {
   readonly owner: string | undefined;
   readonly title: string | undefined;
   readonly stats: HistoryStats;
+  readonly damage: string | undefined;
 }
 
-async function printHeading(screen: Screen, { sessionId, owner, title, stats }: Heading): Promise<void> {
+async function printHeading(screen: Screen, heading: Heading): Promise<void> {
+  const { sessionId, owner, title, stats, damage } = heading;
   const { messages, rounds, view, reductions, createdAt, updatedAt, expiresAt } = stats;
   const tokens = view.tokens === undefined ? "" : `, ${whole(view.tokens)} tokens`;
   const after = reductions === 0 ? "" : `, after ${counted(reductions, "reduction")}`;
@@ -88,6 +94,7 @@ async function printHeading(screen: Screen, { sessionId, owner, title, stats }: 
     ["created", minute(createdAt)],
     ["updated", minute(updatedAt)],
     ["expires", minute(expiresAt)],
+    ["damaged", damage],
   ];
   for (const [name, text] of lines.filter(([, text]) => text)) {
     await screen.line(`  ${name!.padEnd(12)}${printable(text!)}`);

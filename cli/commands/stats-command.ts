@@ -33,6 +33,8 @@ interface Figures {
   readonly messages: number;
   readonly owned: number;
   readonly expiring: number;
+  /** Sessions that Redis lost a part of. */
+  readonly damaged: number;
   /** Messages of a session: the median, and so on. */
   readonly length: Readonly<Record<"p50" | "p90" | "p99" | "max", number>>;
   readonly biggest: readonly { readonly sessionId: string; readonly messages: number }[];
@@ -44,7 +46,7 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
   const server = await openServer(options, env);
   try {
     const lengths: number[] = [];
-    const counts = { messages: 0, owned: 0, expiring: 0 };
+    const counts = { messages: 0, owned: 0, expiring: 0, damaged: 0 };
     let biggest: SessionDetails[] = [];
     const sample: SessionDetails[] = [];
     for await (const session of allSessions(server, { signal })) {
@@ -52,6 +54,7 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
       counts.messages += session.messages;
       counts.owned += session.owner === undefined ? 0 : 1;
       counts.expiring += session.expiresAt === undefined ? 0 : 1;
+      counts.damaged += session.damaged ? 1 : 0;
       biggest = [...biggest, session].sort((a, b) => b.messages - a.messages).slice(0, biggestCount);
       chosenFor(sample, { session, seen: lengths.length, size: options.sample });
     }
@@ -109,10 +112,11 @@ async function memoryOf({ client, keyPrefix }: Server, sample: readonly SessionD
 
 async function print(screen: Screen, figures: Figures): Promise<void> {
   await screen.record(figures);
-  const { sessions, messages, owned, expiring, length, biggest, memory } = figures;
+  const { sessions, messages, owned, expiring, damaged, length, biggest, memory } = figures;
   const { p50, p90, p99, max } = length;
   const lines = [
     ["sessions", `${whole(sessions)}, ${whole(owned)} with an owner, ${whole(expiring)} that expire`],
+    ...(damaged > 0 ? [["damaged", `${whole(damaged)}; check --all names them`]] : []),
     ["messages", whole(messages)],
     ["a session", `${whole(p50)} messages (median), ${whole(p90)} (90 %), ${whole(p99)} (99 %), ${whole(max)} (most)`],
     [

@@ -58,14 +58,20 @@ export function describedFrom(sessionId: string, reply: unknown): DescribedSessi
     // A session that an older release began has no time of its beginning.
     createdAt: Number(created ?? updatedAt),
     updatedAt,
-    messages: Number(next ?? 0) - Number(base ?? 0),
-    rounds: Number(rounds ?? 0),
+    messages: amountOf(amountOf(next) - amountOf(base)),
+    rounds: amountOf(rounds),
     ...(isText(owner) && { owner }),
     ...(isText(tokens) && { tokens: Number(tokens) }),
     ...(isText(usage) && { usage: usageFrom(usage) }),
     ...(Number(left) >= 0 && { expiresAt: Math.floor(version / 1_000) + Number(left) }),
   };
   return { details, version };
+}
+
+/** A number of 0 or more, whatever stands in a session that is damaged. */
+function amountOf(value: string | number | null | undefined): number {
+  const number = Number(value ?? 0);
+  return number >= 0 && number < Infinity ? number : 0;
 }
 
 /** The value of an entry, and what the index orders and expires it by; as the script that writes entries takes them. */

@@ -48,7 +48,8 @@ export class RedisPages implements SessionPages {
     return {
       messages: Number(length),
       rounds: Number(rounds),
-      viewMessages: Number(viewMessages),
+      // The start of a damaged session may lie behind its end.
+      viewMessages: Math.max(0, Number(viewMessages)),
       viewTokens: numberOr(tokens),
       counter: String(counter),
       isWhole: Number(whole) === 1,

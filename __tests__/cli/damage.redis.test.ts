@@ -1,0 +1,166 @@
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { jsonLines } from "../support/built-command.js";
+import { hostedCommands } from "../support/hosted-commands.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+
+const client = new Redis(sharedRedisUrl());
+const run = hostedCommands();
+let count = 0;
+afterAll(() => client.quit().then(() => undefined));
+
+/** Twenty messages in ten rounds of a session of Ann's, and commands that read it. */
+async function place() {
+  count += 1;
+  const prefix = `cli-damage-${process.pid}-${count}`;
+  const memory = new RedisChatMemory({ client, keyPrefix: prefix });
+  const history = memory.history("trip", { owner: "ann", title: "Oslo" });
+  await history.addMessages(
+    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? human(`q${index}`) : ai(`a${index}`))),
+  );
+  await memory.drain();
+  const key = (part: string) => `${prefix}:{trip}:${part}`;
+  const command = (...args: readonly string[]) => run([...args, "--url", sharedRedisUrl(), "--prefix", prefix]);
+  return { memory, key, command };
+}
+
+describe("the command rebuild", () => {
+  it("says how many messages are left, and the positions of those that are gone", async () => {
+    const { key, command, memory } = await place();
+    await client.ltrim(key("log"), 3, -1);
+    expect((await command("check", "trip")).output).toContain(
+      "trip: damaged: 3 of 20 messages are gone; run rebuild to use what is left",
+    );
+    expect(await command("rebuild", "trip")).toEqual({
+      exitCode: 0,
+      output: "trip: rebuilt: 17 of 20 messages are left; positions 0 to 2 are gone.\n",
+      errors: "",
+    });
+    expect((await command("check", "trip")).exitCode).toBe(0);
+    await memory.history("trip").addMessages([human("more")]);
+  });
+
+  it("names every gap", async () => {
+    const { key, command } = await place();
+    for (const index of [0, 5, 6, 19]) {
+      await client.lset(key("log"), index, "gone");
+    }
+    await client.lrem(key("log"), 0, "gone");
+    const { output } = await command("rebuild", "trip", "--json");
+    expect(jsonLines(output)).toEqual([
+      {
+        ...{ sessionId: "trip", messages: 16, before: 20, unreadable: [], lost: [] },
+        gone: [
+          [0, 0],
+          [5, 6],
+          [19, 19],
+        ],
+      },
+    ]);
+  });
+
+  it("says that nothing is lost where only the index was", async () => {
+    const { key, command } = await place();
+    await client.unlink(key("ids"));
+    expect((await command("check", "trip")).output).toContain("the index of its messages is gone; run rebuild");
+    expect((await command("rebuild", "trip")).output).toBe("trip: rebuilt with 20 messages, none is lost.\n");
+  });
+
+  it("says what the state alone knew", async () => {
+    const { key, command } = await place();
+    await client.unlink(key("state"));
+    const { exitCode, output } = await command("rebuild", "trip");
+    expect([exitCode, output]).toEqual([0, expect.stringMatching(/^trip: rebuilt with 20 messages\.\n/)]);
+    expect(output).toContain("trip: how many messages there were is not known.\n");
+    expect(output).toMatch(/title, if it had any, (is|are) lost\.\n/);
+  });
+
+  it("changes nothing where no message is left, unless --yes is given", async () => {
+    const { key, command } = await place();
+    await client.unlink(key("log"));
+    const before = await client.hgetall(key("state"));
+    const refused = await command("rebuild", "trip");
+    expect([refused.exitCode, refused.output]).toEqual([2, ""]);
+    expect(refused.errors).toBe(
+      'rebuild: nothing was changed in "trip": all 20 messages are gone, and rebuild cannot bring them back; ' +
+        "delete the session, or keep it without messages by rebuild --yes.\n",
+    );
+    expect(await client.hgetall(key("state"))).toEqual(before);
+    expect((await command("check", "trip")).output).toContain("rebuild cannot bring them back");
+    const { exitCode, output } = await command("rebuild", "trip", "--yes");
+    expect([exitCode, output]).toEqual([0, "trip: rebuilt: 0 of 20 messages are left; positions 0 to 19 are gone.\n"]);
+  });
+
+  it("names records that cannot be read, which it keeps, and ends with 1", async () => {
+    const { key, command } = await place();
+    await client.lset(key("log"), 4, "junk");
+    await client.lpop(key("log"));
+    const { exitCode, output } = await command("rebuild", "trip");
+    expect([exitCode, output]).toEqual([
+      1,
+      "trip: rebuilt: 19 of 20 messages are left; position 0 is gone.\n" +
+        "trip: position 4 cannot be read: it stays in the log, and is passed over.\n",
+    ]);
+    expect(await client.llen(key("log"))).toBe(19);
+  });
+
+  it("is not recommended where the log is another program's, and refuses it", async () => {
+    const { key, command } = await place();
+    await client.set(key("log"), "text");
+    const checked = await command("check", "trip");
+    expect([checked.exitCode, checked.output]).toEqual([
+      1,
+      expect.stringContaining("the key of its log holds another type of value; rebuild cannot help:"),
+    ]);
+    const { exitCode, errors } = await command("rebuild", "trip");
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining("rebuild cannot help: give that key back")]);
+    expect(await client.get(key("log"))).toBe("text");
+  });
+});
+
+describe.each([
+  ["records", (key: (part: string) => string) => client.ltrim(key("log"), 3, -1), 17],
+  ["the index", (key: (part: string) => string) => client.unlink(key("ids")), 20],
+  ["the state", (key: (part: string) => string) => client.unlink(key("state")), 20],
+  ["the log", (key: (part: string) => string) => client.unlink(key("log")), 0],
+  ["its numbers", (key: (part: string) => string) => client.hset(key("state"), { rounds: "-3", base: "99" }), 20],
+])("A session that lost %s", (_, damage, left) => {
+  it("is marked by sessions, show and stats, without negative figures", async () => {
+    const { key, command } = await place();
+    await damage(key);
+    const sessions = await command("sessions", "--json");
+    const [row] = jsonLines(sessions.output);
+    expect(row).toMatchObject({ sessionId: "trip", messages: left, damaged: true });
+    expect(Number(row!["rounds"])).toBeGreaterThanOrEqual(0);
+    const text = (await command("sessions")).output;
+    expect(text).toMatch(/^trip .* damaged$/m);
+    expect(text).not.toMatch(/ -\d|1970/);
+    expect(jsonLines((await command("stats", "--json")).output)[0]).toMatchObject({ sessions: 1, damaged: 1 });
+    const shown = await command("show", "trip");
+    expect([shown.exitCode, shown.output]).toEqual([0, expect.stringMatching(/^ {2}damaged {5}\S/m)]);
+    expect(shown.output).not.toMatch(/ -\d/);
+  });
+});
+
+describe("A session that is not there", () => {
+  it("is named by check and export, which end with 1", async () => {
+    const { command } = await place();
+    expect(await command("check", "trip", "nosuch")).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining("nosuch: missing: there is no session of this id; check --prefix\n"),
+    });
+    for (const format of ["own", "openai"]) {
+      const { exitCode, output, errors } = await command("export", "nosuch", "--format", format);
+      expect({ exitCode, output }).toEqual({ exitCode: 1, output: "" });
+      expect(errors).toBe("nosuch: there is no session of this id; check --prefix.\n0 sessions exported, 1 problem.\n");
+    }
+  });
+
+  it("is also one that was deleted a moment ago", async () => {
+    const { command } = await place();
+    await command("delete", "trip", "--yes");
+    expect((await command("check", "trip")).exitCode).toBe(1);
+    expect((await command("rebuild", "trip")).errors).toBe('rebuild: there is no session "trip". Check --prefix.\n');
+  });
+});

@@ -1,0 +1,97 @@
+import { sessionKeys } from "../src/redis/keys.js";
+import { counted, whole } from "./figures.js";
+import type { Server } from "./server.js";
+
+type Part = "log" | "ids" | "state";
+
+/** What Redis holds of a session, as it lies there. */
+export interface Remains {
+  /** Records of the log. */
+  readonly messages: number;
+  /** Position of the first record, and behind the last, as the state says it; undefined where it does not. */
+  readonly base: number | undefined;
+  readonly next: number | undefined;
+  readonly missing: ReadonlySet<Part>;
+  /** Keys that hold another type of value than theirs. */
+  readonly foreign: ReadonlySet<Part>;
+}
+
+/** What is wrong with a session, in a sentence that says what to do. */
+export interface Damage {
+  readonly sentence: string;
+  /** True where `rebuild` makes a session that can be written again, with all messages that are left. */
+  readonly rebuildHelps: boolean;
+}
+
+/** What is left of a session; undefined where nothing is, or only the mark of one that was erased a short time ago. */
+export async function remainsOf(
+  { client, keyPrefix }: Pick<Server, "client" | "keyPrefix">,
+  sessionId: string,
+): Promise<Remains | undefined> {
+  const { log, ids, state } = sessionKeys(keyPrefix, sessionId);
+  const [records, names, fields] = await Promise.all([
+    unlessForeign(client.llen(log)),
+    unlessForeign(client.hlen(ids)),
+    unlessForeign(client.hmget(state, "base", "next", "epoch", "erased")),
+  ]);
+  const [base, next, epoch = null, erased = null] = fields ?? [];
+  if (erased !== null || (records === 0 && names === 0 && epoch === null && fields !== undefined)) {
+    return undefined;
+  }
+  return {
+    messages: records ?? 0,
+    base: epoch === null ? undefined : position(base ?? "0"),
+    next: position(next),
+    missing: partsThatAre({ log: records === 0, ids: names === 0, state: epoch === null }),
+    foreign: partsThatAre({ log: records === undefined, ids: names === undefined, state: fields === undefined }),
+  };
+}
+
+/** How many messages the session had when it was last written; undefined where that is not known. */
+export function lengthBefore({ base, next }: Remains): number | undefined {
+  return base === undefined || next === undefined || next < base ? undefined : next - base;
+}
+
+/** The damage of a session that counts as damaged. */
+export function damageOf(remains: Remains): Damage {
+  const { messages, missing, foreign } = remains;
+  if (foreign.has("log")) {
+    const advice = "rebuild cannot help: give that key back to its program, or delete the session";
+    return { sentence: `the key of its log holds another type of value; ${advice}`, rebuildHelps: false };
+  }
+  const before = lengthBefore(remains);
+  if (messages === 0) {
+    const lost = before === undefined ? "no message is left" : `all ${counted(before, "message")} are gone`;
+    const advice = "delete the session, or keep it without messages by rebuild --yes";
+    return { sentence: `${lost}, and rebuild cannot bring them back; ${advice}`, rebuildHelps: false };
+  }
+  const what =
+    before !== undefined && before > messages
+      ? `${whole(before - messages)} of ${counted(before, "message")} are gone`
+      : missing.has("state") || foreign.has("state")
+        ? "its state is gone, with its title and view"
+        : missing.has("ids") || foreign.has("ids")
+          ? "the index of its messages is gone"
+          : "its keys do not fit each other";
+  return { sentence: `${what}; run rebuild to use what is left`, rebuildHelps: true };
+}
+
+function partsThatAre(parts: Readonly<Record<Part, boolean>>): ReadonlySet<Part> {
+  return new Set((["log", "ids", "state"] as const).filter((part) => parts[part]));
+}
+
+/** A reply, or undefined where the key holds another type of value. */
+async function unlessForeign<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (/^WRONGTYPE/.test((error as Error).message)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function position(text: string | null | undefined): number | undefined {
+  return text && /^\d{1,14}$/.test(text) ? Number(text) : undefined;
+}
