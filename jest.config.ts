@@ -14,6 +14,8 @@ const shared: Config = {
     "^(\\.{1,2}/.*)\\.js$": "$1",
     "^langchain-redis-memory$": "<rootDir>/src/entries/index.ts",
     "^langchain-redis-memory/agent$": "<rootDir>/src/entries/agent.ts",
+    "^langchain-redis-memory/openai$": "<rootDir>/src/entries/openai.ts",
+    "^langchain-redis-memory/tool-loop$": "<rootDir>/src/entries/tool-loop.ts",
     "^langchain-redis-memory/store$": "<rootDir>/src/entries/store.ts",
     "^langchain-redis-memory/otel$": "<rootDir>/src/entries/otel.ts",
     "^langchain-redis-memory/testing$": "<rootDir>/testing/index.ts",

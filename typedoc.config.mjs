@@ -37,6 +37,8 @@ export default {
   entryPoints: [
     "src/entries/index.ts",
     "src/entries/agent.ts",
+    "src/entries/openai.ts",
+    "src/entries/tool-loop.ts",
     "src/entries/store.ts",
     "testing/index.ts",
     "src/entries/otel.ts",

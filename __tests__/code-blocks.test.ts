@@ -21,6 +21,8 @@ const settings = (language: string) => ({
     paths: {
       "langchain-redis-memory": ["../../src/entries/index.ts"],
       "langchain-redis-memory/agent": ["../../src/entries/agent.ts"],
+      "langchain-redis-memory/openai": ["../../src/entries/openai.ts"],
+      "langchain-redis-memory/tool-loop": ["../../src/entries/tool-loop.ts"],
       "langchain-redis-memory/store": ["../../src/entries/store.ts"],
       "langchain-redis-memory/otel": ["../../src/entries/otel.ts"],
       "langchain-redis-memory/testing": ["../../testing/index.ts"],

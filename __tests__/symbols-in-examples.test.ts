@@ -36,7 +36,8 @@ describe("the public classes and functions", () => {
   });
 });
 
-const lead = 'import { HistoryManager } from "langchain-redis-memory";\ndeclare const manager: HistoryManager;';
+const lead =
+  'import { HistoryManager } from "langchain-redis-memory/tool-loop";\ndeclare const manager: HistoryManager;';
 const snippet = (name: string, code: string) => ({ path: placeOf(`snippet-${name}.ts`), code: `${lead}\n${code}` });
 const snippets = {
   named: snippet("named", ""),

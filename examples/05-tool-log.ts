@@ -2,7 +2,7 @@
 // expiry, bounded.
 import { randomUUID } from "node:crypto";
 import { tool } from "@langchain/core/tools";
-import { RedisToolInvocationHistory } from "langchain-redis-memory";
+import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
 import { z } from "zod";
 import { connection } from "./support/setting.js";
 

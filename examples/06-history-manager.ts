@@ -2,13 +2,8 @@
 // instances in turns.
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import {
-  HistoryManager,
-  RedisChatMessageHistory,
-  validateConversation,
-  type FittedWindow,
-  type WindowSection,
-} from "langchain-redis-memory";
+import { RedisChatMessageHistory, validateConversation } from "langchain-redis-memory";
+import { HistoryManager, type FittedWindow, type WindowSection } from "langchain-redis-memory/tool-loop";
 import { connection } from "./support/setting.js";
 
 const sections: readonly WindowSection[] = ["system", "user", "tools", "uploads", "loop", "history"];

@@ -1,5 +1,5 @@
 // A conversation in OpenAI's chat format: tools, names, images; to LangChain and back without loss.
-import { MessageHistory } from "langchain-redis-memory";
+import { MessageHistory } from "langchain-redis-memory/openai";
 
 const history = new MessageHistory();
 history.addMessage("system", "You order pizza.");

@@ -111,11 +111,23 @@ function sections(text) {
   return found;
 }
 
-/** Names that were added, removed or changed since the last release and that the changelog does not mention. */
+/**
+ * Names that were added, removed or changed since the last release and that the changelog does not mention. A name that
+ * only moved to another entry is mentioned where that entry is.
+ */
 function unmentioned(now, before) {
   const unreleased = /^## Unreleased\n(.*?)(?=^## |(?![^]))/ms.exec(textOf("CHANGELOG.md"))?.[1] ?? "";
   const changed = [...new Set([...now.keys(), ...before.keys()])].filter((key) => now.get(key) !== before.get(key));
-  const names = changed.map((key) => key.split(" ").at(-1));
+  const moved = (from, to, key) =>
+    [...to.keys()].find(
+      (other) => other.split(" ").at(-1) === key.split(" ").at(-1) && to.get(other) === from.get(key),
+    );
+  const movedTo = (key) => (now.has(key) ? moved(now, before, key) && key : moved(before, now, key));
+  const isMoved = (key) => {
+    const entry = movedTo(key)?.split(" ")[0].split("/")[1];
+    return entry !== undefined && unreleased.includes(`\`./${entry}\``);
+  };
+  const names = changed.filter((key) => !isMoved(key)).map((key) => key.split(" ").at(-1));
   // The options of a class, or what it returns, need no mention where the class has one.
   const words = (name) => [name, name.replace(/Options$/, ""), lowerFirst(name.replace(/Options$/, ""))];
   const isMentioned = (name) => words(name).some((word) => new RegExp(`(?<![\\w$])${word}(?![\\w$])`).test(unreleased));

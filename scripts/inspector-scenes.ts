@@ -7,12 +7,11 @@ import {
   ChatHistorySummarizationReducer,
   ChatHistoryTokenReducer,
   ChatHistoryTruncationReducer,
-  MessageHistory,
   RedisChatMemory,
   tiktokenCounter,
   type ChatHistoryReducer,
-  type OpenAIMessage,
 } from "langchain-redis-memory";
+import { MessageHistory, type OpenAIMessage } from "langchain-redis-memory/openai";
 
 const data = fileURLToPath(new URL("../examples/data/recorded-conversations.jsonl", import.meta.url));
 

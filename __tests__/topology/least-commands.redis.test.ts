@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
-import { ChatHistoryTruncationReducer, RedisChatMemory, RedisToolInvocationHistory } from "langchain-redis-memory";
+import { ChatHistoryTruncationReducer, RedisChatMemory } from "langchain-redis-memory";
+import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
 import { startContractServer, type ContractServer } from "../contract/contract-server.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { BaseMessage } from "@langchain/core/messages";
-import { MessageHistory } from "langchain-redis-memory";
+import { MessageHistory } from "langchain-redis-memory/openai";
 
 /** Recorded conversations, and in words which they are. */
 export interface Recordings {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { BaseMessage } from "@langchain/core/messages";
-import { MessageHistory } from "langchain-redis-memory";
+import { MessageHistory } from "langchain-redis-memory/openai";
 
 /** A recorded conversation as the turns that an application would see: what comes in, and what the agent adds. */
 export interface RecordedConversation {

@@ -134,58 +134,6 @@ export type { TurnOutput } from "../codec/record-meta.js";
 export type { MemorySettings, RedisChatMemoryOptions } from "../session/memory-context.js";
 export type { BeforeStore } from "../session/stored-forms.js";
 
-export { MessageHistory, type MessageHistoryOptions } from "../openai/message-history.js";
-export type {
-  AudioPart,
-  ContentPart,
-  CustomToolCall,
-  FilePart,
-  FunctionToolCall,
-  ImageFilePart,
-  ImagePart,
-  MessageNotes,
-  MessageRole,
-  MessageToolCall,
-  OpenAIMessage,
-  RefusalPart,
-  TextPart,
-} from "../openai/openai-message.js";
-export type {
-  OpenAIRequestMessage,
-  RequestAssistantMessage,
-  RequestInstruction,
-  RequestToolMessage,
-  RequestUserMessage,
-} from "../openai/openai-request.js";
-export type { ChatHistoryLike } from "../openai/saved-messages.js";
-export type { SimulatedCall } from "../openai/simulated-calls.js";
-export type { Clock } from "../openai/timestamp.js";
-export {
-  RedisToolInvocationHistory,
-  type RedisToolInvocationHistoryOptions,
-} from "../tool-log/redis-tool-invocation-history.js";
-export type {
-  NewToolInvocation,
-  ToolInvocation,
-  ToolInvocationFilter,
-  ToolStatus,
-} from "../tool-log/tool-invocation.js";
-export { ToolInvocationHistory, type ToolInvocationHistoryOptions } from "../tool-log/tool-invocation-history.js";
-
-export type { RemoveFromText, TextRemoval } from "../tool-loop/text-cleaner.js";
-export { HistoryManager } from "../tool-loop/history-manager.js";
-export type {
-  HistoryManagerOptions,
-  ModelCallRequest,
-  UserVisibleOptions,
-} from "../tool-loop/history-manager-options.js";
-export { ReferenceManager, type Chunk, type SourceReference } from "../tool-loop/stored/reference-manager.js";
-export type { ToolCallResponse } from "../tool-loop/turn/tool-results.js";
-export type { FittedWindow } from "../tool-loop/token-window/token-window.js";
-export type { ToolCallRequest } from "../tool-loop/turn/turn.js";
-export type { UploadedContent } from "../tool-loop/stored/uploads.js";
-export type { DroppedPart, WindowOutcome, WindowSection } from "../tool-loop/token-window/window-outcome.js";
-
 export { withRedisMemory } from "../chain/with-redis-memory.js";
 export type { WithRedisMemoryOptions } from "../chain/chain-options.js";
 export type { AgentLike, LooseInput, MemoryInput } from "../chain/chain-types.js";

@@ -26,7 +26,7 @@ const owner = "MessageHistory";
  * they form a valid conversation: a history may hold part of one. `validateConversation(history.toMessages())` does.
  *
  * @example
- * import { MessageHistory } from "langchain-redis-memory";
+ * import { MessageHistory } from "langchain-redis-memory/openai";
  *
  * const history = new MessageHistory();
  * history.addMessage("user", "What is the weather in Oslo?");

@@ -8,7 +8,8 @@ import type { OpenAIMessage } from "./openai-message.js";
 /**
  * The part of LangChain's chat message histories that loading and saving need.
  * @example
- * import { MessageHistory, RedisChatMemory } from "langchain-redis-memory";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { MessageHistory } from "langchain-redis-memory/openai";
  *
  * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
  * const messages = await MessageHistory.load(history);

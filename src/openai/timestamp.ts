@@ -4,7 +4,7 @@ import { lazy } from "../base/options.js";
 /**
  * Returns the current time; injected where tests must control it.
  * @example
- * import { MessageHistory, type Clock } from "langchain-redis-memory";
+ * import { MessageHistory, type Clock } from "langchain-redis-memory/openai";
  *
  * const clock: Clock = () => new Date("2026-01-31T12:00:00Z");
  * const messages = new MessageHistory([], { clock });

@@ -67,7 +67,7 @@ const optionsSchema = lazy(() =>
  *
  * @example
  * import { tool } from "@langchain/core/tools";
- * import { RedisToolInvocationHistory } from "langchain-redis-memory";
+ * import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
  * import { z } from "zod";
  *
  * const weather = tool(() => "4 °C", { name: "weather", description: "The weather.", schema: z.object({}) });

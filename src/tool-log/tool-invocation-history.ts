@@ -31,7 +31,7 @@ const owner = "ToolInvocationHistory";
  *
  * @example
  * import { tool } from "@langchain/core/tools";
- * import { ToolInvocationHistory } from "langchain-redis-memory";
+ * import { ToolInvocationHistory } from "langchain-redis-memory/openai";
  * import { z } from "zod";
  *
  * const weather = tool(() => "4 °C", { name: "weather", description: "The weather.", schema: z.object({}) });

@@ -67,7 +67,8 @@ export interface ModelCallRequest {
 /**
  * Options of `getUserVisibleHistory`.
  * @example
- * import { HistoryManager, RedisChatMemory } from "langchain-redis-memory";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { HistoryManager } from "langchain-redis-memory/tool-loop";
  *
  * const history = new RedisChatMemory({ url: "redis://localhost:6379" }).history("chat-7");
  * const manager = new HistoryManager({ history, maxInputTokens: 8_000 });

@@ -31,7 +31,8 @@ import { userVisible, withCurrentTurn } from "./user-visible.js";
  *
  * @example
  * import { ChatOpenAI } from "@langchain/openai";
- * import { HistoryManager, RedisChatMessageHistory } from "langchain-redis-memory";
+ * import { RedisChatMessageHistory } from "langchain-redis-memory";
+ * import { HistoryManager } from "langchain-redis-memory/tool-loop";
  *
  * const history = new RedisChatMessageHistory({ sessionId: "ann-1", url: "redis://localhost:6379" });
  * const manager = new HistoryManager({ history, maxInputTokens: 128_000 });

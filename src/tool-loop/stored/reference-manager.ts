@@ -31,7 +31,7 @@ const citation = /\[source ?(\d{1,9})\]/gi;
  * turns, whichever instance found them, once the turn has read the session.
  *
  * @example
- * import { ReferenceManager } from "langchain-redis-memory";
+ * import { ReferenceManager } from "langchain-redis-memory/openai";
  *
  * const references = new ReferenceManager();
  * references.addChunks("call-1", [{ id: "rules", chunkId: "0", text: "By air after four hours." }]); // [1]

@@ -1,0 +1,12 @@
+export type { RemoveFromText, TextRemoval } from "../tool-loop/text-cleaner.js";
+export { HistoryManager } from "../tool-loop/history-manager.js";
+export type {
+  HistoryManagerOptions,
+  ModelCallRequest,
+  UserVisibleOptions,
+} from "../tool-loop/history-manager-options.js";
+export type { ToolCallResponse } from "../tool-loop/turn/tool-results.js";
+export type { FittedWindow } from "../tool-loop/token-window/token-window.js";
+export type { ToolCallRequest } from "../tool-loop/turn/turn.js";
+export type { UploadedContent } from "../tool-loop/stored/uploads.js";
+export type { DroppedPart, WindowOutcome, WindowSection } from "../tool-loop/token-window/window-outcome.js";
