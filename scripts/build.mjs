@@ -34,7 +34,7 @@ const bundle = await rollup({
     throw new Error(`${level}: ${message}`);
   },
 });
-for (const name of readdirSync(compiled, { recursive: true }).filter((file) => /\.js(\.map)?$/.test(file))) {
+for (const name of readdirSync(compiled, { recursive: true }).filter((file) => /\.js$/.test(file))) {
   rmSync(join(compiled, name));
 }
 for (const [format, folder] of [
@@ -47,7 +47,6 @@ for (const [format, folder] of [
     entryFileNames: ({ facadeModuleId }) => `${nameOfEntry(facadeModuleId)}.js`,
     manualChunks: (file, { getModuleInfo }) => (isShared(file, getModuleInfo) ? "shared" : undefined),
     chunkFileNames: "[name].js",
-    sourcemap: true,
     generatedCode: "es2015",
     interop: "auto",
     // Jest and other runners of CommonJS know `require` only.
@@ -82,7 +81,7 @@ function modulesFrom(entry, getModuleInfo) {
   return found;
 }
 
-/** A compiled module with its source map, so that the maps of the bundles lead to the TypeScript sources. */
+/** A compiled module. Without a source map: what is published is readable, and a map is larger than its code. */
 function readCompiled(file) {
-  return { code: markPure(readFileSync(file, "utf8")), map: readFileSync(`${file}.map`, "utf8") };
+  return { code: markPure(readFileSync(file, "utf8")), map: null };
 }

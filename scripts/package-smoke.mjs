@@ -22,8 +22,8 @@ import { startRedis } from "./smoke-redis.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const examples = join(root, "examples");
 const ownName = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).name;
-const expectedFiles = /^(dist\/.+|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/;
-const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE"];
+const expectedFiles = /^((dist|docs|examples|benchmarks\/results)\/.+(?<!\.map)|[A-Z]+\.md|LICENSE|package\.json)$/;
+const requiredFiles = ["README.md", "CHANGELOG.md", "LICENSE", "docs/getting-started.md"];
 /** What a minified bundle of one export may hold, with its part of zod, in bytes; other packages stay outside. */
 const bundleLimits = {
   ChatHistoryTruncationReducer: 40_000,
@@ -31,8 +31,8 @@ const bundleLimits = {
   RedisChatMessageHistory: 237_000,
 };
 /** What the package may take, in bytes. */
-const tarballLimit = 3_200_000;
-const installedLimit = 14_000_000;
+const tarballLimit = 1_800_000;
+const installedLimit = 7_500_000;
 
 const folder = mkdtempSync(join(tmpdir(), "package-smoke-"));
 let failures = 0;
@@ -64,6 +64,15 @@ function main() {
   agentSets.forEach((set) => checkInstalled(tarball, "smoke-agent", set));
   otelSets.forEach((set) => checkInstalled(tarball, "smoke-otel", set));
   checkExamples(tarball);
+  checkChatPage(tarball);
+}
+
+/** Follows the guide of the chat page in a new application of Next.js, and uses it in Chromium. */
+function checkChatPage(tarball) {
+  check("the chat page of the guide, in a new application of Next.js", () => {
+    const place = mkdtempSync(join(folder, "chat-page-"));
+    runTool("tsx", [join(root, "scripts", "chat-page-smoke.ts"), tarball, place]);
+  });
 }
 
 /**
@@ -241,7 +250,7 @@ function run(command, args, cwd) {
     env,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 300_000,
+    timeout: 900_000,
   });
 }
 

@@ -23,7 +23,7 @@ describe("the Chromium of the tests", () => {
   });
 
   it("is installed where that is possible, and asked for in one sentence where it is not", () => {
-    const sentence = /^The tests of the inspector need Chromium: install it .* or set CHROMIUM_BIN to its path\./;
+    const sentence = /^The tests of pages need Chromium: install it .* or set CHROMIUM_BIN to its path\./;
     expect(() => requireChromium({ PATH: folder }, () => undefined)).toThrow(sentence);
     const refuse = () => {
       throw new Error("no network");

@@ -19,7 +19,7 @@ export function requireChromium(
   install: (() => void) | undefined = canInstall() ? () => installDebianPackage("chromium", "chromium") : undefined,
 ): string {
   const sentence =
-    "The tests of the inspector need Chromium: install it (for example `apt-get install chromium`) or set " +
+    "The tests of pages need Chromium: install it (for example `apt-get install chromium`) or set " +
     "CHROMIUM_BIN to its path.";
   const found = findChromium(environment);
   if (found !== undefined) {

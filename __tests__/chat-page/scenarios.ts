@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { Locator, Page } from "playwright-core";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+
+/** A running chat page, and what stands behind it. */
+export interface ChatPageSetting {
+  /** Where the page is served, without a slash at its end. */
+  readonly url: string;
+  /** The sessions that the page's route keeps. */
+  readonly memory: RedisChatMemory;
+  /** Opens one more tab with the page. */
+  openTab(): Promise<Page>;
+}
+
+/** Something that the guide promises of its page; it rejects where that does not hold. */
+export interface ChatPageScenario {
+  readonly title: string;
+  run(setting: ChatPageSetting): Promise<void>;
+}
+
+const shown = (page: Page) => page.locator("section > p:not([role])");
+const button = (page: Page, name: string | RegExp) =>
+  page.getByRole("button", { name, exact: typeof name === "string" });
+
+async function ask(page: Page, text: string): Promise<void> {
+  await page.getByLabel("Message").fill(text);
+  await button(page, "Send").click();
+}
+
+async function idle(page: Page): Promise<void> {
+  await button(page, "Retry").waitFor();
+}
+
+/** The messages that the page shows, without spaces around them. */
+async function messagesOn(page: Page): Promise<string[]> {
+  return (await shown(page).allTextContents()).map((text) => text.trim());
+}
+
+const answered = (...questions: string[]) =>
+  questions.flatMap((question) => [`human ${question}`, `ai Answer to ${question}.`]);
+
+const holding = (page: Page, text: string): Locator => shown(page).filter({ hasText: text }).first();
+
+/** Every text that the page shows during so many frames. */
+async function textsDuring(page: Page, frames: number): Promise<string[]> {
+  return page.evaluate(async (count) => {
+    const texts = new Set<string>();
+    const { document, requestAnimationFrame } = globalThis as unknown as {
+      document: { querySelector(selector: string): { textContent: string } };
+      requestAnimationFrame(callback: () => void): void;
+    };
+    for (let frame = 0; frame < count; frame += 1) {
+      texts.add(document.querySelector("section").textContent);
+      await new Promise<void>((resolve) => requestAnimationFrame(() => resolve()));
+    }
+    return [...texts];
+  }, frames);
+}
+
+/** The status of the route's answer to each of these requests. */
+async function statuses(url: string, requests: readonly (readonly [string, string, unknown?])[]): Promise<number[]> {
+  const answers: number[] = [];
+  for (const [method, query, body] of requests) {
+    const init =
+      body === undefined ? { method } : { method, body: typeof body === "string" ? body : JSON.stringify(body) };
+    const answer = await fetch(`${url}/api/chats${query}`, init);
+    await answer.text();
+    answers.push(answer.status);
+  }
+  return answers;
+}
+
+/** What docs/chat-page.md promises. */
+export const chatPageScenarios: readonly ChatPageScenario[] = [
+  {
+    title: "keeps two chats apart when one is left while it streams",
+    async run({ openTab }) {
+      const name = randomUUID();
+      const page = await openTab();
+      await ask(page, `long ${name}`);
+      await holding(page, `The beginning of long ${name}`).waitFor();
+      await button(page, "New chat").click();
+      assert.deepEqual(await messagesOn(page), []);
+      await ask(page, `short ${name}`);
+      await idle(page);
+      const texts = await textsDuring(page, 30);
+      assert.deepEqual(await messagesOn(page), answered(`short ${name}`));
+      assert.deepEqual(
+        texts.filter((text) => text.includes(`long ${name}`)),
+        [],
+      );
+      await button(page, `long ${name}`).click();
+      await holding(page, `The beginning of long ${name}`).waitFor();
+      assert.equal((await messagesOn(page)).length, 2);
+      await button(page, "Stop").click();
+      await idle(page);
+      await button(page, `short ${name}`).click();
+      await holding(page, `Answer to short ${name}.`).waitFor();
+      assert.deepEqual(await messagesOn(page), answered(`short ${name}`));
+    },
+  },
+  {
+    title: "keeps what was said before Stop, and puts the whole answer in its place on Retry, in every tab",
+    async run({ openTab, memory }) {
+      const question = `long ${randomUUID()}`;
+      const page = await openTab();
+      await ask(page, question);
+      await holding(page, `The beginning of ${question}`).waitFor();
+      await button(page, "Stop").click();
+      await holding(page, "… (stopped)").waitFor();
+      await button(page, "Retry").click();
+      await holding(page, `Answer to ${question}.`).waitFor();
+      await idle(page);
+      assert.deepEqual(await messagesOn(page), answered(question));
+      const other = await openTab();
+      await button(other, question).click();
+      await holding(other, `Answer to ${question}.`).waitFor();
+      assert.deepEqual(await messagesOn(other), answered(question));
+      const { sessions } = await memory.sessions.list({ owner: "guest", verify: true });
+      assert.equal(sessions.filter(({ title }) => title === question).length, 1);
+    },
+  },
+  {
+    title: "tells a tab that shows a chat which another tab deleted",
+    async run({ openTab }) {
+      const question = `short ${randomUUID()}`;
+      const [first, second] = [await openTab(), await openTab()];
+      await ask(first, question);
+      await idle(first);
+      await second.reload();
+      await button(second, question).click();
+      await holding(second, `Answer to ${question}.`).waitFor();
+      await button(first, `Delete ${question}`).click();
+      await button(first, question).waitFor({ state: "detached" });
+      assert.deepEqual(await messagesOn(first), []);
+      await ask(second, "And now?");
+      await second.getByRole("alert").getByText("This chat was deleted.").waitFor();
+      await button(second, question).waitFor({ state: "detached" });
+    },
+  },
+  {
+    title: "answers 400, 404 and 409 for what it knows",
+    async run({ url, memory }) {
+      const [own, foreign, deleted] = [randomUUID(), randomUUID(), randomUUID()];
+      await memory.history(foreign, { owner: "somebody else" }).addUserMessage("Hi");
+      const message = (id: string, text = "short", messageId = `q-${id}`) => ({ id, messageId, text });
+      const wrong = [
+        "no JSON",
+        "null",
+        {},
+        message(""),
+        message(own, " "),
+        message(own, "short", ""),
+        { ...message(own), id: 7 },
+      ];
+      const posted = await statuses(
+        url,
+        wrong.map((body) => ["POST", "", body] as const),
+      );
+      assert.deepEqual(
+        posted,
+        wrong.map(() => 400),
+      );
+      const tooLong = "x".repeat(5_000);
+      assert.deepEqual(
+        await statuses(url, [
+          ["GET", "?id="],
+          ["DELETE", ""],
+          ["GET", `?id=${tooLong}`],
+        ]),
+        [400, 400, 400],
+      );
+      const unknown = [
+        ["GET", `?id=${randomUUID()}`],
+        ["DELETE", `?id=${randomUUID()}`],
+      ] as const;
+      assert.deepEqual(await statuses(url, unknown), [404, 404]);
+      const others = [
+        ["GET", `?id=${foreign}`],
+        ["DELETE", `?id=${foreign}`],
+        ["POST", "", message(foreign)],
+      ] as const;
+      assert.deepEqual(await statuses(url, others), [404, 404, 404]);
+      const gone = [
+        ["POST", "", message(deleted)],
+        ["DELETE", `?id=${deleted}`],
+        ["POST", "", message(deleted)],
+        ["GET", `?id=${deleted}`],
+        ["DELETE", `?id=${deleted}`],
+      ] as const;
+      assert.deepEqual(await statuses(url, gone), [200, 204, 404, 404, 404]);
+      const twice = [
+        ["POST", "", message(own)],
+        ["POST", "", message(own, "another text")],
+        ["GET", `?id=${own}`],
+      ] as const;
+      assert.deepEqual(await statuses(url, twice), [200, 409, 200]);
+    },
+  },
+];

@@ -1,0 +1,37 @@
+import { execFileSync } from "node:child_process";
+import { join, posix } from "node:path";
+import { linksOf, readDocument } from "../support/markdown.js";
+
+const root = join(__dirname, "../..");
+const [{ files }] = JSON.parse(
+  execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root, encoding: "utf8" }),
+) as [{ files: readonly { readonly path: string }[] }];
+const packed = new Set(files.map(({ path }) => path));
+const isPacked = (file: string) => packed.has(file) || [...packed].some((path) => path.startsWith(`${file}/`));
+const documents = [...packed].filter((path) => path.endsWith(".md")).sort();
+
+/** Files that a document shows as pictures, by Markdown or by HTML. */
+function picturesOf(path: string): string[] {
+  const text = readDocument(root, path);
+  const sources = [...text.matchAll(/\b(?:src|srcset)="([^"]+)"/g)].map(([, source]) => source!);
+  return sources.map((source) => posix.join(posix.dirname(path), source));
+}
+
+describe("the documents of an installed package", () => {
+  it("are the README and all that it leads to", () => {
+    expect(documents).toEqual(expect.arrayContaining(["README.md", "CHANGELOG.md", "docs/chat-page.md"]));
+    expect(documents.length).toBeGreaterThan(40);
+  });
+
+  it.each(documents)("%s links only to what is installed with it", (path) => {
+    const links = linksOf(path, readDocument(root, path));
+    // The pictures of the inspector would be half of the package.
+    const missing = links.filter(({ file }) => !isPacked(file) && !file.startsWith("docs/images/"));
+    expect(missing.map(({ line, target }) => `${path}:${line} ${target}`)).toEqual([]);
+    expect(picturesOf(path).filter((file) => !isPacked(file))).toEqual([]);
+  });
+
+  it("come without source maps", () => {
+    expect([...packed].filter((path) => path.endsWith(".map"))).toEqual([]);
+  });
+});
