@@ -92,6 +92,24 @@ describe("the commands export and import", () => {
     expect(wrong.errors).not.toContain("secret");
   });
 
+  it("say once for each key how many sessions need it, and go on with the others", async () => {
+    const { keyPrefix, memory, command } = place();
+    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: key } });
+    for (let index = 0; index < 30; index += 1) {
+      await sealed.history(`locked-${index}`).addMessages(talk);
+    }
+    await memory.history("plain").addMessages([human("q"), aiCalls("c1"), human("and?")]);
+    const { exitCode, output } = await command(["check", "--all"]);
+    expect(exitCode).toBe(1);
+    expect(output.split("\n").filter((line) => line.includes('"k1"'))).toEqual([
+      '30 sessions need the key "k1", which is not in LANGCHAIN_REDIS_MEMORY_KEYS: not checked',
+    ]);
+    expect(output).toContain("plain: structure 1:");
+    expect(output).toContain("31 sessions checked, 31 findings.");
+    const each = jsonLines((await command(["check", "--all", "--json"])).output);
+    expect(each.filter(({ keyId }) => keyId === "k1")).toHaveLength(30);
+  });
+
   it("give and take OpenAI's format, a conversation a line", async () => {
     const source = place();
     await source.memory.history("ann").addMessages(talk);

@@ -1,5 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
+import type { MemoryEvent } from "../../src/base/events.js";
+import type { OwnerExportOptions } from "../../src/sessions/session-requests.js";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
@@ -71,6 +73,36 @@ describe.each(["Redis", "memory"])("sessions whose key is missing, in a store in
     expect(await exported("plain")).toHaveLength(4);
     const read = await memoryWith(testKeys("k1")).sessions.get("sealed");
     expect(read).toMatchObject({ title: "Secret", metadata: { a: "secret" } });
+  });
+
+  it("leave the other sessions of their owner in the export, which ends with an error or names them", async () => {
+    await seeded();
+    const untitled = memoryWith(testKeys("k1")).history("untitled", ann);
+    await untitled.addMessages(turn);
+    const long = memoryWith().history("mixed", ann);
+    await long.addMessages(Array.from({ length: 600 }, (_, index) => new HumanMessage(`plain ${index}`)));
+    await memoryWith(testKeys("k1")).history("mixed", ann).addMessages(turn);
+    const [lines, problems]: [string[], string[]] = [[], []];
+    const events: MemoryEvent[] = [];
+    const other = new RedisChatMemory({ store, onEvent: (event) => events.push(event) });
+    const collect = async (options?: OwnerExportOptions) => {
+      for await (const line of other.sessions.exportOwner("ann", options)) {
+        lines.push(line);
+      }
+    };
+    await collect({ onProblem: ({ sessionId }) => problems.push(sessionId) });
+    expect(problems.sort()).toEqual(["mixed", "sealed", "untitled"]);
+    expect(events.filter(({ type }) => type === "session_skipped")).toHaveLength(3);
+    const typesOf = (id: string) =>
+      lines
+        .map((line) => JSON.parse(line) as { type: string; sessionId: string })
+        .filter((one) => one.sessionId === id);
+    expect(typesOf("plain").at(-1)).toMatchObject({ type: "end", records: 2 });
+    expect([typesOf("sealed"), typesOf("untitled")]).toEqual([[], []]);
+    expect(typesOf("mixed").at(-1)).toMatchObject({ type: "broken off" });
+    const written = lines.splice(0).length;
+    await expect(collect()).rejects.toMatchObject({ name: "EncryptionError", code: "unknown_key" });
+    expect(lines).toHaveLength(written);
   });
 
   it("have forks that are sealed, read as their source and stand in the owner's list", async () => {

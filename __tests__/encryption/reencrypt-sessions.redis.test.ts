@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
+import type { MemoryEvent } from "../../src/base/events.js";
 import type { EncryptionOptions } from "../../src/sealed/keys/encryption-options.js";
 import { identifyRecord } from "../../src/codec/message-ids.js";
 import { KeyRing } from "../../src/sealed/keys/key-ring.js";
@@ -58,7 +59,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const request = { sessionIds: ["s", "unknown"], onProgress: (progress: unknown) => seen.push(progress) };
     const done = await reencryptSessions(sealedWith(testKeys("k2", "k1")), request);
     // Seven records, the head and one side field; the other field has the current key.
-    expect(done).toEqual({ sessions: 2, sealed: 9, incomplete: 0 });
+    expect(done).toEqual({ sessions: 2, sealed: 9, incomplete: 0, failed: 0 });
     expect(seen.at(-1)).toEqual(done);
     expect((await everything()).join()).not.toMatch(/secret|"sealed":"k1"|sealed:k1\./);
     const only = memoryWith(testKeys("k2"));
@@ -74,8 +75,12 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
     const before = await everything();
     await expect(reencryptSessions(store, { sessionIds: ["s"] })).rejects.toMatchObject({ option: "encryption" });
-    const other = reencryptSessions(sealedWith(testKeys("k2")), { sessionIds: ["s"] });
-    await expect(other).rejects.toMatchObject({ name: "EncryptionError", code: "unknown_key" });
+    const problems: unknown[] = [];
+    const request = { sessionIds: ["s"], onProblem: (problem: unknown) => problems.push(problem) };
+    expect(await reencryptSessions(sealedWith(testKeys("k2")), request)).toMatchObject({ sealed: 0, failed: 1 });
+    expect(problems).toEqual([
+      { sessionId: "s", error: expect.objectContaining({ name: "EncryptionError", code: "unknown_key" }) },
+    ]);
     expect(await everything()).toEqual(before);
     expect(await memoryWith(testKeys("k1")).history("s").append(turn("1"))).toMatchObject({ duplicates: 2 });
   });
@@ -139,13 +144,35 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const seen: number[] = [];
     const memory = memoryWith(testKeys("k2", "k1"));
     const done = await memory.sessions.reencrypt({ onProgress: ({ sessions }) => seen.push(sessions) });
-    expect(done).toEqual({ sessions: 3, sealed: 6, incomplete: 0 });
+    expect(done).toEqual({ sessions: 3, sealed: 6, incomplete: 0, failed: 0 });
     expect(seen).toEqual([1, 2, 3]);
     for (const id of names) {
       expect(await memoryWith(testKeys("k2")).history(id).getMessages()).toHaveLength(2);
     }
     await expect(memoryWith().sessions.reencrypt()).rejects.toMatchObject({ option: "encryption" });
     await expect(memory.sessions.reencrypt({ onProgress: 1 as never })).rejects.toMatchObject({ option: "onProgress" });
+  });
+
+  it("goes on after sessions that cannot be opened, and names each", async () => {
+    for (const [id, key] of Object.entries({ s1: "k1", s2: "lost", s3: "k1", s4: "lost", s5: "k1" })) {
+      await memoryWith(testKeys(key)).history(id).addMessages(turn(id));
+    }
+    const events: MemoryEvent[] = [];
+    const memory = new RedisChatMemory({
+      ...{ store, reducer, encryption: testKeys("k2", "k1") },
+      onEvent: (event) => events.push(event),
+    });
+    const [seen, problems]: [number[], string[]] = [[], []];
+    const done = await memory.sessions.reencrypt({
+      onProgress: ({ failed }) => seen.push(failed),
+      onProblem: ({ sessionId }) => problems.push(sessionId),
+    });
+    expect(done).toEqual({ sessions: 5, sealed: 6, incomplete: 0, failed: 2 });
+    expect([seen.length, seen.at(-1), problems.sort()]).toEqual([5, 2, ["s2", "s4"]]);
+    const skipped = events.filter(({ type }) => type === "session_skipped");
+    expect(skipped).toHaveLength(2);
+    expect(skipped[0]).toMatchObject({ operation: "reencrypt", error: { code: "unknown_key" } });
+    expect(await memoryWith(testKeys("k2")).history("s5").getMessages()).toHaveLength(2);
   });
 
   it("does not end a pass that another key wrote into", async () => {

@@ -119,6 +119,7 @@ describe("openTelemetryHandler", () => {
 describe("the other events", () => {
   const events: MemoryEvent[] = [
     { type: "record_skipped", sessionId: "ann", position: 3, error: new RangeError(secret) },
+    { type: "session_skipped", sessionId: "ann", operation: "reencrypt", error: new RangeError(secret) },
     { type: "damaged", sessionId: "ann", operation: "append" },
     { type: "conflict_kept", sessionId: "ann", messageId: "m1" },
     { type: "tool_result_hidden", sessionId: "ann", messageId: undefined, toolCallId: "c1" },
@@ -136,6 +137,7 @@ describe("the other events", () => {
     expect(spans()).toHaveLength(1);
     const names = [
       "record_skipped",
+      "session_skipped",
       "damaged",
       "conflict_kept",
       "tool_result_hidden",
@@ -151,6 +153,7 @@ describe("the other events", () => {
     const sums = Object.entries(await metrics()).map(([name, series]) => [name, ...series.map(({ value }) => value)]);
     expect(Object.fromEntries(sums.map(([name, ...values]) => [name, values]))).toEqual({
       "langchain_redis_memory.records.skipped": [1],
+      "langchain_redis_memory.sessions.skipped": [1],
       "langchain_redis_memory.damaged": [1],
       "langchain_redis_memory.conflicts": [1],
       "langchain_redis_memory.tool_results.hidden": [1],

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { MemoryError } from "../../src/base/errors.js";
+import { EncryptionError, MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/structure/validate.js";
@@ -10,9 +10,11 @@ import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
 import { interrupted } from "../interruption.js";
+import { keysVariable } from "../keys-variable.js";
 import { oneOf } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
+import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
 
 const profiles = Object.keys(builtInProfiles) as BuiltInProfile[];
@@ -31,6 +33,8 @@ interface SessionFinding {
   readonly detail: string;
   /** Place in the view for `structure`, in the log for an unreadable record. */
   readonly position?: number;
+  /** The key that is missing. */
+  readonly keyId?: string;
 }
 
 /** `check`: damage in Redis, and what a model would refuse. */
@@ -62,15 +66,12 @@ async function check(
   const server = await openServer(options, env, (event) => events.push(event));
   const bar = new ProgressBar(screen, { total: options.all ? undefined : sessions.length, unit: "sessions" });
   let [checked, found] = [0, 0];
+  const lacking = new Map<string, number>();
   try {
     for await (const sessionId of namesOf(server, sessions, signal)) {
       const all = await findingsOf(server, { sessionId, options, events });
       const findings = all.filter(({ severity }) => severity === "error" || options.warnings);
-      for (const finding of findings) {
-        await screen.record(finding);
-        const place = finding.position === undefined ? "" : ` ${finding.position}`;
-        await screen.line(printable(`${sessionId}: ${finding.problem}${place}: ${finding.detail}`));
-      }
+      await printFindings(screen, findings, options.all ? lacking : undefined);
       found += findings.length;
       checked += 1;
       bar.advance();
@@ -79,11 +80,37 @@ async function check(
     bar.stop();
     await server.close();
   }
+  await printLacking(screen, lacking);
   await screen.line(`${counted(checked, "session")} checked, ${counted(found, "finding")}.`);
   if (signal.aborted) {
     return interrupted(screen, "Not all sessions were checked.");
   }
   return found === 0 ? exitCodes.done : exitCodes.findings;
+}
+
+/** With `lacking`, sessions whose key is missing are counted there by key, and not printed as text. */
+async function printFindings(
+  screen: Screen,
+  findings: readonly SessionFinding[],
+  lacking: Map<string, number> | undefined,
+): Promise<void> {
+  for (const finding of findings) {
+    const { sessionId, problem, position, detail, keyId } = finding;
+    await screen.record(finding);
+    if (keyId !== undefined && lacking !== undefined) {
+      lacking.set(keyId, (lacking.get(keyId) ?? 0) + 1);
+    } else {
+      const place = position === undefined ? "" : ` ${position}`;
+      await screen.line(printable(`${sessionId}: ${problem}${place}: ${detail}`));
+    }
+  }
+}
+
+async function printLacking(screen: Screen, lacking: ReadonlyMap<string, number>): Promise<void> {
+  for (const [keyId, count] of lacking) {
+    const needing = `${counted(count, "session")} need${count === 1 ? "s" : ""} the key ${JSON.stringify(keyId)}`;
+    await screen.line(printable(`${needing}, which is not in ${keysVariable}: not checked`));
+  }
 }
 
 async function* namesOf(server: Server, sessions: readonly string[], signal: AbortSignal): AsyncGenerator<string> {
@@ -137,7 +164,9 @@ async function findingsOf(server: Server, { sessionId, options, events }: Checke
     if (error.code === "wrong_type") {
       return damageIn(server, sessionId, [{ type: "damaged", sessionId, operation: "readView" }]);
     }
-    return [{ sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) }];
+    const keyId = EncryptionError.isInstance(error) && error.code === "unknown_key" ? error.keyId : undefined;
+    const finding = { sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) } as const;
+    return [{ ...finding, ...(keyId !== undefined && { keyId }) }];
   }
 }
 

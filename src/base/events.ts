@@ -7,6 +7,7 @@
  *   replaced, one of the application's needs `socketTimeout`. Across a `Cluster` its connections
  *   count as one.
  * - `record_skipped`: a stored record could not be read and was left out of the result.
+ * - `session_skipped`: a session was left out of work on many (`reencrypt`, `exportOwner`), which went on.
  * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
  * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
@@ -48,6 +49,16 @@ export type MemoryEvent =
       /** The record's place in the log; undefined where it stands elsewhere. */
       readonly position: number | undefined;
       /** Why it could not be read: a `RecordError`. */
+      readonly error: Error;
+    }
+  | {
+      /** A session was left out of work on many sessions. */
+      readonly type: "session_skipped";
+      /** The session that was left out. */
+      readonly sessionId: string;
+      /** What went on without it: `reencrypt` or `exportOwner`. */
+      readonly operation: string;
+      /** Why: a `MemoryError`, such as an `EncryptionError` `unknown_key`. */
       readonly error: Error;
     }
   | {

@@ -115,12 +115,14 @@ export type { HistoryIdentity } from "../session/history-identity.js";
 export type { SessionImportOptions, SessionImportProblem, SessionImportSummary } from "../sessions/import-lines.js";
 export { MemorySessions } from "../sessions/memory-sessions.js";
 export type {
+  OwnerExportOptions,
   ReencryptOptions,
   ReindexOptions,
   SessionErasureOptions,
   SessionList,
   SessionListOptions,
 } from "../sessions/session-requests.js";
+export type { SessionProblem } from "../sessions/session-problems.js";
 export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";
 export type { SessionMetadata, SessionNames } from "../session/session-labels.js";

@@ -37,7 +37,7 @@ export class RedisChatMemory implements AsyncDisposable {
   /** Opens no connection yet. @throws ConfigurationError naming the option. */
   constructor(options: RedisChatMemoryOptions) {
     this.#context = createMemoryContext("RedisChatMemory", options);
-    this.sessions = new MemorySessions(withoutRefresh(this.#context.store));
+    this.sessions = new MemorySessions(withoutRefresh(this.#context.store), this.#context.onEvent);
     noteContext(this, this.#context);
   }
 

@@ -17,6 +17,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   const reductions = counter("reductions", "{reduction}", "Automatic reductions of views, by outcome.");
   const repairs = counter("repairs", "{repair}", "Repairs of messages on their way to a model, by rule.");
   const skipped = counter("records.skipped", "{record}", "Stored records that could not be read.");
+  const leftOut = counter("sessions.skipped", "{session}", "Sessions that were left out of work on many.");
   const conflicts = counter("conflicts", "{message}", "Messages that came again with other content.");
   const damaged = counter("damaged", "{read}", "Calls that found a part of their session missing in Redis.");
   const stalled = counter("connections.stalled", "{connection}", "Connections with three timeouts in a row.");
@@ -30,6 +31,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     reduction_failed: countReduction,
     repaired: ({ rules }) => rules.forEach((rule) => repairs.add(1, { [`${prefix}.rule`]: rule })),
     record_skipped: () => skipped.add(1),
+    session_skipped: ({ operation }) => leftOut.add(1, { "db.operation.name": operation }),
     conflict_kept: () => conflicts.add(1),
     connection_stalled: () => stalled.add(1),
     damaged: ({ operation }) => damaged.add(1, { "db.operation.name": operation }),

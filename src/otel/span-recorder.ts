@@ -70,6 +70,8 @@ function eventAttributes(event: Exclude<MemoryEvent, EventOf<"command">>): Attri
         "error.type": errorType(event.error),
         ...(event.position !== undefined && { [`${prefix}.position`]: event.position }),
       };
+    case "session_skipped":
+      return { "error.type": errorType(event.error), "db.operation.name": event.operation };
     case "connection_stalled":
     case "damaged":
       return { "db.operation.name": event.operation };

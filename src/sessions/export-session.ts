@@ -3,12 +3,13 @@ import { metaOf } from "../codec/record-meta.js";
 import { unknownKey } from "../store/key-refusals.js";
 import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
 import { parseSealed } from "../sealed/keys/sealed-header.js";
-import { ConflictError } from "../base/errors.js";
+import { ConflictError, type MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/capabilities.js";
 import { sessionLabel } from "../store/refusals.js";
 import type { SessionAccess, SessionIndex } from "../store/lists.js";
 import type { NamedMark, WholeState } from "../store/session-transfers.js";
 import { namesIn, refuseLocked } from "../session/session-labels.js";
+import { concernsOneSession, leaveOut, type ProblemListeners } from "./session-problems.js";
 
 const pageLength = 500;
 
@@ -21,7 +22,8 @@ interface Source {
 
 /**
  * All that is stored of a session, of one moment, as lines of JSON: the session itself, its head, side data, reductions
- * and records, and an end. Nothing for a session that does not exist. Reads page by page.
+ * and records, and an end. Nothing for a session that does not exist. Reads page by page, the first one before it gives
+ * a line: of a session whose key is missing there is none.
  *
  * @throws ConflictError `stale` if records that the export was to hold were removed meanwhile.
  */
@@ -36,11 +38,14 @@ export async function* exportSession(
   }
   refuseLocked(sessionId, state.label);
   refuseSealedFields(sessionId, [state.head, ...Object.values(state.side)]);
-  yield* stateLines(sessionId, state);
   const source = { store, sessionId, access };
+  const pages = pagesOf(source, state);
+  let next = await pages.next();
+  yield* stateLines(sessionId, state);
   const begunBefore = new Set<string>();
   let position = state.base;
-  for await (const page of pagesOf(source, state)) {
+  for (; next.done !== true; next = await pages.next()) {
+    const page = next.value;
     const markOf = await marksIn(source, page);
     for (const record of page) {
       const mark = markOf(record);
@@ -56,14 +61,47 @@ export async function* exportSession(
   yield JSON.stringify({ type: "end", sessionId, records: position - state.base });
 }
 
-/** The same of all sessions of an owner. */
-export async function* exportOwnerSessions(
-  { index, store }: { readonly index: SessionIndex; readonly store: StoreWith<"transfers"> },
-  owner: string,
-): AsyncGenerator<string> {
+/** Sessions of an owner to export. */
+export interface OwnerExport extends ProblemListeners {
+  readonly index: SessionIndex;
+  readonly store: StoreWith<"transfers">;
+  readonly owner: string;
+}
+
+/**
+ * The same of all sessions of an owner. One that cannot be read is named, and the others follow; one that cannot be
+ * read to its end is closed by a line that says so.
+ *
+ * @throws the first error of a session that was left out, when the others are written, unless `onProblem` heard of it.
+ */
+export async function* exportOwnerSessions({ index, store, owner, ...listeners }: OwnerExport): AsyncGenerator<string> {
+  let first: MemoryError | undefined;
   for await (const sessionId of index.scan({ owner })) {
-    yield* exportSession(store, sessionId, { owner });
+    let hasBegun = false;
+    try {
+      for await (const line of exportSession(store, sessionId, { owner })) {
+        hasBegun = true;
+        yield line;
+      }
+    } catch (error) {
+      if (!concernsOneSession(error)) {
+        throw error;
+      }
+      if (hasBegun) {
+        yield brokenOff(sessionId);
+      }
+      leaveOut(listeners, { operation: "exportOwner", sessionId, error });
+      first ??= error;
+    }
   }
+  if (first !== undefined && listeners.onProblem === undefined) {
+    throw first;
+  }
+}
+
+/** The line that closes a session that was not exported to its end: an import leaves out what stands before it. */
+export function brokenOff(sessionId: string): string {
+  return JSON.stringify({ type: "broken off", sessionId });
 }
 
 function* stateLines(sessionId: string, state: WholeState): Generator<string> {

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { ConflictError } from "../base/errors.js";
+import type { MemoryEventHandler } from "../base/events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
 import { requireCapability, type StoreWith } from "../store/capabilities.js";
 import { maxListLimit, type IndexProgress, type SessionAccess } from "../store/lists.js";
@@ -11,12 +12,14 @@ import { checkOwnerName } from "../session/owner-name.js";
 import { cursorText, placeIn } from "./session-cursor.js";
 import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "../session/session-labels.js";
 import type {
+  OwnerExportOptions,
   ReencryptOptions,
   ReindexOptions,
   SessionErasureOptions,
   SessionList,
   SessionListOptions,
 } from "./session-requests.js";
+import type { SessionProblem } from "./session-problems.js";
 import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
 const attempts = 5;
@@ -43,16 +46,24 @@ const erasureSchema = lazy(() =>
   }),
 );
 const reencryptSchema = lazy(() =>
-  z.strictObject({ onProgress: z.optional(anyFunction<(progress: ReencryptProgress) => void>()) }),
+  z.strictObject({
+    onProgress: z.optional(anyFunction<(progress: ReencryptProgress) => void>()),
+    onProblem: z.optional(anyFunction<(problem: SessionProblem) => void>()),
+  }),
+);
+const ownerExportSchema = lazy(() =>
+  z.strictObject({ onProblem: z.optional(anyFunction<(problem: SessionProblem) => void>()) }),
 );
 
 /** The sessions of a memory: lists by owner, titles, export, import, erasure and re-encryption. */
 export class MemorySessions {
   readonly #store: SessionStore;
+  readonly #onEvent: MemoryEventHandler | undefined;
 
   /** The memory makes it: `memory.sessions`. */
-  constructor(store: SessionStore) {
+  constructor(store: SessionStore, onEvent?: MemoryEventHandler) {
     this.#store = store;
+    this.#onEvent = onEvent;
   }
 
   /**
@@ -178,11 +189,18 @@ export class MemorySessions {
     return exportSession(requireCapability("sessions.export()", this.#store, "transfers"), sessionId, access);
   }
 
-  /** All that is stored of all sessions of an owner, as lines of JSON. Looks through all keys of Redis. */
-  exportOwner(owner: string): AsyncIterable<string> {
+  /**
+   * All that is stored of all sessions of an owner, as lines of JSON. Looks through all keys of Redis. A session that
+   * cannot be read (its key is missing) stops none of the others; it is an event `session_skipped`.
+   *
+   * @throws the first such session's error when all others were given; not with `onProblem`, which is told of each.
+   */
+  exportOwner(owner: string, options: OwnerExportOptions = {}): AsyncIterable<string> {
     checkOwnerName("sessions.exportOwner", owner);
+    const { onProblem } = parseOptions("sessions.exportOwner", ownerExportSchema(), options);
     const store = requireCapability("sessions.exportOwner()", this.#store, "transfers");
-    return exportOwnerSessions({ index: this.#indexed("exportOwner").index, store }, owner);
+    const { index } = this.#indexed("exportOwner");
+    return exportOwnerSessions({ index, store, owner, onProblem, onEvent: this.#onEvent });
   }
 
   /**
@@ -213,14 +231,16 @@ export class MemorySessions {
 
   /**
    * Encrypts all sessions anew with the current key, beside writers: what other keys sealed, and what is plain. Looks
-   * through all keys of Redis. Repeat it while the result names `incomplete` sessions, and after a failure.
+   * through all keys of Redis. A session that cannot be opened stays as it is: it is counted in `failed`, an event
+   * `session_skipped`, and passed to `onProblem`. Repeat it while the result names `incomplete` or `failed` sessions.
    *
-   * @throws ConfigurationError without the option `encryption`; EncryptionError if a key is missing; StoreError.
+   * @throws ConfigurationError without the option `encryption`; StoreError.
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptProgress> {
-    const { onProgress } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
+    const { onProgress, onProblem } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
     const { index } = this.#indexed("reencrypt");
-    return reencryptSessions(this.#store, { sessionIds: index.scan(), onProgress });
+    const listeners = { onProblem, onEvent: this.#onEvent };
+    return reencryptSessions(this.#store, { sessionIds: index.scan(), onProgress, ...listeners });
   }
 
   #indexed(method: string): StoreWith<"index"> {

@@ -1,5 +1,6 @@
 import type { IndexProgress } from "../store/lists.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
+import type { SessionProblem } from "./session-problems.js";
 import type { ListedSession } from "./stored-sessions.js";
 
 /** Which sessions to list. */
@@ -47,4 +48,26 @@ export interface ReindexOptions {
 export interface ReencryptOptions {
   /** Is told after each session how far the work has come. */
   readonly onProgress?: (progress: ReencryptProgress) => void;
+  /** Is told of a session that cannot be opened; the others are encrypted. @default counted in `failed` */
+  readonly onProblem?: (problem: SessionProblem) => void;
+}
+
+/**
+ * How to export an owner's sessions.
+ * @example
+ * import { RedisChatMemory, type SessionProblem } from "langchain-redis-memory";
+ *
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
+ * const missing: SessionProblem[] = [];
+ * for await (const line of memory.sessions.exportOwner("user-1", { onProblem: (problem) => missing.push(problem) })) {
+ *   console.log(line);
+ * }
+ * missing.forEach(({ sessionId, error }) => console.error(`${sessionId} is not in it: ${error.message}`));
+ */
+export interface OwnerExportOptions {
+  /**
+   * Is told of a session that cannot be read; the others are exported. @default the export throws the first one's error
+   * when all others are written
+   */
+  readonly onProblem?: (problem: SessionProblem) => void;
 }
