@@ -187,7 +187,7 @@ function reasonOf(error: Error): string {
     return "this user may not run TIME, which every write needs. Run it as another user, or add it to the ACL.";
   }
   if (/^(WRONGPASS|NOAUTH)/.test(first)) {
-    return `it refused the login (${first.split(" ", 1)[0]}). Check REDIS_USERNAME and REDIS_PASSWORD.`;
+    return "it refused the user or the password. Check REDIS_USERNAME and REDIS_PASSWORD.";
   }
-  return `${code ?? first.replace(/\.$/, "")}. Check --url or REDIS_URL.`;
+  return `${code ?? first.replace(/^[A-Z]+ |\.$/g, "")}. Check --url or REDIS_URL.`;
 }

@@ -6,6 +6,30 @@ const reply = (message: string) => Object.assign(new Error(message), { name: "Re
 
 describe("toStoreError", () => {
   it.each([
+    ["OOM command not allowed", "refused the call; nothing was written. Raise maxmemory or remove data."],
+    ["READONLY You can't write", "h:1 is a read-only replica; nothing was written. Connect to the master, or wait"],
+    ["MOVED 3999 127.0.0.1:6381", "another node of the Redis Cluster holds it. Connect with ioredis's Cluster"],
+    ["LOADING Redis is loading", "Redis at h:1 cannot serve the call at the moment; try again later."],
+    ["ERR what", "Redis at h:1 answered with an error that this package does not know; `cause` holds its text."],
+  ])("puts %j into words without codes, and speaks of what was written only to writers", (message, sentence) => {
+    const { message: written } = toStoreError(reply(message), call, { server: "h:1" });
+    expect(written).toContain(`Session alice%20smith: `);
+    expect(written).toContain(sentence);
+    const { message: read } = toStoreError(reply(message), call, { server: "h:1", writes: false });
+    expect(read).toContain(sentence.replace("; nothing was written", ""));
+    expect(written + read).not.toMatch(/\((MOVED|ERR|OOM|LOADING|READONLY)\)|append of/);
+  });
+
+  it.each([
+    [{ operation: "listSessions", sessionId: "", owner: "ann" }, "Owner ann: Redis at h:1 cannot be reached."],
+    [{ operation: "scan", sessionId: "" }, "Redis at h:1 cannot be reached."],
+    [call, "Session alice%20smith: Redis at h:1 cannot be reached."],
+  ])("names what a call was about, but for one about everything: %j", (name, sentence) => {
+    const closed = new Error("Connection is closed.");
+    expect(toStoreError(closed, name, { server: "h:1", writes: false }).message).toBe(sentence);
+  });
+
+  it.each([
     ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.", "out_of_memory", true],
     [
       "ERR Error running script (call to f_abc): @user_script:4: @user_script: 4: -OOM command not allowed " +
@@ -68,7 +92,7 @@ describe("toStoreError", () => {
       command: { name: "evalsha", args: ["the text of a message"] },
     });
     const shown = toStoreError(error, { ...call, sessionId: "line\nbreak" });
-    expect(shown.message).toContain("session line%0Abreak");
+    expect(shown.message).toMatch(/^Session line%0Abreak: a key of the session holds/);
     expect(shown.cause).toMatchObject({ name: "ReplyError", message: "WRONGTYPE Operation against a key" });
     expect(JSON.stringify([shown, shown.cause, { ...(shown.cause as object) }])).not.toContain("the text");
   });

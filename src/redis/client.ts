@@ -37,6 +37,42 @@ export function pipelinesByItself({ options }: RedisClient): boolean {
   return (options as { readonly enableAutoPipelining?: unknown } | undefined)?.enableAutoPipelining === true;
 }
 
+/**
+ * Where a client connects to: host and port, the path of a socket, the Sentinels of a master, the first nodes of a
+ * Cluster. Never a user or password. Undefined where the client does not say it.
+ */
+export function serverOf(client: RedisClient): string | undefined {
+  const { path, host, port, sentinels, name } = (client.options ?? {}) as Readonly<Record<string, unknown>>;
+  const { startupNodes } = client as { readonly startupNodes?: unknown };
+  if (Array.isArray(startupNodes)) {
+    return `${placesOf(startupNodes)} (nodes of a Cluster)`;
+  }
+  if (Array.isArray(sentinels)) {
+    return `${placesOf(sentinels)} (Sentinels of ${String(name)})`;
+  }
+  if (typeof path === "string") {
+    return path;
+  }
+  return typeof host === "string" ? `${host}:${String(port)}` : undefined;
+}
+
+const mostPlaces = 3;
+
+function placesOf(nodes: readonly unknown[]): string {
+  const places = nodes.slice(0, mostPlaces).map((node) => {
+    if (typeof node === "string") {
+      // May hold a user and a password.
+      return URL.canParse(node) ? new URL(node).host : "?";
+    }
+    const { host = "127.0.0.1", port = typeof node === "number" ? node : "?" } = Object(node) as {
+      readonly host?: unknown;
+      readonly port?: unknown;
+    };
+    return `${String(host)}:${String(port)}`;
+  });
+  return places.join(", ") + (nodes.length > mostPlaces ? ", …" : "");
+}
+
 /** True for a client of the package `redis` (node-redis), recognized by its camel-case methods. */
 export function isNodeRedisClient(value: unknown): boolean {
   return hasMethods(value, ["hSet", "sendCommand"]) && !hasMethods(value, ["defineCommand"]);

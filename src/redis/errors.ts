@@ -10,20 +10,36 @@ export interface CallName {
   readonly owner?: string;
 }
 
-/** What a call was about, for an error's text. */
+/** What is known of a call beside its name. */
+export interface CallSetting {
+  /** True if the call may have changed something: only then an error speaks of what was written. @default true */
+  readonly writes?: boolean;
+  /** The server's address, without user and password; undefined where it is not known. */
+  readonly server?: string | undefined;
+}
+
+/** Begins an error's text with what the call was about. */
 function subjectOf({ sessionId, owner }: CallName): string {
-  if (sessionId !== "") {
-    return sessionLabel(sessionId);
+  if (sessionId === "" && owner === undefined) {
+    return "";
   }
-  return owner === undefined ? "all sessions" : sessionLabel(owner).replace(/^session/, "owner");
+  const label = sessionLabel(sessionId === "" ? owner! : sessionId).replace(/^session/, "");
+  return `${sessionId === "" ? "Owner" : "Session"}${label}: `;
 }
 
 interface Cause {
   readonly pattern: RegExp;
   readonly code: StoreErrorCode;
   readonly retryable: boolean;
+  /** `%s` stands for the server. */
   readonly sentence: string;
+  /** What became of a write. */
+  readonly ofWrite?: string;
+  readonly advice?: string;
 }
+
+const notWritten = "nothing was written";
+const unknownOutcome = "the outcome is unknown, and the same call again is safe";
 
 // The code may stand anywhere: Redis 6 puts "ERR Error running script …" before the code of an error inside a script.
 const causes: readonly Cause[] = [
@@ -31,50 +47,63 @@ const causes: readonly Cause[] = [
     pattern: /\bOOM\b/,
     code: "out_of_memory",
     retryable: true,
-    sentence: "Redis is out of memory and refused the write; nothing was written. Raise maxmemory or remove data",
+    sentence: "Redis is out of memory and refused the call",
+    ofWrite: notWritten,
+    advice: "Raise maxmemory or remove data",
   },
   {
     pattern: /\bREADONLY\b/,
     code: "read_only",
     retryable: true,
-    sentence:
-      "this server is a read-only replica; nothing was written. Connect to the master, or wait until the failover ends",
+    sentence: "%s is a read-only replica",
+    ofWrite: notWritten,
+    advice: "Connect to the master, or wait until the failover ends",
   },
   {
     pattern: /\bWRONGTYPE\b/,
     code: "wrong_type",
     retryable: false,
-    sentence:
-      "a key of the session holds another type of value; nothing was written. If the key is another program's, use " +
-      "another keyPrefix. Else rebuild() restores the session, unless it is the log: then only clear() helps",
+    sentence: "a key of the session holds another type of value",
+    ofWrite: notWritten,
+    advice:
+      "If the key is another program's, use another keyPrefix. Else rebuild() restores the session, unless it is the " +
+      "log: then only clear() helps",
   },
   {
     // The last two, of Redis 7.0 and of later servers, are what a script meets that uses a refused command.
     pattern: /\b(NOAUTH|WRONGPASS|NOPERM|invalid (username-)?password|the script can't|ACL failure in script)\b/i,
     code: "unavailable",
     retryable: false,
-    sentence: "Redis refused the user, the password or the permission; check the credentials and the ACL",
+    sentence: "%s refused the user, the password or the permission",
+    advice: "Check the credentials and the ACL",
+  },
+  {
+    pattern: /^(MOVED|ASK) /,
+    code: "unavailable",
+    retryable: true,
+    sentence: "another node of the Redis Cluster holds it",
+    advice: "Connect with ioredis's Cluster, or try again later if slots are being moved",
   },
   {
     pattern: /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|BUSY|MISCONF|NOREPLICAS|MOVED|ASK)\b/,
     code: "unavailable",
     retryable: true,
-    sentence: "Redis cannot serve the call at the moment; try again later",
+    sentence: "%s cannot serve the call at the moment; try again later",
   },
   {
     // The second one comes from a server that was demoted before WAIT began.
     pattern: /\bUNBLOCKED\b|\bWAIT cannot be used with replica/,
     code: "unavailable",
     retryable: true,
-    sentence:
-      "the server lost its role as master while replicas acknowledged the write; " +
-      "the outcome is unknown, and the same call again is safe",
+    sentence: "%s lost its role as master while replicas acknowledged the write",
+    ofWrite: unknownOutcome,
   },
   {
     pattern: /^Command timed out$/,
     code: "timeout",
     retryable: true,
-    sentence: "the commandTimeout of the client expired; the outcome is unknown, and the same call again is safe",
+    sentence: "%s did not reply within the commandTimeout of the client",
+    ofWrite: unknownOutcome,
   },
 ];
 
@@ -82,36 +111,57 @@ const unreachable: Cause = {
   pattern: /./,
   code: "unavailable",
   retryable: true,
-  sentence: "Redis cannot be reached; the outcome is unknown, and the same call again is safe",
+  sentence: "%s cannot be reached",
+  ofWrite: unknownOutcome,
 };
 
 const badCertificate: Cause = {
   pattern: /CERT|UNABLE_TO_VERIFY/,
   code: "unavailable",
   retryable: false,
-  sentence: "the certificate of Redis was refused; check the host name and the option tls.ca",
+  sentence: "the certificate of %s was refused",
+  advice: "Check the host name and the option tls.ca",
 };
 
 const failed: Cause = {
   pattern: /./,
   code: "script_failed",
   retryable: false,
-  sentence: "Redis answered with an error",
+  sentence: "%s answered with an error that this package does not know; `cause` holds its text",
 };
 
 /** Matches errors after which the same command may succeed within milliseconds. */
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
 
 /** Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. */
-export function toStoreError(error: unknown, name: CallName): Error {
+export function toStoreError(error: unknown, name: CallName, { writes = true, server }: CallSetting = {}): Error {
   if (MemoryError.isInstance(error)) {
     return error;
   }
   const { operation, sessionId } = name;
   const original = rootOf(error);
-  const { code, retryable, sentence } = causeOf(original);
-  const message = `${operation} of ${subjectOf(name)}: ${sentence} (${shown(original)}).`;
-  return new StoreError(message, { code, operation, sessionId, retryable, cause: withoutArguments(original) });
+  const cause = causeOf(original);
+  const { code, retryable, sentence, ofWrite, advice } = cause;
+  const known = server ?? addressIn(original);
+  const reason = cause === unreachable || cause === badCertificate ? codeOf(original) : undefined;
+  const message = [
+    `${subjectOf(name)}${sentence.replace("%s", known === undefined ? "Redis" : `Redis at ${known}`)}`,
+    reason === undefined ? "" : ` (${reason})`,
+    writes && ofWrite !== undefined ? `; ${ofWrite}` : "",
+    advice === undefined ? "." : `. ${advice}.`,
+  ].join("");
+  const bare = withoutArguments(original);
+  return new StoreError(capitalized(message), { code, operation, sessionId, retryable, cause: bare });
+}
+
+/** The address that an error of a socket names. */
+function addressIn(error: Error): string | undefined {
+  const { address, port } = error as { readonly address?: unknown; readonly port?: unknown };
+  return typeof address === "string" ? (typeof port === "number" ? `${address}:${port}` : address) : undefined;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function causeOf(error: Error): Cause {
@@ -122,12 +172,16 @@ function causeOf(error: Error): Cause {
 }
 
 /** Makes the error for a call without a reply in time. */
-export function timeoutError(name: CallName, milliseconds: number): StoreError {
+export function timeoutError(
+  name: CallName,
+  milliseconds: number,
+  { writes = true, server }: CallSetting = {},
+): StoreError {
   const { operation, sessionId } = name;
-  const message =
-    `${operation} of ${subjectOf(name)}: no reply from Redis within ${milliseconds} ms; ` +
-    "the outcome is unknown, and the same call again is safe.";
-  return new StoreError(message, { code: "timeout", operation, sessionId, retryable: true });
+  const place = server === undefined ? "Redis" : `Redis at ${server}`;
+  const outcome = writes ? `; ${unknownOutcome}` : "";
+  const message = `${subjectOf(name)}no reply from ${place} within ${milliseconds} ms${outcome}.`;
+  return new StoreError(capitalized(message), { code: "timeout", operation, sessionId, retryable: true });
 }
 
 /** Makes the error for a write that too few replicas acknowledged. */
@@ -137,18 +191,18 @@ export function replicaError(
 ): StoreError {
   const { operation, sessionId } = name;
   const message =
-    `${operation} of ${subjectOf(name)}: written, but only ${given} of the ${asked} replicas asked for ` +
+    `${subjectOf(name)}written, but only ${given} of the ${asked} replicas asked for ` +
     "acknowledged it; the same call again is safe.";
-  return new StoreError(message, { code: "unavailable", operation, sessionId, retryable: true });
+  return new StoreError(capitalized(message), { code: "unavailable", operation, sessionId, retryable: true });
 }
 
 /** Makes the error for a reply that no script of this package gives. */
 export function unknownReply(name: CallName): StoreError {
   const { operation, sessionId } = name;
   const message =
-    `${operation} of ${subjectOf(name)}: Redis gave a reply that this package does not know; ` +
-    "the outcome is unknown, and the same call again is safe. Check what stands between this process and Redis.";
-  return new StoreError(message, { code: "script_failed", operation, sessionId });
+    `${subjectOf(name)}Redis gave a reply that this package does not know; ${unknownOutcome}. ` +
+    "Check what stands between this process and Redis.";
+  return new StoreError(capitalized(message), { code: "script_failed", operation, sessionId });
 }
 
 /** True for a temporary refusal: a slot that migrates, a server that loads its data. */
@@ -203,8 +257,4 @@ function codeOf({ code, name, message }: Error & { readonly code?: unknown }): s
     return undefined;
   }
   return typeof code === "string" ? code : /\bE[A-Z]{3,}\b/.exec(message)?.[0];
-}
-
-function shown(error: Error): string {
-  return error.name === "ReplyError" ? error.message.split(/[\s:]/, 1)[0]! : (codeOf(error) ?? error.name);
 }

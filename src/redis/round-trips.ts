@@ -2,7 +2,7 @@ import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
 import { ConnectionWatch } from "./connection-watch.js";
 import type { Connection } from "./connection.js";
-import type { RedisClient } from "./client.js";
+import { serverOf, type RedisClient } from "./client.js";
 import { isClientTimeout, isReply, isUnknownScript, timeoutError, toStoreError, type CallName } from "./errors.js";
 
 /** Timeouts in a row after which a connection counts as stalled. */
@@ -22,6 +22,8 @@ export interface RoundTripOptions {
 /** A call and the end of its time, as `performance.now()`. */
 export interface Deadline {
   readonly name: CallName;
+  /** True if the call may change something. */
+  readonly writes: boolean;
   readonly at: number;
 }
 
@@ -36,6 +38,8 @@ export class RoundTrips {
   readonly #options: RoundTripOptions;
   #closed = false;
   #watch: ConnectionWatch | undefined;
+  /** Address of the server, once there is a client. */
+  #server: string | undefined;
   /** Timeouts since the last reply, on one connection. */
   #silence = { connection: 0, timeouts: 0 };
 
@@ -44,7 +48,8 @@ export class RoundTrips {
   }
 
   /** Makes a round trip and returns what `send` returns. Errors of ioredis pass unchanged. */
-  async make<T>({ name, at }: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+  async make<T>(deadline: Deadline, send: (client: RedisClient) => Promise<T>): Promise<T> {
+    const { name, at } = deadline;
     if (this.#closed) {
       throw closed(name.operation, name.sessionId);
     }
@@ -53,11 +58,12 @@ export class RoundTrips {
     let failed: Error | undefined;
     try {
       return await new Promise<T>((resolve, reject) => {
-        const timer = setTimeout(() => reject(this.#timedOut(name)), at - began);
+        const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);
         cleanups.push(() => clearTimeout(timer));
         this.#options.connection
           .client()
           .then((client) => {
+            this.#server = serverOf(client);
             cleanups.push(this.#rejectOnFailure(client, reject));
             return this.#heard(name, send(client));
           })
@@ -66,13 +72,18 @@ export class RoundTrips {
     } catch (error) {
       // "Connection is closed" and the like say less than the error that closed it.
       const cause = isReply(error) ? error : (this.#watch?.failure(0) ?? error);
-      failed = isUnknownScript(cause) ? undefined : toStoreError(cause, name);
+      failed = isUnknownScript(cause) ? undefined : this.explain(cause, deadline);
       throw cause;
     } finally {
       cleanups.forEach((cleanup) => cleanup());
       const milliseconds = performance.now() - began;
       report(this.#options.onEvent, { type: "command", ...name, milliseconds, ...(failed && { error: failed }) });
     }
+  }
+
+  /** The error to throw for one of ioredis or Redis. */
+  explain(error: unknown, { name, writes }: Deadline): Error {
+    return toStoreError(error, name, { writes, server: this.#server });
   }
 
   /** Makes all later round trips fail with `closed`. */
@@ -118,12 +129,12 @@ export class RoundTrips {
     }
   }
 
-  #timedOut(name: CallName): unknown {
+  #timedOut({ name, writes }: Deadline): unknown {
     const failure = this.#watch?.failure(0);
     if (failure === undefined) {
       this.#noteSilence(name);
     }
-    return failure ?? timeoutError(name, this.#options.commandTimeout);
+    return failure ?? timeoutError(name, this.#options.commandTimeout, { writes, server: this.#server });
   }
 
   #noteSilence(name: CallName): void {

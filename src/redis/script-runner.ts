@@ -1,5 +1,5 @@
 import type { RedisClient } from "./client.js";
-import { isPassing, isUnknownScript, toStoreError, type CallName } from "./errors.js";
+import { isPassing, isUnknownScript, type CallName } from "./errors.js";
 import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./scripts/script.js";
 import { sendAlone, sendAndWait, sendTogether, type Command } from "./send-command.js";
@@ -39,7 +39,7 @@ export class ScriptRunner {
 
   /** Runs a script and returns its reply. */
   async run(name: CallName, call: ScriptCall): Promise<unknown> {
-    const deadline = this.#deadline(name);
+    const deadline = this.#deadline(name, call.writes);
     try {
       return await this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline));
     } catch (error) {
@@ -52,7 +52,7 @@ export class ScriptRunner {
 
   /** Sends a command and returns its reply. */
   async command(name: CallName, command: Command, keys: readonly string[] = []): Promise<unknown> {
-    return this.#attempt(this.#deadline(name), (client, deadline) =>
+    return this.#attempt(this.#deadline(name, true), (client, deadline) =>
       this.#send(client, { command, keys, writes: true }, deadline),
     );
   }
@@ -62,17 +62,17 @@ export class ScriptRunner {
     return this.send(name, (client) => sendAlone(client, command));
   }
 
-  /** Lets `send` talk to the client itself, within the time of one call. */
+  /** Lets `send` ask the client itself, within the time of one call; it changes nothing. */
   async send<T>(name: CallName, send: (client: RedisClient) => Promise<T>): Promise<T> {
-    return this.#attempt(this.#deadline(name), send);
+    return this.#attempt(this.#deadline(name, false), send);
   }
 
   /**
-   * Runs commands in one MULTI and returns their replies, all of one moment. A plain pipeline would not do: a cluster
+   * Runs commands that change nothing in one MULTI and returns their replies, all of one moment. A plain pipeline would not do: a cluster
    * client may send it to a replica that lags.
    */
   async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
-    return this.#attempt(this.#deadline(name), (client) => sendTogether(client, commands));
+    return this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands));
   }
 
   /** Makes all later calls fail with `closed`. */
@@ -96,8 +96,8 @@ export class ScriptRunner {
       : sendAndWait(client, { command, key: keys[0]!, name, asked, at });
   }
 
-  #deadline(name: CallName): Deadline {
-    return { name, at: performance.now() + this.#options.commandTimeout };
+  #deadline(name: CallName, writes: boolean): Deadline {
+    return { name, writes, at: performance.now() + this.#options.commandTimeout };
   }
 
   async #attempt<T>(deadline: Deadline, send: (client: RedisClient, deadline: Deadline) => Promise<T>): Promise<T> {
@@ -108,7 +108,7 @@ export class ScriptRunner {
         const refusesForNow = isPassing(error) && performance.now() + pause < deadline.at;
         if (!refusesForNow) {
           // For an unknown script the caller sends the text.
-          throw isUnknownScript(error) ? error : toStoreError(error, deadline.name);
+          throw isUnknownScript(error) ? error : this.#roundTrips.explain(error, deadline);
         }
       }
       await new Promise((resolve) => setTimeout(resolve, pause));
