@@ -1,6 +1,7 @@
 /**
  * Returns the name that was probably meant: the one with the fewest wrong, missing, surplus or swapped letters, if they
- * are at most a third of it. Upper and lower case count as the same letter.
+ * are at most a third of it; else the only one that has all words of what was written, in order (`inputKey` for
+ * `inputMessagesKey`). Upper and lower case count as the same letter.
  */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   let nearest: string | undefined;
@@ -17,7 +18,26 @@ export function nearestName(written: string, names: readonly string[]): string |
       fewest = distance;
     }
   }
-  return nearest;
+  return nearest ?? onlyNameWithWords(written, names);
+}
+
+const longestWritten = 80;
+
+function onlyNameWithWords(written: string, names: readonly string[]): string | undefined {
+  const wanted = written.length > longestWritten ? [] : wordsIn(written);
+  const found = names.filter((name) => {
+    let count = 0;
+    for (const word of wordsIn(name)) {
+      count += word === wanted[count] ? 1 : 0;
+    }
+    return count === wanted.length;
+  });
+  return wanted.length > 0 && found.length === 1 ? found[0] : undefined;
+}
+
+/** The words of a name in camel case. */
+function wordsIn(name: string): string[] {
+  return (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g) ?? []).map((word) => word.toLowerCase());
 }
 
 /** How many letters must be replaced, inserted, deleted or swapped with their neighbour to make one text the other. */

@@ -59,22 +59,31 @@ export const objectWith = <T>(methods: readonly string[], description: string) =
 /**
  * Checks options against a schema and returns them with their defaults. A strict schema refuses unknown options.
  *
- * @throws ConfigurationError naming the first option that is wrong, and for an unknown one the option that was probably
- *   meant. Values that are strings are never shown: one may be a secret.
+ * @throws ConfigurationError naming the first option that is wrong and what was given for it, and for an unknown option
+ *   or word the one that was probably meant. Texts are shown only where a word or a number was asked for: others may be
+ *   secret.
  */
 export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S, options: unknown): z.output<S> {
   const result = checked(owner, schema, options);
   if (result.success) {
     return result.data;
   }
-  const issue = result.error.issues[0]!;
+  const issue = firstToMend(result.error.issues, options);
   if (issue.code === "unrecognized_keys") {
     const option = [...issue.path, issue.keys[0]!].map(String).join(".");
     throw new ConfigurationError(option, `${owner}: there is no option "${shortened(option)}"; ${issue.message}`);
   }
   const option = issue.path.map(String).join(".") || "options";
-  const received = describe(valueAt(options, issue.path));
-  throw new ConfigurationError(option, `${owner}: option "${option}" ${reason(issue.message)}; got ${received}.`);
+  const received = describe(valueAt(options, issue.path), issue);
+  throw new ConfigurationError(option, `${owner}: option "${option}" ${reason(issue.message)}; got ${received}`);
+}
+
+/** An option that is missing may be there under a wrong name, which is then what has to be mended. */
+function firstToMend(issues: readonly z.core.$ZodIssue[], options: unknown): z.core.$ZodIssue {
+  const [first] = issues;
+  const isMissing = first!.path.length > 0 && valueAt(options, first!.path) === undefined;
+  const misnamed = isMissing ? issues.find(({ code }) => code === "unrecognized_keys") : undefined;
+  return misnamed ?? first!;
 }
 
 /** The options without those that are undefined, which would hide a default. */
@@ -128,9 +137,24 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], root);
 }
 
-function describe(value: unknown): string {
+/** What was given, with the end of the sentence. */
+function describe(value: unknown, issue: z.core.$ZodIssue): string {
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") {
-    return `${String(value)} (${typeof value})`;
+    return `${String(value)} (${typeof value}).`;
   }
-  return value === null ? "null" : Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
+  if (typeof value === "string") {
+    return describeText(value, issue);
+  }
+  const isNone = value === null || value === undefined;
+  return isNone ? `${value}.` : Array.isArray(value) ? "an array." : `a value of type ${typeof value}.`;
+}
+
+/** A text where one of a few words was asked for is such a word, misspelt; a number in quotes is no secret either. */
+function describeText(text: string, issue: z.core.$ZodIssue): string {
+  if (issue.code !== "invalid_value") {
+    return /^(-?\d{1,6}|true|false)$/.test(text) ? `"${text}" (string).` : "a value of type string.";
+  }
+  const meant = nearestName(text, issue.values.map(String));
+  const shown = JSON.stringify(shortened(text));
+  return meant === undefined ? `${shown}.` : `${shown}; did you mean "${meant}"?`;
 }
