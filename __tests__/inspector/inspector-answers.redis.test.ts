@@ -255,6 +255,39 @@ describe("the inspector", () => {
     expect(evaluated(testCaseOf([]).code)).toEqual([]);
   });
 
+  it("writes what the model saw at an earlier moment as code", async () => {
+    const { ask, memory } = await place();
+    const history = memory().history("s");
+    await history.addMessages([human("1"), ai("2"), human("3"), ai("4")]);
+    const then = await ask<TestCase>("test-case", { id: "s", what: "view", from: 1, to: 3, front: 0 });
+    expect(evaluated(then.code).map(({ content }) => content)).toEqual(["2", "3"]);
+    const reducer = new ChatHistoryTruncationReducer({ targetCount: 2 });
+    await memory({ reducer })
+      .history("s")
+      .addMessages([human("5")]);
+    const now = await ask<TestCase>("test-case", { id: "s", what: "view" });
+    expect(evaluated(now.code).at(-1)!.content).toBe("5");
+    const { start, next } = await ask<SessionState>("session", { id: "s" });
+    const same = await ask<TestCase>("test-case", { id: "s", what: "view", from: start, to: next, front: 1 });
+    expect(same).toEqual(now);
+  });
+
+  it("marks a session that Redis lost a part of, and says what helps", async () => {
+    const { ask, memory, client, keyPrefix } = await place();
+    await memory()
+      .history("s")
+      .addMessages([human("1"), ai("2"), human("3")]);
+    await client.lpop(`${keyPrefix}:{s}:log`);
+    expect((await ask<SessionRows>("sessions", {})).sessions).toEqual([
+      expect.objectContaining({ sessionId: "s", damaged: true, messages: 2 }),
+    ]);
+    expect((await ask<SessionState>("session", { id: "s" })).damage).toBe(
+      "1 of 3 messages are gone; run rebuild to use what is left",
+    );
+    await client.unlink(`${keyPrefix}:{s}:log`);
+    expect((await ask<SessionState>("session", { id: "s" })).damage).toContain("rebuild cannot bring them back");
+  });
+
   it("tells a page that listens of what is written, without its asking", async () => {
     const { memory, inspector } = await place();
     const history = memory().history("s");

@@ -81,7 +81,7 @@ function sessionOf(changes: Partial<SessionState> = {}): SessionState {
       after: { messages: 5 },
     },
   ];
-  const common = { sessionId: "s", edition: "e", damaged: false, head: [], summaries: [], reductionCount: 1 };
+  const common = { sessionId: "s", edition: "e", head: [], summaries: [], reductionCount: 1 };
   return { ...common, ...positions, reductions, ...changes };
 }
 

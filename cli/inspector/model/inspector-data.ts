@@ -7,6 +7,8 @@ export interface SessionRow {
   readonly title?: string;
   /** True where the title is encrypted with a key that is not at hand. */
   readonly locked?: boolean;
+  /** True where Redis lost a part of it. */
+  readonly damaged?: boolean;
   readonly messages: number;
   readonly rounds: number;
   readonly updatedAt: number;
@@ -75,7 +77,8 @@ export interface SessionState {
   readonly createdAt?: number;
   readonly updatedAt?: number;
   readonly expiresAt?: number;
-  readonly damaged: boolean;
+  /** What Redis lost of it, and what helps; left out where nothing is lost. */
+  readonly damage?: string;
 }
 
 /** Who speaks, in one word. */

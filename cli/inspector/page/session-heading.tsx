@@ -13,7 +13,7 @@ interface SessionHeadingProps {
 /** The session's name and figures, and what can be taken from it. */
 export function SessionHeading({ moment, budget, onBudget }: SessionHeadingProps) {
   const { session } = moment;
-  const { sessionId, title, owner, updatedAt, expiresAt, damaged, next, base, rounds } = session;
+  const { sessionId, title, owner, updatedAt, expiresAt, damage, next, base, rounds } = session;
   return (
     <div class="heading">
       <div class="heading-names">
@@ -30,11 +30,11 @@ export function SessionHeading({ moment, budget, onBudget }: SessionHeadingProps
         <a class="button" href={addressOf("export", { id: sessionId })} download>
           Export
         </a>
-        <TestCaseDialog sessionId={sessionId} />
+        <TestCaseDialog moment={moment} />
       </div>
-      {damaged && (
+      {damage !== undefined && (
         <p class="problem" role="alert">
-          A part of this session is missing in Redis. The command “rebuild” repairs it.
+          Redis lost a part of this session: {damage}.
         </p>
       )}
       {base > 0 && (
@@ -59,10 +59,13 @@ function ViewMeter({ moment: { view, end, session }, budget, onBudget }: Session
       {budget !== undefined && share !== undefined && (
         <meter
           aria-label={`Tokens of the view: ${whole(100 * share)} % of the budget`}
+          class={share > 1 ? "over" : undefined}
           min={0}
-          max={budget}
+          max={Math.max(budget, view.tokens)}
+          low={budget}
           high={budget}
-          value={Math.min(view.tokens, budget)}
+          optimum={0}
+          value={view.tokens}
         />
       )}
       <div class="budget-line">

@@ -107,7 +107,7 @@ function OwnerSessions({ group: { owner, sessions }, open }: { group: OwnerGroup
 }
 
 function SessionItem({ session, isOpen }: { session: SessionRow; isOpen: boolean }) {
-  const { sessionId, title, locked, messages, rounds, updatedAt } = session;
+  const { sessionId, title, locked, damaged, messages, rounds, updatedAt } = session;
   return (
     <li>
       <a class="session" href={hashOf(sessionId)} aria-current={isOpen ? "page" : undefined}>
@@ -121,7 +121,9 @@ function SessionItem({ session, isOpen }: { session: SessionRow; isOpen: boolean
         )}
         <span class="quiet">
           {locked === true ? "encrypted · " : ""}
-          {counted(messages, "message")} · {counted(rounds, "round")} · {secondOf(updatedAt)}
+          {damaged === true && <strong class="damaged">damaged · </strong>}
+          {counted(messages, "message")} · {counted(rounds, "round")}
+          {updatedAt > 0 && ` · ${secondOf(updatedAt)}`}
         </span>
       </a>
     </li>

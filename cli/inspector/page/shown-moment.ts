@@ -11,6 +11,15 @@ export interface Selection {
   readonly place?: number;
 }
 
+/** A view's size, where it began in the log, and whether what stands in front of the view now stood there too. */
+export interface ViewThere {
+  readonly messages: number;
+  readonly tokens: number;
+  readonly uncounted: number;
+  readonly start: number;
+  readonly hasFront: boolean;
+}
+
 /** A session at the moment that the reader looks at. */
 export interface ShownMoment {
   readonly session: SessionState;
@@ -24,7 +33,7 @@ export interface ShownMoment {
   readonly rowAt: ReadonlyMap<number, number>;
   readonly seen: SeenAt;
   /** The view's size then. `uncounted` messages at its front are no longer known, and not among the tokens. */
-  readonly view: { readonly messages: number; readonly tokens: number; readonly uncounted: number };
+  readonly view: ViewThere;
   /** Tokens of the largest message. */
   readonly largest: number;
 }
@@ -66,14 +75,18 @@ function viewSize({
   base,
   cuts,
   end,
-}: Omit<ShownMoment, "rows" | "rowAt" | "seen" | "view" | "largest">) {
+}: Omit<ShownMoment, "rows" | "rowAt" | "seen" | "view" | "largest">): ViewThere {
   const isNow = end >= session.next;
   const then = viewAt(end, cuts, base);
   const [start, front] = isNow ? [session.start, session.head.length] : [then.start, then.head];
   const inLog = outline.slice(start - base, end - base).reduce((sum, { tokens }) => sum + tokens, 0);
   const knowsHead = front === 0 || then.cut === cuts.at(-1);
   const inFront = knowsHead && front > 0 ? session.head.reduce((sum, { message }) => sum + message.tokens, 0) : 0;
-  return { messages: front + end - start, tokens: inLog + inFront, uncounted: knowsHead ? 0 : front };
+  const uncounted = knowsHead ? 0 : front;
+  return {
+    ...{ messages: front + end - start, tokens: inLog + inFront, uncounted },
+    ...{ start, hasFront: knowsHead && front > 0 },
+  };
 }
 
 /** Whether a what-if shows a message at the end. */

@@ -2,18 +2,22 @@ import { useRef, useState } from "preact/hooks";
 import { counted } from "../model/figures-in-words.js";
 import type { TestCase } from "../model/inspector-data.js";
 import { getJson } from "./api-client.js";
+import type { ShownMoment } from "./shown-moment.js";
 
 type What = "view" | "transcript";
 
-/** A button, and behind it the messages as code. */
-export function TestCaseDialog({ sessionId }: { sessionId: string }) {
+/** A button, and behind it the messages as code: what the model saw at the shown moment, or all. */
+export function TestCaseDialog({ moment: { session, end, view } }: { moment: ShownMoment }) {
+  const isNow = end >= session.next;
   const dialog = useRef<HTMLDialogElement>(null);
   const [what, setWhat] = useState<What>("view");
   const [made, setMade] = useState<{ test?: TestCase; problem?: string }>({});
   const make = (next: What) => {
     setWhat(next);
     setMade({});
-    getJson<TestCase>("test-case", { id: sessionId, what: next }).then(
+    const isThen = !isNow && next === "view";
+    const then: Record<string, number> = !isThen ? {} : { from: view.start, to: end, front: view.hasFront ? 1 : 0 };
+    getJson<TestCase>("test-case", { id: session.sessionId, what: next, ...then }).then(
       (test) => setMade({ test }),
       (error: Error) => setMade({ problem: error.message }),
     );
@@ -31,9 +35,16 @@ export function TestCaseDialog({ sessionId }: { sessionId: string }) {
         <h2 id="test-case-title">Messages as code</h2>
         <fieldset class="choices">
           <legend>Which messages</legend>
-          <WhatChoice {...{ what, make }} value="view" words="What the model sees" />
+          <WhatChoice
+            {...{ what, make }}
+            value="view"
+            words={isNow ? "What the model sees" : `What it saw at message ${end}`}
+          />
           <WhatChoice {...{ what, make }} value="transcript" words="All messages" />
         </fieldset>
+        {what === "view" && view.uncounted > 0 && (
+          <p role="note">Without {counted(view.uncounted, "message")} at its front that Redis no longer holds.</p>
+        )}
         <TestCaseCode {...made} />
         <button type="button" class="button" onClick={() => dialog.current?.close()}>
           Close

@@ -11,7 +11,7 @@ import { readLog, type LogItem } from "./log-reader.js";
 import { cutText } from "./readable-text.js";
 import { NotFoundError, wholeNumber } from "./request-problem.js";
 import { SessionCatalogue } from "./session-catalogue.js";
-import { findingsOf, readView } from "./session-findings.js";
+import { findingsOf, readView, type EarlierView } from "./session-findings.js";
 import { readFront } from "./session-front.js";
 import { SessionOutlines } from "./session-outlines.js";
 import { readSnapshot } from "./session-snapshot.js";
@@ -120,7 +120,7 @@ export class InspectorRoutes {
   async #testCase(query: URLSearchParams): Promise<TestCase> {
     const sessionId = idIn(query);
     if (query.get("what") === "view") {
-      const { entries } = await readView(this.#server, sessionId);
+      const { entries } = await readView(this.#server, sessionId, earlierViewIn(query));
       return testCaseOf(entries.map(({ message }) => message));
     }
     const messages: BaseMessage[] = [];
@@ -133,6 +133,13 @@ export class InspectorRoutes {
 
 function notFound(): never {
   throw new NotFoundError("There is no such message.");
+}
+
+/** The moment that a query names; undefined for now. */
+function earlierViewIn(query: URLSearchParams): EarlierView | undefined {
+  return query.has("to")
+    ? { from: wholeNumber(query, "from"), to: wholeNumber(query, "to"), hasFront: query.get("front") === "1" }
+    : undefined;
 }
 
 function idIn(query: URLSearchParams): string {

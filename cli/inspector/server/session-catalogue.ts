@@ -53,7 +53,7 @@ export class SessionCatalogue {
     const rows: SessionRow[] = [];
     let complete = true;
     for await (const found of allSessions(this.#server)) {
-      const { sessionId, owner, label, locked, messages, rounds, updatedAt } = found;
+      const { sessionId, owner, label, locked, damaged, messages, rounds, updatedAt } = found;
       if (rows.length === mostSessions) {
         complete = false;
         break;
@@ -62,7 +62,15 @@ export class SessionCatalogue {
         ...(owner !== undefined && { owner: readableText(owner) }),
         ...(label.title !== undefined && { title: readableText(label.title) }),
       };
-      rows.push({ sessionId, ...names, ...(locked && { locked }), messages, rounds, updatedAt });
+      rows.push({
+        sessionId,
+        ...names,
+        ...(locked && { locked }),
+        ...(damaged && { damaged }),
+        messages,
+        rounds,
+        updatedAt,
+      });
     }
     rows.sort((a, b) => b.updatedAt - a.updatedAt || (a.sessionId < b.sessionId ? -1 : 1));
     const now = performance.now();

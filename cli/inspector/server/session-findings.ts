@@ -44,15 +44,25 @@ export async function findingsOf(server: Server, sessionId: string, name: string
   return { profile, profiles, findings, repairs, hidden };
 }
 
-/** The view as a model gets it, and the positions of results that are hidden from it. */
+/** A view of an earlier moment: where it began and ended in the log, and whether it had the front of today's. */
+export interface EarlierView {
+  readonly from: number;
+  readonly to: number;
+  readonly hasFront: boolean;
+}
+
+/** The view as a model gets or got it, and the positions of results that are hidden from it. */
 export async function readView(
   server: Server,
   sessionId: string,
+  earlier?: EarlierView,
 ): Promise<{ readonly entries: readonly ViewEntry[]; readonly hidden: readonly number[] }> {
-  const { items: front, start } = await readFront(server, sessionId);
+  const { items, start } = await readFront(server, sessionId);
+  const front = earlier?.hasFront === false ? [] : items;
+  const range = { from: earlier?.from ?? start, ...(earlier && { to: earlier.to }) };
   const all: ViewEntry[] = front.flatMap(({ message }, place) => (message === undefined ? [] : [{ message, place }]));
-  for await (const { items } of readLog(server, sessionId, { from: start })) {
-    for (const { message, position } of items) {
+  for await (const { items: chunk } of readLog(server, sessionId, range)) {
+    for (const { message, position } of chunk) {
       if (message !== undefined) {
         all.push({ message, position });
       }

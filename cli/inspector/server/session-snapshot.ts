@@ -4,6 +4,7 @@ import { stringIn } from "../../../src/messages/values.js";
 import type { StoredStats } from "../../../src/store/session-pages.js";
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import { describeSession } from "../../all-sessions.js";
+import { damageOf, remainsOf } from "../../damage.js";
 import type { Server } from "../../server.js";
 import type { HeadRow, SessionState, SummaryRow } from "../model/inspector-data.js";
 import { readLog, type LogItem } from "./log-reader.js";
@@ -40,12 +41,14 @@ export async function readSnapshot(source: SnapshotSource, sessionId: string): P
   const { base, start, next } = page;
   const { head, summaries } = await readHead(source, sessionId, stats.viewMessages - (next - start));
   const { owner, label } = details ?? {};
+  const remains = stats.damaged ? await remainsOf(server, sessionId) : undefined;
   return {
     sessionId,
     ...(owner !== undefined && { owner: readableText(owner) }),
     ...(label?.title !== undefined && { title: readableText(label.title) }),
     ...{ edition, base, start, next, rounds: stats.rounds, head, summaries },
-    ...{ reductions, reductionCount: stats.reductions, damaged: stats.damaged },
+    ...{ reductions, reductionCount: stats.reductions },
+    ...(remains && { damage: damageOf(remains).sentence }),
     ...timesOf(stats),
   };
 }
