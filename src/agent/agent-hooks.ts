@@ -1,6 +1,10 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { mayCall } from "../messages/calls.js";
+import { changeMessage } from "../messages/change-message.js";
+import { roleOf } from "../messages/roles.js";
 import { report } from "../base/events.js";
+import { showAnswer } from "../turns/show-answer.js";
 import { AgentRun, type RunSetting } from "./agent-run.js";
 import { turnIdOf } from "./agent-state.js";
 import { PartialAnswer, stopSignal } from "./partial-answer.js";
@@ -100,9 +104,7 @@ export class AgentHooks {
     this.#isCalled = true;
     if (replay !== undefined) {
       await this.#policy.turn?.release();
-      // As a structured response: the only form that takes several messages.
-      const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request);
-      return asAnswer({ messages: replay, structuredResponse }) as Response;
+      return (await this.#replay(run, { replay, request, config })) as Response;
     }
     if (this.#policy.persist === "step") {
       await run.store(state, { done: false });
@@ -117,6 +119,21 @@ export class AgentHooks {
       this.#expect(state, { steps: false });
     }
     return isStructured(response) ? (asAnswer(response) as Response) : response;
+  }
+
+  /** The stored answer as the model's, shown to whoever streams the run. */
+  async #replay(
+    run: AgentRun,
+    { replay, request, config }: { replay: BaseMessage[]; request: CallRequest; config: RunnableConfig },
+  ): Promise<BaseMessage> {
+    const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request);
+    await showAnswer({ messages: replay, isStructured: structuredResponse !== undefined }, config);
+    const [only, ...more] = replay;
+    if (only !== undefined && more.length === 0 && roleOf(only) === "ai" && structuredResponse === undefined) {
+      return changeMessage(only, {});
+    }
+    // As a structured response: the only form that takes several messages. Langchain shows the whole state with it.
+    return asAnswer({ messages: replay, structuredResponse });
   }
 
   /** After the agent: stores the rest. Returns what the state lacks where another run stored this turn first. */

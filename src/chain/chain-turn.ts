@@ -15,7 +15,7 @@ import { modelInput } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
 import { openTurn, type OpenTurn } from "../turns/open-turn.js";
 import { messagesOfTurn } from "../session/turn-messages.js";
-import { describeOutput, storedOutput } from "../turns/turn-output.js";
+import { describeOutput, storedOutput, type StoredOutput } from "../turns/turn-output.js";
 import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-messages.js";
 import { markedInput } from "../reducers/prompt-cache/prompt-cache-marks.js";
 import { runnableInput } from "./runnable-input.js";
@@ -48,7 +48,7 @@ const ignore = () => undefined;
 export class ChainTurn {
   readonly #parts: TurnParts;
   /** The output of a turn that is stored: the run is given it, and no model is called. */
-  repeated: { readonly value: unknown } | undefined;
+  repeated: StoredOutput | undefined;
   /** True where the turn is stored with its answer: nothing is stored any more. */
   #isStored: boolean;
   #newInput: readonly BaseMessage[];

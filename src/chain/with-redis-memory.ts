@@ -13,6 +13,7 @@ import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./
 import { ChainTurn } from "./chain-turn.js";
 import type { AgentLike, MemoryInput } from "./chain-types.js";
 import { JoinedChunks } from "./join-chunks.js";
+import { showAnswer } from "../turns/show-answer.js";
 import { SaidSoFar } from "./said-so-far.js";
 
 /**
@@ -105,6 +106,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     const unwatch = whenAborted(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
       if (turn.repeated !== undefined) {
+        await showAnswer(turn.repeated, childConfig(config, runManager));
         return turn.repeated.value as Output;
       }
       config.signal?.throwIfAborted();
@@ -131,6 +133,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       let isLeft = true;
       try {
         if (turn.repeated !== undefined) {
+          await showAnswer(turn.repeated, childConfig(config, runManager));
           yield turn.repeated.value as Output;
         } else {
           const stream = () => this.#bound.stream(turn.input, childConfig(config, runManager));

@@ -4,6 +4,12 @@ import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredMessage } from "../session/turn-messages.js";
 
+/** The output of a stored turn, and the messages of which it is made. */
+export interface StoredOutput {
+  readonly value: unknown;
+  readonly messages: readonly BaseMessage[];
+}
+
 /**
  * The output of a stored turn, as its runnable gave it; undefined where it cannot be given again. `sent` is what an
  * output that repeats the conversation begins with.
@@ -11,7 +17,7 @@ import type { StoredMessage } from "../session/turn-messages.js";
 export function storedOutput(
   own: readonly StoredMessage[],
   sent: readonly BaseMessage[] = [],
-): { readonly value: unknown } | undefined {
+): StoredOutput | undefined {
   const last = own.at(-1);
   const output = last && metaOf(last.record).output;
   if (output === undefined || output.count > own.length) {
@@ -20,7 +26,7 @@ export function storedOutput(
   const messages = own.slice(-output.count).map(({ message }) => message);
   const answer = messages.findLast((message) => roleOf(message) === "ai") ?? messages.at(-1)!;
   const value = { message: answer, messages, text: textOf(answer), conversation: [...sent, ...messages] }[output.as];
-  return { value: output.key === undefined ? value : { [output.key]: value } };
+  return { value: output.key === undefined ? value : { [output.key]: value }, messages };
 }
 
 /** What to store about an output, so that it can be given again; undefined for one that cannot. */

@@ -1,0 +1,69 @@
+import { CallbackManager } from "@langchain/core/callbacks/manager";
+import { AIMessageChunk, type AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { getCallbackManagerForConfig, type RunnableConfig } from "@langchain/core/runnables";
+import { jsonText } from "../base/json-text.js";
+import { mayCall } from "../messages/calls.js";
+import { textOf } from "../messages/content.js";
+import { roleOf } from "../messages/roles.js";
+
+/** The name of the model in the events of a stream. */
+const modelName = "StoredAnswer";
+const serialized = { lc: 1, type: "not_implemented" as const, id: ["langchain_redis_memory", modelName] };
+
+/** A stored answer, and what the stream's own run is going to show of it. */
+export interface ShownAnswer {
+  readonly messages: readonly BaseMessage[];
+  /** True where the answer is the value of a structured response: what the model said is the call with that value. */
+  readonly isStructured?: boolean;
+}
+
+/**
+ * Shows the stored answer of a repeated turn to whoever streams the run, as a model that says it in one token. Tracers
+ * and counters of usage are told nothing, because no model is called. Of an answer with steps before it, LangGraph's
+ * stream mode `messages` shows all messages in order by itself.
+ */
+export async function showAnswer({ messages, isStructured = false }: ShownAnswer, config: RunnableConfig) {
+  const answer = messages.findLast((message) => {
+    return roleOf(message) === "ai" && (!isStructured || messages.length === 1 || mayCall(message));
+  });
+  const manager = await listenersIn(config, messages.length === 1);
+  if (answer === undefined || manager === undefined) {
+    return;
+  }
+  const chunk = chunkOf(answer);
+  const generation = new ChatGenerationChunk({ message: chunk, text: textOf(answer) });
+  const named = [undefined, undefined, undefined, undefined, undefined, modelName] as const;
+  const runs = await manager.handleChatModelStart(serialized, [[]], ...named);
+  for (const run of runs) {
+    await run.handleLLMNewToken(generation.text, undefined, undefined, undefined, undefined, { chunk: generation });
+    await run.handleLLMEnd({ generations: [[generation]] });
+  }
+}
+
+/** Without usage: a retry costs nothing, and whoever adds up the usage in a stream has counted the first run's. */
+function chunkOf({ id, name, content, additional_kwargs, response_metadata, ...rest }: BaseMessage): AIMessageChunk {
+  const { tool_calls: calls = [] } = rest as Partial<AIMessage>;
+  const chunks = calls.map(({ id: callId, name: tool, args }, index) => {
+    return { type: "tool_call_chunk" as const, ...(callId && { id: callId }), name: tool, args: jsonText(args), index };
+  });
+  return new AIMessageChunk({
+    ...{ content, additional_kwargs, response_metadata, tool_call_chunks: chunks },
+    ...(id !== undefined && { id }),
+    ...(name !== undefined && { name }),
+  });
+}
+
+/** The handlers that make a stream of what models say, where the run has any. */
+async function listenersIn(config: RunnableConfig, isWhole: boolean): Promise<CallbackManager | undefined> {
+  const manager = await getCallbackManagerForConfig(config);
+  const handlers = manager?.handlers.filter((handler) => {
+    const ofGraph = "lc_prefer_chat_model_stream_events" in handler || handler.name === "StreamMessagesHandler";
+    return ofGraph ? isWhole : "lc_prefer_streaming" in handler;
+  });
+  if (manager === undefined || handlers === undefined || handlers.length === 0) {
+    return undefined;
+  }
+  const { tags, metadata } = manager;
+  return new CallbackManager(manager.getParentRunId(), { handlers, tags, metadata });
+}
