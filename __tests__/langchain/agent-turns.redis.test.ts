@@ -555,9 +555,19 @@ describe("a subagent with a memory", () => {
 
   it("is refused without the option, so that it never writes into the parent's session", async () => {
     const memory = newMemory();
-    const { messages } = await delegate(memory, {}).invoke(ask("look"), ann);
-    expect(messages[2]!.text).toMatch(/inside a tool of another agent/);
-    expect(await transcript(memory)).toHaveLength(4);
+    const warned = jest.spyOn(process, "emitWarning").mockImplementation();
+    const agent = delegate(memory, {});
+    for (const question of ["look", "look again"]) {
+      const { messages } = await agent.invoke(ask(question), ann);
+      expect(messages[2]!.text).toMatch(/inside a tool of another agent/);
+    }
+    expect(await transcript(memory)).toHaveLength(8);
+    // The model reads the error of a tool; the developer is told besides.
+    expect(warned).toHaveBeenCalledTimes(1);
+    expect(events.filter(({ type }) => type === "turn_not_stored")).toMatchObject(
+      [1, 2].map(() => ({ sessionId: "ann", reason: "failed", error: { option: "sessionId" } })),
+    );
+    warned.mockRestore();
   });
 });
 

@@ -1,7 +1,8 @@
 import type { AIMessage } from "@langchain/core/messages";
-import { type BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
+import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -49,6 +50,21 @@ describe("the types of withRedisMemory", () => {
     await chain.invoke({ messages: "Hi" }, session);
     // @ts-expect-error a misspelt key
     await expect(chain.invoke({ mesages: "Hi" }, session)).rejects.toThrow("inputMessagesKey");
+  });
+
+  it.each(["an agent", "a graph"])("take %s without the key of its messages", async (kind) => {
+    const model = Object.assign(echoModel(), { bindTools: (): unknown => model }) as ReturnType<typeof echoModel>;
+    const say = async ({ messages }: { messages: BaseMessage[] }) => ({ messages: [await model.invoke(messages)] });
+    const graph = new StateGraph(MessagesAnnotation).addNode("say", say).addEdge("__start__", "say").compile();
+    const chain = withRedisMemory((kind === "an agent" ? createAgent({ model, tools: [] }) : graph) as never, {
+      memory,
+    });
+    for (const [index, input] of ["one", [new HumanMessage("two")], { messages: "three" }].entries()) {
+      const config = { configurable: { sessionId: `keyless-${kind}`, turnId: `t${index}` } };
+      const { messages } = (await chain.invoke(input as never, config)) as { messages: BaseMessage[] };
+      expect(messages.at(-1)!.text).toContain(["one", "two", "three"][index]);
+    }
+    expect(await memory.history(`keyless-${kind}`).getTranscript()).toHaveLength(6);
   });
 
   it("take an agent of createAgent, whose turn is stored and given again, by invoke and by stream", async () => {

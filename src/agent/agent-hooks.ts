@@ -11,7 +11,7 @@ import { PartialAnswer, stopSignal } from "./partial-answer.js";
 import { markedRequest } from "./marked-request.js";
 import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
-import { SkipWatch } from "./skip-watch.js";
+import { beforeFirstCall, betweenHooks, SkipWatch } from "./skip-watch.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
 
 /** When a run's messages are stored, and what is kept of one that is stopped. */
@@ -59,6 +59,14 @@ export class AgentHooks {
     this.#setting = setting;
     this.#policy = policy;
     policy.turn?.endsBehind(() => this.#stopping);
+  }
+
+  /**
+   * Before the agent: the run may be ended by a middleware whose hooks come before the next ones of this. Nothing waits
+   * for that to be noticed, because other middleware may take its time here.
+   */
+  begin(state: readonly BaseMessage[]): void {
+    void this.#watch.arm(beforeFirstCall, () => this.#skipped(state, { steps: false }));
   }
 
   /** Before a model call, which another middleware may still skip. */
@@ -167,8 +175,12 @@ export class AgentHooks {
   }
 
   #expect(state: readonly BaseMessage[], how: { readonly steps: boolean }): void {
-    const skip = () => this.#reporting((run) => run.skipped(state, how)).finally(() => this.#policy.turn?.release());
-    this.#setting.session.inBackground(this.#watch.arm(skip));
+    this.#setting.session.inBackground(this.#watch.arm(betweenHooks, () => this.#skipped(state, how)));
+  }
+
+  async #skipped(state: readonly BaseMessage[], how: { readonly steps: boolean }): Promise<void> {
+    await this.#reporting((run) => run.skipped(state, how));
+    await this.#policy.turn?.release();
   }
 
   #watchStop(state: readonly BaseMessage[], config: ReturnType<typeof currentConfig>): void {

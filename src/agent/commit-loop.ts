@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { report } from "../base/events.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { commitOutcome, reduceAfterWrite } from "../session/reduce-view.js";
+import { traceOf } from "../session/reduction-trace.js";
 import type { DecodedView } from "../session/view.js";
 import { viewSize } from "../reducers/reduction-outcome.js";
 import type { SessionView } from "../store/session-reads.js";
@@ -35,7 +36,7 @@ export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEn
         decoded.entries.map(({ message }) => message),
       )
     ) {
-      await reduceAfterWrite(session, view);
+      await reduceAfterWrite(session, view, traceOf(currentConfig()));
     }
     return;
   }

@@ -4,7 +4,7 @@ import { messageIdOf } from "../codec/message-ids.js";
 import { report } from "../base/events.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { refuseSplitSteps } from "../session/plan-commit.js";
-import { tracedReduction } from "../session/traced-reduction.js";
+import { tracedReduction } from "../session/reduction-trace.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import type { ViewSize } from "../reducers/reduction-outcome.js";
 import { countMessages } from "../tokens/counted-messages.js";

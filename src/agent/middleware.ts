@@ -4,7 +4,7 @@ import type { ZodObject } from "zod";
 import * as z from "zod/mini";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../base/options.js";
-import { sessionOf } from "../session/session-of.js";
+import { contextOf, sessionOf } from "../session/session-of.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
@@ -13,7 +13,7 @@ import { AgentHooks } from "./agent-hooks.js";
 import { AgentRuns } from "./agent-runs.js";
 import { splitState } from "./agent-state.js";
 import { RunTurn } from "./run-turn.js";
-import { currentConfig, namespaceOf, placeOf, type AgentRuntime } from "./run-place.js";
+import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import { sessionIdSchema, type SessionIdOption } from "../chain/session-id.js";
 
 /** The context that an agent is invoked with, as a schema describes it. */
@@ -103,7 +103,11 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
     beforeAgent: async ({ messages }, runtime) => {
-      await runOf(messages, runtime, { isNew: true });
+      const run = await runOf(messages, runtime, { isNew: true });
+      // Without a writer the later hooks do not find this run.
+      if ((runtime as { readonly writer?: unknown }).writer !== undefined) {
+        run.begin(messages);
+      }
     },
     beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).expectCall(messages),
     wrapModelCall: async (request, handler) => {
@@ -130,6 +134,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfile("redisMemoryMiddleware", given);
   const runs = new AgentRuns<AgentHooks>();
+  const findPlace = placeFinder(contextOf(memory)?.onEvent);
   return (
     messages: readonly BaseMessage[],
     { writer }: { readonly writer?: unknown },
@@ -138,7 +143,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
     const config = currentConfig();
     const open = async () => {
       const context = contextSchema === undefined ? config.context : contextSchema.parse(config.context ?? {});
-      const place = placeOf(config, { sessionId, context });
+      const place = findPlace(config, { sessionId, context });
       const history = memory.history(place.sessionId, place.identity);
       const session = sessionOf(owner, history);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.

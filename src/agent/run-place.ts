@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { report, type MemoryEventHandler } from "../base/events.js";
 import { ConfigurationError } from "../base/errors.js";
+import { currentRun } from "../session/reduction-trace.js";
 import { ownerIn, sessionIdOf, type SessionIdOption } from "../chain/session-id.js";
 
 const owner = "redisMemoryMiddleware";
@@ -41,7 +42,7 @@ export interface RunPlace {
  * its `context` is empty for a middleware without a schema of it.
  */
 export function currentConfig(): RunnableConfig & AgentRuntime {
-  return (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as RunnableConfig & AgentRuntime;
+  return (currentRun() ?? {}) as RunnableConfig & AgentRuntime;
 }
 
 /** The agent's place in a graph of graphs: empty for one that runs by itself. */
@@ -50,20 +51,25 @@ export function namespaceOf({ configurable }: AgentRuntime): string {
   return typeof namespace === "string" ? namespace.split("|").slice(0, -1).join("|") : "";
 }
 
+/** True for an agent that runs inside of a tool of another agent. */
+function isInTool(config: AgentRuntime): boolean {
+  return namespaceOf(config)
+    .split("|")
+    .some((part) => part.startsWith("tools:"));
+}
+
 /**
  * The session and the turn of the run.
  *
  * @throws ConfigurationError `sessionId` where none is named, and in a subagent whose middleware has no option for it;
  *   `turnId` for one that is no text.
  */
-export function placeOf(
+function placeOf(
   config: AgentRuntime,
   { sessionId, context }: { readonly sessionId: SessionIdOption<AgentRuntime> | undefined; readonly context: unknown },
 ): RunPlace {
   const { configurable = {} } = config;
-  const isSubagent = namespaceOf(config)
-    .split("|")
-    .some((part) => part.startsWith("tools:"));
+  const isSubagent = isInTool(config);
   if (isSubagent && sessionId === undefined) {
     throw new ConfigurationError(
       "sessionId",
@@ -78,6 +84,31 @@ export function placeOf(
     identity: ownerIn(configurable, owner),
     turnId: isSubagent ? undefined : turnIdOf(configurable["turnId"]),
     hasCheckpointer: Boolean(configurable["__pregel_checkpointer"]),
+  };
+}
+
+/**
+ * Finds the place of each run, and tells the developer of one that has none inside of a tool: LangChain gives the error
+ * of a tool to the model, which nobody reads. By the event, and once on the console.
+ */
+export function placeFinder(onEvent: MemoryEventHandler | undefined): typeof placeOf {
+  let isTold = false;
+  return (config, options) => {
+    try {
+      return placeOf(config, options);
+    } catch (error) {
+      if (isInTool(config)) {
+        const { configurable = {} } = config;
+        const sessionId = [configurable["sessionId"], configurable["thread_id"]].find((id) => typeof id === "string");
+        const place = { sessionId: (sessionId as string | undefined) ?? "", turnId: undefined };
+        report(onEvent, { type: "turn_not_stored", ...place, reason: "failed", error });
+        if (!isTold) {
+          isTold = true;
+          process.emitWarning(error as Error);
+        }
+      }
+      throw error;
+    }
   };
 }
 

@@ -13,7 +13,7 @@ import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
 export interface WithRedisMemoryOptions {
   /** Where the conversations are. */
   readonly memory: RedisChatMemory;
-  /** The key of the input that holds what the user said. @default the only key, else "input" */
+  /** The key of the input with what the user said. @default the only key, else "input"; of an agent "messages" */
   readonly inputMessagesKey?: string;
   /**
    * The key of the output that holds the answer.

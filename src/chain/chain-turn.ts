@@ -8,6 +8,7 @@ import type { HeldTurn } from "../session/hold/held-session.js";
 import { takeTurn } from "../session/hold/take-hold.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { replacedTail } from "../session/replaced-tail.js";
+import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { sessionOf } from "../session/session-of.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/interrupted-answer.js";
@@ -40,6 +41,8 @@ interface TurnParts {
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
   readonly held: HeldTurn | undefined;
+  /** Where a reduction is shown that follows a write. */
+  readonly trace: TracePlace | undefined;
 }
 
 const ignore = () => undefined;
@@ -78,6 +81,7 @@ export class ChainTurn {
    */
   static async begin(options: ChainOptions, input: ChainInput, config: Partial<RunnableConfig>): Promise<ChainTurn> {
     const { configurable = {}, signal } = config;
+    const trace = traceOf(config);
     const named: unknown = options.sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
     const sessionId = sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint });
     const history = options.memory.history(sessionId, ownerIn(configurable, "withRedisMemory"));
@@ -86,7 +90,7 @@ export class ChainTurn {
     const turnId = turnIdOf(configurable, messages);
     const held = options.oneTurnAtATime ? await takeTurn(session, { owner, longestMs, signal }) : undefined;
     try {
-      const opening = ChainTurn.#open({ options, history, session, turnId, signal, held }, input, messages);
+      const opening = ChainTurn.#open({ options, history, session, turnId, signal, held, trace }, input, messages);
       // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
       session.inBackground(opening.then(ignore, ignore));
       return await opening;
@@ -230,8 +234,9 @@ export class ChainTurn {
   }
 
   #append(messages: readonly BaseMessage[], turn: TurnWrite): Promise<AppendOutcome> {
-    const { history, turnId } = this.#parts;
-    return history.append(messages, { ...(turnId !== undefined && { turnId }), turn });
+    const { history, turnId, trace } = this.#parts;
+    const traced = { ...turn, ...(trace && { trace }) };
+    return history.append(messages, { ...(turnId !== undefined && { turnId }), turn: traced });
   }
 }
 

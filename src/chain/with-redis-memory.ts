@@ -8,6 +8,7 @@ import {
   type RunnableLike,
 } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
+import { isRecord } from "../messages/values.js";
 import type { ChainInput } from "./chain-messages.js";
 import { chainOptions, type ChainOptions, type WithRedisMemoryOptions } from "./chain-options.js";
 import { ChainTurn } from "./chain-turn.js";
@@ -48,7 +49,7 @@ export function withRedisMemory<
 >(
   runnable: RunnableLike<Input, Output> | AgentLike<Output>,
   options: WithRedisMemoryOptions & {
-    /** The key of the input that holds what the user said. @default the only key, else "input" */
+    /** The key of the input with what the user said. @default the only key, else "input"; of an agent "messages" */
     readonly inputMessagesKey?: InputKey;
     /** The key under which the runnable gets the history. @default none: it stands before the input */
     readonly historyMessagesKey?: HistoryKey;
@@ -71,8 +72,10 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
 
   constructor(runnable: unknown, options: WithRedisMemoryOptions) {
     super();
-    this.#options = chainOptions(options);
     this.#bound = coerceToRunnable<Output>(runnable);
+    const checked = chainOptions(options);
+    const inputMessagesKey = checked.inputMessagesKey ?? (takesState(runnable) ? "messages" : undefined);
+    this.#options = { ...checked, ...(inputMessagesKey !== undefined && { inputMessagesKey }) };
   }
 
   override invoke(input: Input, options?: Partial<RunnableConfig>): Promise<Output> {
@@ -100,7 +103,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     config: Partial<RunnableConfig>,
     runManager: CallbackManagerForChainRun | undefined,
   ): Promise<Output> {
-    const turn = await ChainTurn.begin(this.#options, input as ChainInput, config);
+    const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
     let running: Promise<Output> | undefined;
     const said = new SaidSoFar();
     const unwatch = whenAborted(config.signal, () => void turn.stop(() => partialOf(running, said)));
@@ -125,7 +128,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     runManager: CallbackManagerForChainRun | undefined,
   ): AsyncGenerator<Output> {
     for await (const input of inputs) {
-      const turn = await ChainTurn.begin(this.#options, input as ChainInput, config);
+      const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
       const chunks = new JoinedChunks<Output>();
       const stop = () => turn.stop(() => chunks.whole);
       // Both paths are needed: a generator whose reader waits for nothing more is never told of an abort.
@@ -192,6 +195,14 @@ async function partialOf(running: Promise<unknown> | undefined, { text }: SaidSo
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** True for an agent of `createAgent`, which is no Runnable, and for a graph: both take their messages under a key. */
+function takesState(runnable: unknown): boolean {
+  const { channels } = runnable as { readonly channels?: unknown };
+  const isGraph = (runnable as { readonly lg_is_pregel?: unknown }).lg_is_pregel === true;
+  const isAgent = typeof (runnable as { invoke?: unknown }).invoke === "function" && !Runnable.isRunnable(runnable);
+  return isAgent || (isGraph && isRecord(channels) && "messages" in channels);
 }
 
 function coerceToRunnable<Output>(runnable: unknown): Runnable<unknown, Output> {

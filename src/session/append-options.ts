@@ -1,3 +1,4 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { TurnOutput } from "../codec/record-meta.js";
 import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../base/options.js";
@@ -62,6 +63,8 @@ export interface TurnWrite {
   readonly opens?: boolean;
   /** False to leave the view as it is, because the writer reduces it later. @default true */
   readonly reduce?: boolean;
+  /** The run that writes, for the trace of a reduction. @default the run in which the write is called */
+  readonly trace?: Pick<RunnableConfig, "callbacks" | "metadata">;
   /** True to keep the stored message if its id comes again with other content, regardless of `onConflict`. */
   readonly keepStored?: boolean;
 }

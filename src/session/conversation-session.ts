@@ -17,6 +17,7 @@ import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import { mendHead } from "./mend-head.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
+import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
 import { rewindTo } from "./rewind-session.js";
 import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
 
@@ -31,6 +32,9 @@ const noOptions: AppendOptions = {};
  * fence of its turn.
  */
 export class ConversationSession {
+  /** The run that read the view last: `RunnableWithMessageHistory` writes outside of any run. */
+  #readIn: TracePlace | undefined;
+
   constructor(
     readonly sessionId: string,
     /** Replaced by one with a fenced store where the session's history belongs to a turn. */
@@ -43,6 +47,7 @@ export class ConversationSession {
 
   /** What the model sees. One round trip. */
   async readView(): Promise<BaseMessage[]> {
+    this.#readIn = traceOfReader(currentRun()) ?? this.#readIn;
     const { store, reducer } = this.context;
     const stored = await store.readView(this.sessionId, { neverReduced: reducer === undefined });
     return viewMessages(stored, this.#decodeOptions());
@@ -95,7 +100,8 @@ export class ConversationSession {
       return result.view === undefined ? outcome : { ...outcome, view: result.view };
     }
     if (result.view !== undefined) {
-      const reduction = reduceAfterWrite(this, result.view);
+      const trace = checked.turn?.trace ?? traceOf(currentRun()) ?? this.#readIn;
+      const reduction = reduceAfterWrite(this, result.view, trace);
       await (this.context.autoReduce === "background" ? this.inBackground(reduction) : reduction);
     }
     return outcome;

@@ -9,7 +9,7 @@ import type { SessionView } from "../store/session-reads.js";
 import type { CommitRequest } from "../store/session-writes.js";
 import type { MemoryContext } from "./memory-context.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";
-import { tracedReduction } from "./traced-reduction.js";
+import { tracedReduction, type TracePlace } from "./reduction-trace.js";
 import { decodeView, type DecodedView } from "./view.js";
 
 const pageSize = 1000;
@@ -55,14 +55,18 @@ export async function reduceAndCommit(target: ReductionTarget, config?: Runnable
 
 /**
  * Reduces a view that came back with a write. Never throws: a failure goes to `onEvent`, and the next write tries
- * again. Does nothing while another process reduces the session under a lease.
+ * again. Does nothing while another process reduces the session under a lease. `trace` is where the run shows it.
  */
-export async function reduceAfterWrite(target: ReductionTarget, view: SessionView): Promise<void> {
+export async function reduceAfterWrite(
+  target: ReductionTarget,
+  view: SessionView,
+  trace: TracePlace | undefined,
+): Promise<void> {
   const { sessionId, context } = target;
   try {
     // Under a lease the view is read again: the last holder may have reduced it since.
     const read = async () => (context.reducer!.requiresLease ? context.store.readView(sessionId) : view);
-    if ((await underLease(target, async () => reduceOnce(target, await read()))) === "stale") {
+    if ((await underLease(target, async () => reduceOnce(target, await read(), trace))) === "stale") {
       report(context.onEvent, { type: "reduction_stale", sessionId });
     }
   } catch (error) {
