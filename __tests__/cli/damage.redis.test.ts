@@ -143,6 +143,14 @@ describe.each([
   });
 });
 
+it("Warnings alone end check with 4, and only where they are asked for", async () => {
+  const { memory, command } = await place();
+  await memory.history("greeted").addMessages([ai("Welcome."), human("Hi")]);
+  expect((await command("check", "greeted")).exitCode).toBe(0);
+  const { exitCode, output } = await command("check", "greeted", "--warnings", "--json");
+  expect([exitCode, jsonLines(output).map(({ severity }) => severity)]).toEqual([4, ["warning"]]);
+});
+
 describe("A session that is not there", () => {
   it("is named by check and export, which end with 1", async () => {
     const { command } = await place();

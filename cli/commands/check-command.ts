@@ -65,7 +65,7 @@ async function check(
   const events: MemoryEvent[] = [];
   const server = await openServer(options, env, (event) => events.push(event));
   const bar = new ProgressBar(screen, { total: options.all ? undefined : sessions.length, unit: "sessions" });
-  let [checked, found] = [0, 0];
+  let [checked, found, errors] = [0, 0, 0];
   const lacking = new Map<string, number>();
   try {
     for await (const sessionId of namesOf(server, sessions, signal)) {
@@ -73,6 +73,7 @@ async function check(
       const findings = all.filter(({ severity }) => severity === "error" || options.warnings);
       await printFindings(screen, findings, options.all ? lacking : undefined);
       found += findings.length;
+      errors += findings.filter(({ severity }) => severity === "error").length;
       checked += 1;
       bar.advance();
     }
@@ -85,7 +86,7 @@ async function check(
   if (signal.aborted) {
     return interrupted(screen, "Not all sessions were checked.");
   }
-  return found === 0 ? exitCodes.done : exitCodes.findings;
+  return errors > 0 ? exitCodes.findings : found > 0 ? exitCodes.warnings : exitCodes.done;
 }
 
 /** With `lacking`, sessions whose key is missing are counted there by key, and not printed as text. */
