@@ -56,13 +56,15 @@ describe("the commands export and import", () => {
     const whole = await source.command(["export", "--all"], { env: keys });
     expect([whole.exitCode, whole.errors]).toEqual([0, "2 sessions exported.\n"]);
     const target = place();
-    const imported = await target.command(["import", "-"], { input: whole.output });
+    const imported = await target.command(["import", "-", "--plain"], { input: whole.output });
     expect([imported.exitCode, imported.output]).toEqual([
       0,
-      "2 sessions imported with 8 messages, 0 sessions there already.\n",
+      "2 sessions imported with 8 messages, 0 of them encrypted, 0 sessions there already.\n",
     ]);
-    const again = await target.command(["import", "-"], { input: whole.output });
-    expect(summary(again.output)).toBe("0 sessions imported with 0 messages, 2 sessions there already.");
+    const again = await target.command(["import", "-", "--plain"], { input: whole.output });
+    expect(summary(again.output)).toBe(
+      "0 sessions imported with 0 messages, 0 of them encrypted, 2 sessions there already.",
+    );
     expect(await target.memory.sessions.get("ann")).toMatchObject({ owner: "a", title: "T", messages: 4 });
     expect((await target.memory.history("ann").append(talk, { turnId: "t1" })).repeated).toBe(true);
     expect((await target.memory.history("bob").getMessages()).map(({ text }) => text)).toEqual(
@@ -128,7 +130,9 @@ describe("the commands export and import", () => {
     ]);
     const going = await target.command(["import", path, "--format", "openai", "--keep-going"]);
     expect(going.exitCode).toBe(1);
-    expect(going.output).toContain("0 sessions imported with 0 messages, 2 sessions there already.");
+    expect(going.output).toContain(
+      "0 sessions imported with 0 messages, 0 of them encrypted, 2 sessions there already.",
+    );
     expect((await target.memory.history("chats-2").getMessages()).map(({ text }) => text)).toEqual(["hi"]);
     await target.memory.history("chats-2").addMessages([ai("more")]);
     const differs = await target.command(["import", path, "--format", "openai"]);

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
+import { brokenOff } from "../../src/sessions/export-session.js";
 import { MessageHistory } from "../../src/openai/message-history.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
@@ -119,21 +120,33 @@ interface Exporting {
 
 const chunkLength = 65_536;
 
-async function writeOwn({ server, context }: Exporting, sessionId: string): Promise<void> {
+/** What of a session cannot be read to its end is closed by a line that says so, for `import`. */
+async function writeOwn({ server, context, note }: Exporting, sessionId: string): Promise<void> {
   const { screen, signal } = context;
-  let text = "";
-  for await (const line of server.memory.sessions.export(sessionId)) {
-    if (signal.aborted) {
-      return;
+  let [text, lines] = ["", 0];
+  try {
+    for await (const line of server.memory.sessions.export(sessionId)) {
+      if (signal.aborted) {
+        break;
+      }
+      if (lines === 0 && (JSON.parse(line) as { damaged?: boolean }).damaged === true) {
+        note(sessionId, damagedNote);
+      }
+      lines += 1;
+      text += `${line}\n`;
+      if (text.length > chunkLength) {
+        await screen.write(text);
+        text = "";
+      }
     }
-    text += `${line}\n`;
-    if (text.length > chunkLength) {
-      await screen.write(text);
-      text = "";
-    }
+  } catch (error) {
+    await screen.write(lines === 0 ? "" : `${text}${brokenOff(sessionId)}\n`);
+    throw error;
   }
-  await screen.write(text);
+  await screen.write(signal.aborted && lines > 0 ? `${text}${brokenOff(sessionId)}\n` : text);
 }
+
+const damagedNote = "damaged: a part of it is missing in Redis; what is left was exported";
 
 /** A session as a line of one object, page by page: it may be too long for a string. */
 async function writeChat(exporting: Exporting, sessionId: string, { format }: ExportOptions): Promise<void> {
@@ -171,6 +184,9 @@ async function writeChat(exporting: Exporting, sessionId: string, { format }: Ex
 }
 
 function reportSkipped({ events, note }: Exporting, sessionId: string): void {
+  if (events.some(({ type }) => type === "damaged")) {
+    note(sessionId, damagedNote);
+  }
   for (const event of events) {
     if (event.type === "record_skipped") {
       note(sessionId, `left out: ${event.error.message}`);

@@ -1,14 +1,17 @@
 import { Command } from "commander";
-import { MemoryError } from "../../src/base/errors.js";
+import { ConfigurationError, MemoryError } from "../../src/base/errors.js";
+import { sealedParts } from "../../src/sealed/sealed-session-store.js";
 import { importSessions } from "../../src/sessions/import-sessions.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
-import { reasonOf } from "../failure.js";
-import { counted } from "../figures.js";
+import { encryptionKeysIn } from "../encryption-keys.js";
+import { reasonOf, UsageError } from "../failure.js";
+import { counted, whole } from "../figures.js";
 import { chatFormats, conversationsIn, type ChatFormat } from "../import/chat-files.js";
 import { storeConversation } from "../import/store-conversation.js";
 import { linesOfFile } from "../lines-of-file.js";
+import { keysVariable } from "../keys-variable.js";
 import { oneOf, positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
@@ -20,6 +23,8 @@ const formats = ["own", ...chatFormats] as const;
 interface ImportOptions extends ServerOptions {
   readonly format: "own" | ChatFormat;
   readonly keepGoing?: boolean;
+  readonly encrypt?: boolean;
+  readonly plain?: boolean;
   readonly ttl?: number;
 }
 
@@ -28,6 +33,8 @@ export function importCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("<file>", "the file; - is standard input"))
     .option("--format <format>", formats.join(", "), oneOf(formats), "own")
     .option("--keep-going", "go on after what cannot be imported")
+    .option("--encrypt", "encrypt every session with the first key")
+    .option("--plain", "store every session as plain text")
     .option("--ttl <seconds>", "sessions expire after this time (default: as exported, else never)", positiveOperand)
     .addHelpText("after", helpText);
   return { command, run: (context, options, [file]) => importFile(context, options as ImportOptions, file as string) };
@@ -37,7 +44,8 @@ const helpText = `
 Formats:
   own              what \`export\` wrote
   openai           a conversation a line: { "messages": [...] } in OpenAI's chat
-                   format, as for fine-tuning, with "sessionId" where it has one
+                   format, as for fine-tuning; its "sessionId", else its "id",
+                   is the session's id
   message-history  the same, or the list that JSON.stringify(messageHistory)
                    gives
   semantic-kernel  a ChatHistory as .NET or Python serializes it
@@ -45,6 +53,9 @@ Formats:
                    by themselves
 The last three may be a whole file or one a line. Without an id a conversation
 gets the file's name, and -<line> where it is one of several: chats-12.
+Without --encrypt and --plain, the format own keeps sessions as they were: what
+was encrypted is so again, under the first key. The other formats are encrypted
+where there are keys.
 A session is imported whole or not at all. One that is there with the same
 content is left as it is, so the same import again adds nothing; with other
 content it is refused.`;
@@ -53,17 +64,20 @@ content it is refused.`;
 interface Outcome {
   readonly line: number;
   readonly sessionId: string;
-  readonly outcome: "imported" | "unchanged" | "expired" | "failed";
+  readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
   readonly messages: number;
+  /** True for one that is encrypted now. */
+  readonly sealed: boolean;
   readonly reason?: string;
 }
 
-type Tally = Record<Outcome["outcome"] | "messages", number>;
+type Tally = Record<Outcome["outcome"] | "messages" | "sealed", number>;
 
 async function importFile(context: CommandContext, options: ImportOptions, file: string): Promise<ExitCode> {
   const { screen, env, signal } = context;
+  checkEncryption(options, env);
   const server = await openServer(options, env);
-  const tally: Tally = { imported: 0, messages: 0, unchanged: 0, expired: 0, failed: 0 };
+  const tally: Tally = { imported: 0, messages: 0, sealed: 0, unchanged: 0, expired: 0, failed: 0, partial: 0 };
   const bar = new ProgressBar(screen, { total: undefined, unit: "lines" });
   let isStopped = false;
   try {
@@ -73,6 +87,7 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
       }
       tally[outcome.outcome] += 1;
       tally.messages += outcome.outcome === "imported" ? outcome.messages : 0;
+      tally.sealed += outcome.sealed ? 1 : 0;
       await report(screen, file, outcome);
       isStopped = outcome.outcome === "failed" && options.keepGoing !== true;
       if (isStopped) {
@@ -84,7 +99,16 @@ async function importFile(context: CommandContext, options: ImportOptions, file:
     await server.close();
   }
   await summarize(screen, tally, { isStopped, isInterrupted: signal.aborted });
-  return tally.failed > 0 ? exitCodes.findings : exitCodes.done;
+  return tally.failed + tally.partial > 0 ? exitCodes.findings : exitCodes.done;
+}
+
+function checkEncryption({ encrypt, plain }: ImportOptions, env: CommandContext["env"]): void {
+  if (encrypt && plain) {
+    throw new UsageError("import: give --encrypt or --plain, not both.");
+  }
+  if (encrypt && encryptionKeysIn(env[keysVariable]) === undefined) {
+    throw new UsageError(`import: --encrypt needs a key in ${keysVariable}.`);
+  }
 }
 
 interface Import {
@@ -94,16 +118,19 @@ interface Import {
   onLine(): void;
 }
 
-async function* outcomesOf(source: Import, { format, ttl }: ImportOptions): AsyncGenerator<Outcome> {
+async function* outcomesOf(source: Import, { format, ttl, encrypt, plain }: ImportOptions): AsyncGenerator<Outcome> {
   const { server, file, signal } = source;
   if (format === "own") {
-    const setting = { ttlMs: ttl === undefined ? undefined : ttl * 1_000 };
+    const encryption = encrypt ? "seal" : plain ? "plain" : "keep";
+    const setting = { ttlMs: ttl === undefined ? undefined : ttl * 1_000, encryption } as const;
     for await (const { error, ...done } of importSessions(server.store, ownLines(source), setting)) {
       yield { ...done, ...(error && { reason: shortReason(error) }) };
     }
     return;
   }
-  const memory = new RedisChatMemory({ store: server.store, ...(ttl !== undefined && { sessionTTL: ttl }) });
+  const parts = plain ? undefined : sealedParts(server.store);
+  const target = plain ? (sealedParts(server.store)?.store ?? server.store) : server.store;
+  const memory = new RedisChatMemory({ store: target, ...(ttl !== undefined && { sessionTTL: ttl }) });
   for await (const { line, sessionId, messages, problem } of conversationsIn(file, format)) {
     source.onLine();
     const place = { line, sessionId, messages: messages.length };
@@ -111,8 +138,8 @@ async function* outcomesOf(source: Import, { format, ttl }: ImportOptions): Asyn
       return;
     }
     yield problem === undefined
-      ? { ...place, ...(await stored(memory, sessionId, messages)) }
-      : { ...place, outcome: "failed", reason: `${problem}.` };
+      ? { ...place, ...(await stored(memory, { sessionId, messages, seals: parts !== undefined })) }
+      : { ...place, outcome: "failed", sealed: false, reason: `${problem}.` };
   }
 }
 
@@ -134,21 +161,33 @@ async function* ownLines({ file, signal, onLine }: Import): AsyncGenerator<strin
 
 async function stored(
   memory: RedisChatMemory,
-  sessionId: string,
-  messages: Parameters<typeof storeConversation>[2],
-): Promise<Pick<Outcome, "outcome" | "reason">> {
+  { sessionId, messages, seals }: ToStore,
+): Promise<Pick<Outcome, "outcome" | "reason" | "sealed">> {
   try {
-    return { outcome: await storeConversation(memory, sessionId, messages) };
+    const outcome = await storeConversation(memory, sessionId, messages);
+    return { outcome, sealed: seals && outcome === "imported" };
   } catch (error) {
     if (!MemoryError.isInstance(error) || error.retryable) {
       throw error;
     }
-    return { outcome: "failed", reason: shortReason(error) };
+    return { outcome: "failed", sealed: false, reason: shortReason(error) };
   }
 }
 
+interface ToStore {
+  readonly sessionId: string;
+  readonly messages: Parameters<typeof storeConversation>[2];
+  /** True where what is written is encrypted. */
+  readonly seals: boolean;
+}
+
 function shortReason(error: MemoryError): string {
-  const sentence = reasonOf(error).replace(/^Line \d+ of the export cannot be imported: /, "");
+  if (ConfigurationError.isInstance(error) && error.option === "encryption") {
+    return `it was encrypted where it was exported: give a key in ${keysVariable}, or --plain.`;
+  }
+  const sentence = reasonOf(error)
+    .replace(/, at line \d+;/, ";")
+    .replace(/^Line \d+ of the export cannot be imported: /, "");
   return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }
 
@@ -162,15 +201,18 @@ async function report(screen: Screen, file: string, { line, reason, ...outcome }
 
 async function summarize(
   screen: Screen,
-  { imported, messages, unchanged, expired, failed }: Tally,
+  { imported, messages, sealed, unchanged, expired, failed, partial }: Tally,
   { isStopped, isInterrupted }: { readonly isStopped: boolean; readonly isInterrupted: boolean },
 ): Promise<void> {
   await screen.line(
-    `${counted(imported, "session")} imported with ${counted(messages, "message")}, ` +
+    `${counted(imported, "session")} imported with ${counted(messages, "message")}, ${whole(sealed)} of them encrypted, ` +
       `${counted(unchanged, "session")} there already.`,
   );
   if (expired > 0) {
     await screen.line(`${counted(expired, "session")} had expired and were left out; --ttl imports them.`);
+  }
+  if (partial > 0) {
+    await screen.line(`${counted(partial, "session")} left out, of which the export holds a part; see above.`);
   }
   if (failed > 0) {
     await screen.line(`${counted(failed, "session")} not imported; see above.`);

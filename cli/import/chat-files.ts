@@ -85,7 +85,7 @@ function conversationOf(
   format: ChatFormat,
   { line, sessionId: byPlace }: { readonly line: number; readonly sessionId: string },
 ): FileConversation {
-  const sessionId = namedSession(value) ?? byPlace;
+  const sessionId = namedSession(value, format) ?? byPlace;
   try {
     const messages = messagesOf(value, format);
     return messages.length > 0
@@ -116,13 +116,15 @@ function messagesOf(value: unknown, format: ChatFormat): BaseMessage[] {
   return new MessageHistory(messages as OpenAIMessage[]).toMessages();
 }
 
-/** The id that a conversation brings: our own field, or LangGraph's thread. */
-function namedSession(value: unknown): string | undefined {
+/** The id that a conversation brings: our own field, LangGraph's thread, or the `id` of a line of a chat. */
+function namedSession(value: unknown, format: ChatFormat): string | undefined {
   if (!isRecord(value)) {
     return undefined;
   }
   const configurable = isRecord(value["config"]) ? value["config"]["configurable"] : value["configurable"];
   const thread = isRecord(configurable) ? configurable["thread_id"] : undefined;
   const named = [value["sessionId"], value["session_id"], thread, value["thread_id"]];
-  return named.find((id): id is string => typeof id === "string" && id !== "");
+  const id = format === "openai" || format === "message-history" ? value["id"] : undefined;
+  const found = [...named, id].find((one) => (typeof one === "string" && one !== "") || Number.isFinite(one));
+  return found === undefined ? undefined : String(found);
 }

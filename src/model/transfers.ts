@@ -74,7 +74,7 @@ const forgotten: TurnMark = { done: true, count: 0, first: 0 };
 
 function stateOf(session: InMemorySession): WholeState {
   const { epoch, cut, base, start, rounds, head, headCount, reductions, reduced, side, turns } = session;
-  const { total, created, updated, expiresAt, ownership } = session;
+  const { total, created, updated, expiresAt, ownership, key } = session;
   const { owner, label, labelVersion, usage } = ownership;
   return {
     ...{ epoch, cut, base, start, rounds, head, headCount, label, reduced, damaged: false },
@@ -85,6 +85,7 @@ function stateOf(session: InMemorySession): WholeState {
     discardedTurns: turns.discarded.map((name) => ({ name, ...(turns.marks.get(name) ?? forgotten) })),
     ...(total?.tokens !== undefined && { tokens: total.tokens, counter: total.counter }),
     ...(owner !== undefined && { owner }),
+    ...(key !== "" && { key }),
     ...(usage.size > 0 && { usage: [...usage.values()] }),
     ...(created !== undefined && { createdAt: created }),
     ...(updated !== undefined && { updatedAt: updated }),

@@ -28,6 +28,7 @@ export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks
     side: sideIn(fields),
     discardedTurns: discardedIn(fields, marks as readonly string[]),
     damaged: Number(isDamaged) === 1,
+    ...(fields.get("key") && { key: fields.get("key")! }),
   };
 }
 

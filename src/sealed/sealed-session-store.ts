@@ -67,7 +67,7 @@ export class SealedSessionStore implements CompleteSessionStore {
     };
     this.forks = new SealedForks(this.#inner.forks, ring);
     this.recordSwaps = this.#inner.recordSwaps;
-    this.transfers = new SealedTransfers(this.#inner.transfers, ring);
+    this.transfers = new SealedTransfers(this.#inner, ring);
     parts.set(this, { store: this.#inner, ring });
     shareLimits(this, inner);
     // A capability that the other store lacks must not be recognized by a member of this class.

@@ -1,6 +1,9 @@
 import type { KeyRing } from "./keys/key-ring.js";
 import { sealField } from "./keys/sealed-field.js";
+import { parseSealed } from "./keys/sealed-header.js";
 import type { SessionKey } from "./keys/session-key.js";
+import type { StoreWith } from "../store/capabilities.js";
+import type { SessionStore } from "../store/session-store.js";
 import { checkSessionId } from "../store/session-id-rules.js";
 import type { SessionAccess } from "../store/lists.js";
 import type {
@@ -21,10 +24,12 @@ import { headField, SessionOpener } from "./session-opener.js";
 /** Whole sessions, opened on their way out and sealed with the current key on their way in. */
 export class SealedTransfers implements SessionTransfers {
   readonly #inner: SessionTransfers;
+  readonly #reads: Pick<SessionStore, "readLog">;
   readonly #ring: KeyRing;
 
-  constructor(inner: SessionTransfers, ring: KeyRing) {
-    this.#inner = inner;
+  constructor(inner: StoreWith<"transfers">, ring: KeyRing) {
+    this.#inner = inner.transfers;
+    this.#reads = inner;
     this.#ring = ring;
   }
 
@@ -39,7 +44,20 @@ export class SealedTransfers implements SessionTransfers {
       side.push([name, await opener.field(sideField(name), text)]);
     }
     const label = await openLabel(opener, state.label);
-    return { ...state, label, head: await opener.field(headField, state.head), side: Object.fromEntries(side) };
+    const key = state.key ?? (state.damaged ? await this.#keyOfLog(sessionId, state.base) : undefined);
+    return {
+      ...state,
+      ...(key && { key }),
+      label,
+      head: await opener.field(headField, state.head),
+      side: Object.fromEntries(side),
+    };
+  }
+
+  /** Where Redis lost which keys a session needs, its first record tells. */
+  async #keyOfLog(sessionId: string, from: number): Promise<string | undefined> {
+    const { records } = await this.#reads.readLog(sessionId, { from, limit: 1 });
+    return records.map((record) => parseSealed(record)?.header.sealed)[0];
   }
 
   readTurns(

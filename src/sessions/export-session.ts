@@ -5,6 +5,7 @@ import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
 import { parseSealed } from "../sealed/keys/sealed-header.js";
 import { ConflictError, type MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/capabilities.js";
+import { beginsRound } from "../store/round-starts.js";
 import { sessionLabel } from "../store/refusals.js";
 import type { SessionAccess, SessionIndex } from "../store/lists.js";
 import type { NamedMark, WholeState } from "../store/session-transfers.js";
@@ -32,10 +33,11 @@ export async function* exportSession(
   sessionId: string,
   access: SessionAccess,
 ): AsyncGenerator<string> {
-  const state = await store.transfers.readState(sessionId, access);
-  if (state === undefined) {
+  const found = await store.transfers.readState(sessionId, access);
+  if (found === undefined) {
     return;
   }
+  const state = found.damaged ? await whatIsLeft({ store, sessionId, access }, found) : found;
   refuseLocked(sessionId, state.label);
   refuseSealedFields(sessionId, [state.head, ...Object.values(state.side)]);
   const source = { store, sessionId, access };
@@ -104,13 +106,24 @@ export function brokenOff(sessionId: string): string {
   return JSON.stringify({ type: "broken off", sessionId });
 }
 
+/** The state of a damaged session, with what its log says where that differs: what an import can take. */
+async function whatIsLeft(source: Source, state: WholeState): Promise<WholeState> {
+  let [next, rounds] = [state.base, 0];
+  for await (const page of pagesOf(source, { ...state, next: Infinity })) {
+    next += page.length;
+    rounds += page.filter(beginsRound).length;
+  }
+  const start = Math.min(Math.max(state.start, state.base), next);
+  return { ...state, next, rounds, start };
+}
+
 function* stateLines(sessionId: string, state: WholeState): Generator<string> {
   const { owner, createdAt, updatedAt, expiresAt, base, start, rounds, tokens, counter, usage } = state;
-  const { damaged, reduced, label, hasLabel, next } = state;
+  const { damaged, reduced, label, hasLabel, next, key } = state;
   yield JSON.stringify({
     ...{ type: "session", sessionId, owner, ...(hasLabel && namesIn(label)), createdAt, updatedAt, expiresAt },
     ...{ messages: next - base, base, start, rounds, tokens, counter, usage },
-    ...{ reductions: reduced, ...(damaged && { damaged }) },
+    ...{ reductions: reduced, ...(key !== undefined && { sealed: true }), ...(damaged && { damaged }) },
   });
   for (const line of headLines(state.head)) {
     yield JSON.stringify({ type: "head", sessionId, ...line });

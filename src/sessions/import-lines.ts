@@ -3,6 +3,7 @@ import type { MemoryError } from "../base/errors.js";
 import { ConfigurationError } from "../base/errors.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
 import type { StoreWith } from "../store/capabilities.js";
+import { sealedParts } from "../sealed/sealed-session-store.js";
 import { importSessions } from "./import-sessions.js";
 
 /** A session of an export that was not imported. */
@@ -25,6 +26,8 @@ export interface SessionImportSummary {
   readonly unchanged: number;
   /** Sessions that were left out, because the time at which they expire has passed. */
   readonly expired: number;
+  /** Sessions that were imported and are encrypted. */
+  readonly sealed: number;
   /** Sessions that were passed to `onProblem`. */
   readonly failed: number;
 }
@@ -46,6 +49,11 @@ export interface SessionImportSummary {
 export interface SessionImportOptions {
   /** Seconds after which the sessions expire, in the place of the times in the export. @default as exported */
   readonly sessionTTL?: number;
+  /**
+   * Which sessions are encrypted: all (`seal`), none (`plain`), or those that were so where they were exported
+   * (`keep`), which is refused without a key. @default `seal` with the memory's option `encryption`, else `keep`
+   */
+  readonly encryption?: "keep" | "seal" | "plain";
   /** Is told of a session that cannot be imported; the others are imported. @default the import throws */
   readonly onProblem?: (problem: SessionImportProblem) => void;
   /** Is told after each session. */
@@ -55,10 +63,16 @@ export interface SessionImportOptions {
 const schema = lazy(() =>
   z.strictObject({
     sessionTTL: z.optional(positiveInteger()),
+    encryption: z.optional(z.enum(["keep", "seal", "plain"], 'must be "keep", "seal" or "plain"')),
     onProblem: z.optional(anyFunction<(problem: SessionImportProblem) => void>()),
     onProgress: z.optional(anyFunction<(progress: SessionImportSummary) => void>()),
   }),
 );
+
+/** A memory that encrypts what it writes encrypts what it imports. */
+async function defaultEncryption(store: StoreWith<"transfers">): Promise<"keep" | "seal"> {
+  return (await sealedParts(store)?.ring.current("")) === undefined ? "keep" : "seal";
+}
 
 /** Imports the sessions of an export; see `memory.sessions.import`. */
 export async function importLines(
@@ -66,20 +80,24 @@ export async function importLines(
   lines: AsyncIterable<string> | Iterable<string>,
   options: SessionImportOptions,
 ): Promise<SessionImportSummary> {
-  const { sessionTTL, onProblem, onProgress } = parseOptions("sessions.import", schema(), options);
+  const { sessionTTL, encryption, onProblem, onProgress } = parseOptions("sessions.import", schema(), options);
   if (typeof lines !== "object" || lines === null || !(Symbol.asyncIterator in lines || Symbol.iterator in lines)) {
     throw new ConfigurationError(
       "lines",
       "sessions.import: the lines must be an array or another iterable of strings.",
     );
   }
-  const done = { sessions: 0, messages: 0, unchanged: 0, expired: 0, failed: 0 };
-  const setting = { ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1_000 };
-  for await (const { outcome, messages, sessionId, line, error } of importSessions(store, lines, setting)) {
+  const done = { sessions: 0, messages: 0, unchanged: 0, expired: 0, sealed: 0, failed: 0 };
+  const setting = {
+    ttlMs: sessionTTL === undefined ? undefined : sessionTTL * 1_000,
+    encryption: encryption ?? (await defaultEncryption(store)),
+  };
+  for await (const { outcome, messages, sealed, sessionId, line, error } of importSessions(store, lines, setting)) {
     if (error !== undefined && onProblem === undefined) {
       throw error;
     }
-    done[outcome === "imported" ? "sessions" : outcome] += 1;
+    done[outcome === "imported" ? "sessions" : outcome === "partial" ? "failed" : outcome] += 1;
+    done.sealed += sealed ? 1 : 0;
     done.messages += outcome === "imported" ? messages : 0;
     if (error !== undefined) {
       onProblem?.({ line, sessionId, error });

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { identifyRecord } from "../codec/message-ids.js";
-import { ConflictError, EncryptionError, MemoryError } from "../base/errors.js";
+import { ConfigurationError, ConflictError, EncryptionError, MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/capabilities.js";
 import { sessionLabel } from "../store/refusals.js";
 import type { CopiedRecord } from "../store/session-forks.js";
 import type { KeptState, NamedMark, TransferPage } from "../store/session-transfers.js";
 import { limitsOf } from "../store/size-limits.js";
 import { exportSession } from "./export-session.js";
-import { LineReader } from "./line-reader.js";
+import { sealedParts } from "../sealed/sealed-session-store.js";
+import { BrokenOff, LineReader } from "./line-reader.js";
 import { badLine, fieldsOf, parseLine, requireText, StateLines, type ExportLine } from "./session-lines.js";
 
 const pageRecords = 500;
@@ -17,12 +18,17 @@ const pageBytes = 1_000_000;
 export interface SessionImport {
   /** `""` where a line is wrong before it names a session. */
   readonly sessionId: string;
-  /** `unchanged`: the session is there already, with just this content. `expired`: its time to live is over. */
-  readonly outcome: "imported" | "unchanged" | "expired" | "failed";
+  /**
+   * `unchanged`: the session is there already, with just this content. `expired`: its time to live is over. `partial`:
+   * the export says that it holds only a part of it.
+   */
+  readonly outcome: "imported" | "unchanged" | "expired" | "failed" | "partial";
+  /** True for one that was imported and is encrypted now. */
+  readonly sealed: boolean;
   readonly messages: number;
   /** The line with which it ended, or that is wrong; counted from 1. */
   readonly line: number;
-  /** Where it failed. */
+  /** Where it failed, or is partial. */
   readonly error?: MemoryError;
 }
 
@@ -30,6 +36,8 @@ export interface SessionImport {
 export interface ImportSetting {
   /** Replaces the expiry that the export names: milliseconds from now, or undefined for what the export says. */
   readonly ttlMs: number | undefined;
+  /** `keep`: sessions are encrypted that were so where they were exported; `seal` and `plain`: all, and none. */
+  readonly encryption: "keep" | "seal" | "plain";
 }
 
 /**
@@ -57,14 +65,15 @@ export async function* importSessions(
         throw badLine(line.number, 'a session begins with a line of the type "session"');
       }
       started = new StateLines(line);
-      const { outcome, messages } = await importSession({ store, reader, setting }, started, line);
-      yield { sessionId: started.sessionId, outcome, messages, line: reader.number };
+      const done = await importSession({ store, reader, setting }, started, line);
+      yield { sessionId: started.sessionId, ...done, line: reader.number };
     } catch (error) {
       if (!MemoryError.isInstance(error) || (error.retryable && !ConflictError.isInstance(error))) {
         throw error;
       }
       const line = reader.number;
-      yield { sessionId: started?.sessionId ?? "", outcome: "failed", messages: 0, line, error };
+      const outcome = error instanceof BrokenOff ? "partial" : "failed";
+      yield { sessionId: started?.sessionId ?? "", outcome, messages: 0, sealed: false, line, error };
       // Only now: whoever stops at the first failure need not wait until all of it is read.
       await reader.skipSession(from === 0 ? line : from);
     }
@@ -81,11 +90,12 @@ async function importSession(
   { store, reader, setting }: Import,
   started: StateLines,
   first: ExportLine,
-): Promise<Pick<SessionImport, "outcome" | "messages">> {
+): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
   const { sessionId } = started;
   if ((await store.transfers.readState(sessionId)) !== undefined) {
-    return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first) };
+    return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first), sealed: false };
   }
+  const target = await targetFor(store, started, setting);
   let line = await reader.required();
   while (started.add(line)) {
     line = await reader.required();
@@ -94,11 +104,29 @@ async function importSession(
   const state = withExpiry(started.state(first.number), setting.ttlMs === undefined ? undefined : now + setting.ttlMs);
   if (state.expiresAt !== undefined && state.expiresAt <= now) {
     await reader.skipSession(first.number);
-    return { outcome: "expired", messages: 0 };
+    return { outcome: "expired", messages: 0, sealed: false };
   }
   const records = new RecordLines(reader, state.base, limitsOf(store)?.maxMessageBytes ?? Infinity);
-  await store.transfers.create(sessionId, { state, pages: records.pages(line) });
-  return { outcome: "imported", messages: records.count };
+  await target.create(sessionId, { state, pages: records.pages(line) });
+  return { outcome: "imported", messages: records.count, sealed: target.seals };
+}
+
+/** Where a session is created: sealed with the current key, or as plain text. */
+async function targetFor(
+  store: StoreWith<"transfers">,
+  { sessionId, wasSealed }: StateLines,
+  { encryption }: ImportSetting,
+) {
+  const parts = sealedParts(store);
+  const seals = encryption === "seal" || (encryption === "keep" && wasSealed);
+  if (seals && (await parts?.ring.current(sessionId)) === undefined) {
+    throw new ConfigurationError(
+      "encryption",
+      `Without a current key ${sessionLabel(sessionId)} cannot be encrypted as it was; nothing was imported of it.`,
+    );
+  }
+  const { transfers } = seals ? store : (parts?.store ?? store);
+  return { seals, create: transfers.create.bind(transfers) };
 }
 
 /** The records of a session, from a line on to the line of its end. */
@@ -184,7 +212,10 @@ async function compareSession(
 ): Promise<number> {
   let line: ExportLine = first;
   for await (const text of exportSession(store, sessionId, {})) {
-    if (!isDeepStrictEqual(compared(parseLine(0, text)), compared(line))) {
+    const stored = parseLine(0, text);
+    const names =
+      line.type !== "session" ? ignored.none : first.fields["damaged"] === true ? ignored.lost : ignored.kept;
+    if (!isDeepStrictEqual(compared(stored, names), compared(line, names))) {
       throw differs(sessionId, line.number);
     }
     if (line.type === "end") {
@@ -195,11 +226,12 @@ async function compareSession(
   throw differs(sessionId, line.number);
 }
 
-const notCompared: ReadonlySet<string> = new Set(["expiresAt", "tokens", "counter", "damaged"]);
+/** Fields that are not compared; the times of a damaged session may be lost, and are those of its import then. */
+const kept = ["expiresAt", "tokens", "counter", "damaged", "sealed"];
+const ignored = { none: new Set<string>(), kept: new Set(kept), lost: new Set([...kept, "createdAt", "updatedAt"]) };
 
-function compared({ type, fields }: ExportLine): object {
-  const kept = Object.entries(fields).filter(([name]) => type !== "session" || !notCompared.has(name));
-  return { type, fields: Object.fromEntries(kept) };
+function compared({ type, fields }: ExportLine, names: ReadonlySet<string>): object {
+  return { type, fields: Object.fromEntries(Object.entries(fields).filter(([name]) => !names.has(name))) };
 }
 
 function differs(sessionId: string, line: number): ConflictError {

@@ -1,4 +1,12 @@
+import { RecordError } from "../base/errors.js";
 import { badLine, parseLine, type ExportLine } from "./session-lines.js";
+
+/** The export itself says that it does not hold all of a session. */
+export class BrokenOff extends RecordError {
+  constructor(number: number) {
+    super(`The export could not read the session to its end, at line ${number}; export it again.`, { code: "corrupt" });
+  }
+}
 
 /** The lines of an export one by one, of which the last can be given back. */
 export class LineReader {
@@ -46,6 +54,9 @@ export class LineReader {
     const line = await this.line();
     if (line === undefined) {
       throw badLine(this.#number, "the export ends before the session's end");
+    }
+    if (line.type === "broken off") {
+      throw new BrokenOff(this.#number);
     }
     return line;
   }

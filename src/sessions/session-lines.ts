@@ -70,6 +70,7 @@ const schemas = {
     z.object({
       ...{ sessionId: text(), owner: z.optional(text()), title: z.optional(text()), metadata: z.optional(z.unknown()) },
       ...{ createdAt: z.optional(time()), updatedAt: z.optional(time()), expiresAt: z.optional(time()) },
+      ...{ sealed: z.optional(z.boolean()), damaged: z.optional(z.boolean()) },
       ...{ base: position(), start: position(), rounds: position(), reductions: position() },
       ...{ tokens: z.optional(amount()), counter: z.optional(text()) },
       usage: z.optional(
@@ -120,6 +121,8 @@ export function textOf(value: unknown): string | undefined {
 /** What the lines before a session's records say, collected line by line. */
 export class StateLines {
   readonly sessionId: string;
+  /** True for a session that was encrypted where it was exported. */
+  readonly wasSealed: boolean;
   readonly #state: Omit<KeptState, "head" | "headCount" | "side" | "reductions" | "discardedTurns">;
   readonly #head: string[] = [];
   readonly #side = new Map<string, string>();
@@ -129,8 +132,10 @@ export class StateLines {
 
   /** @throws RecordError `corrupt`. */
   constructor(line: ExportLine) {
-    const { sessionId, title, metadata, reductions: reduced, owner, ...rest } = fieldsOf("session", line);
+    const { sessionId, title, metadata, reductions: reduced, owner, sealed, ...state } = fieldsOf("session", line);
+    const { damaged: _, ...rest } = state;
     this.sessionId = sessionId;
+    this.wasSealed = sealed === true;
     const names = { ...(title !== undefined && { title }), ...(metadata !== undefined && { metadata }) };
     const identity = orBadLine(line.number, () => {
       if (owner !== undefined) {

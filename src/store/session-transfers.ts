@@ -95,6 +95,8 @@ export interface WholeState extends KeptState {
   readonly next: number;
   /** True if a part of the session is missing. */
   readonly damaged: boolean;
+  /** Names of the keys that the session needs, see `CreateRequest.key`; left out where it is plain text. */
+  readonly key?: string;
 }
 
 /** A part of the log of a session that is created. */

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { jsonLines } from "../support/built-command.js";
+import { hostedCommands } from "../support/hosted-commands.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+import { testKey } from "../support/test-keys.js";
+
+const client = new Redis(sharedRedisUrl());
+const folder = mkdtempSync(join(tmpdir(), "lcmem-kept-"));
+const key = testKey("k1");
+const env = { LANGCHAIN_REDIS_MEMORY_KEYS: `k1:${Buffer.from(key.key).toString("base64")}` };
+const run = hostedCommands();
+let count = 0;
+
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await client.quit();
+});
+
+function place() {
+  count += 1;
+  const keyPrefix = `cli-kept-${process.pid}-${count}`;
+  const command = (args: readonly string[], keys: Readonly<Record<string, string>> = {}) =>
+    run([...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix], { env: keys });
+  const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: key } });
+  return { keyPrefix, memory: new RedisChatMemory({ client, keyPrefix }), sealed, command };
+}
+
+function file(text: string): string {
+  count += 1;
+  const path = join(folder, `${count}.jsonl`);
+  writeFileSync(path, text);
+  return path;
+}
+
+const talk = [human("Oslo?"), ai("4 °C."), human("Rome?"), ai("18 °C.")];
+const damages: Readonly<Record<string, (keys: (part: string) => string) => Promise<unknown>>> = {
+  "no state": (keys) => client.del(keys("state")),
+  "no ids": (keys) => client.del(keys("ids")),
+  "no log": (keys) => client.del(keys("log")),
+  "log only": (keys) => client.del(keys("state"), keys("ids")),
+  "a log without its front": (keys) => client.lpop(keys("log")),
+  "a log without its end": (keys) => client.rpop(keys("log")),
+};
+
+describe("export of damaged sessions", () => {
+  it.each(Object.keys(damages))("with %s: names it, exits with 1, and import takes it twice", async (name) => {
+    for (const seals of [false, true]) {
+      const { keyPrefix, memory, sealed, command } = place();
+      await memory.history("sound").addMessages(talk);
+      const history = (seals ? sealed : memory).history("hurt", { owner: "ann", title: "T" });
+      await history.append(talk, { turnId: "t1" });
+      await damages[name]!((part) => `${keyPrefix}:{hurt}:${part}`);
+      const { exitCode, output, errors } = await command(["export", "--all"], env);
+      expect([exitCode, errors]).toEqual([1, expect.stringMatching(/^hurt: damaged: .*\n2 sessions exported, 1 pro/)]);
+      const path = file(output);
+      const target = place();
+      const first = await target.command(["import", path, "--json"], env);
+      expect([name, first.exitCode, first.output]).toEqual([name, 0, expect.anything()]);
+      expect(jsonLines(first.output).find(({ sessionId }) => sessionId === "hurt")).toMatchObject({
+        ...{ outcome: "imported", sealed: seals && name !== "no log" ? true : expect.any(Boolean) },
+      });
+      const again = await target.command(["import", path, "--json"], env);
+      expect([again.exitCode, again.output]).toEqual([0, expect.anything()]);
+      expect(jsonLines(again.output).map(({ outcome }) => outcome)).toEqual(["unchanged", "unchanged"]);
+      const { output: found, exitCode: checked } = await target.command(["check", "--all"], env);
+      expect([checked, found]).toEqual([0, expect.anything()]);
+      await Promise.all([sealed.close(), target.sealed.close()]);
+    }
+  });
+});
+
+describe("import", () => {
+  it("keeps sessions plain or sealed as they were, unless told otherwise, and says how many it sealed", async () => {
+    const { memory, sealed, command } = place();
+    await memory.history("open").addMessages(talk);
+    await sealed.history("shut", { title: "secret" }).addMessages(talk);
+    const path = file((await command(["export", "--all"], env)).output);
+    const sealedIn = async (args: readonly string[], keys: Readonly<Record<string, string>> = env) => {
+      const target = place();
+      const { exitCode, output } = await target.command(["import", path, ...args], keys);
+      const isSealed = async (id: string) =>
+        (await client.lrange(`${target.keyPrefix}:{${id}}:log`, 0, -1)).map((record) => record.includes('"sealed"'))[0];
+      const again = await target.command(["import", path, "--keep-going", ...args], keys);
+      expect(again.output).toContain("0 sessions imported");
+      return [exitCode, await isSealed("open"), await isSealed("shut"), output];
+    };
+    const says = (number: number) => expect.stringContaining(`with 8 messages, ${number} of them encrypted`);
+    expect(await sealedIn([])).toEqual([0, false, true, says(1)]);
+    expect(await sealedIn(["--encrypt"])).toEqual([0, true, true, says(2)]);
+    expect(await sealedIn(["--plain"])).toEqual([0, false, false, says(0)]);
+    expect(await sealedIn(["--plain"], {})).toEqual([0, false, false, says(0)]);
+    const refused = await sealedIn(["--keep-going"], {});
+    expect(refused).toEqual([1, false, undefined, expect.stringContaining("or --plain")]);
+    expect((await place().command(["import", path, "--encrypt"])).exitCode).toBe(2);
+    expect((await place().command(["import", path, "--encrypt", "--plain"], env)).exitCode).toBe(2);
+  });
+
+  it("leaves out what the export closed as broken off, names it, and imports the others", async () => {
+    const { memory, command } = place();
+    await memory.history("a").addMessages(talk);
+    const text = (await command(["export", "a"])).output;
+    const broken = text
+      .replaceAll('"a"', '"b"')
+      .replace(/\{"type":"end".*\n/, '{"type":"broken off","sessionId":"b"}\n');
+    const target = place();
+    const { exitCode, output } = await target.command(["import", file(broken + text)]);
+    expect([exitCode, output]).toEqual([1, expect.stringContaining("1 session imported with 4 messages")]);
+    expect(output).toContain('session "b": the export could not read the session to its end; export it again.');
+    expect(await target.memory.history("b").getMessages()).toEqual([]);
+  });
+
+  it("takes the id of a chat's line for the session where it has no sessionId", async () => {
+    const { memory, command } = place();
+    const messages = [{ role: "user", content: "hi" }];
+    const lines = [{ id: "x", messages }, { id: "y", sessionId: "z", messages }, { id: 7, messages }, { messages }];
+    const path = file(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const { exitCode, output } = await command(["import", path, "--format", "openai", "--json"]);
+    expect([exitCode, jsonLines(output).map(({ sessionId }) => sessionId)]).toEqual([
+      0,
+      ["x", "z", "7", `${path.replace(/^.*\/|\.jsonl$/g, "")}-4`],
+    ]);
+    expect(await memory.history("x").getMessages()).toHaveLength(1);
+  });
+});
