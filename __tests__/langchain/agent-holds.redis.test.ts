@@ -6,7 +6,7 @@ import { z } from "zod";
 import { Redis } from "ioredis";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { enterTurnScript } from "../../src/redis/scripts/enter-turn.js";
+import { enterTurnScript } from "../../src/redis/lua/scripts.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { interceptedClient } from "../support/intercepted-client.js";

@@ -66,23 +66,6 @@ export function exportListsOf({ path, text }: SourceFile): { readonly line: numb
   });
 }
 
-/**
- * Line counts of the template strings of a file that are not part of another one, blank first and last lines left out.
- */
-export function templateLengths(file: SourceFile): number[] {
-  const source = parse(file);
-  const lengths: number[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isNoSubstitutionTemplateLiteral(node) || ts.isTemplateExpression(node)) {
-      lengths.push(node.getText(source).slice(1, -1).trim().split("\n").length);
-    } else {
-      ts.forEachChild(node, visit);
-    }
-  };
-  visit(source);
-  return lengths;
-}
-
 function parse({ path, text }: SourceFile): ts.SourceFile {
   return ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
 }

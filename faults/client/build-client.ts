@@ -1,7 +1,8 @@
 import { build, type Plugin } from "esbuild";
 import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { plants, type PlantName } from "../plants/plants.js";
+import { join, relative, sep } from "node:path";
+import { luaModule, moduleFrom } from "../../scripts/lua/assemble.js";
+import { plants, type Plant, type PlantName } from "../plants/plants.js";
 
 /** Packages of the older kind ask for what belongs to Node.js by `require`. */
 const requireForPackages =
@@ -37,28 +38,29 @@ export async function buildClient(plant: PlantName | undefined): Promise<string>
   return outfile;
 }
 
-/** Replaces the texts of a plant while the sources are read. */
+/** Replaces the texts of a plant while the sources are read. The module of Lua scripts is made anew from its files. */
 function planting(plant: PlantName, planted: Set<string>): Plugin {
+  const read = (file: string) =>
+    plants[plant]
+      .filter((change) => change.file === file)
+      .reduce(
+        (text, change) => planted.add(file) && changed(plant, text, change),
+        readFileSync(join(root, file), "utf8"),
+      );
   return {
     name: "planting",
     setup: ({ onLoad }) => {
       onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
-        const changes = plants[plant].filter(({ file }) => path === join(root, file));
-        if (changes.length === 0) {
-          return undefined;
-        }
-        const contents = changes.reduce(
-          (text, { file, search, replacement }) => {
-            if (text.split(search).length !== 2) {
-              throw new Error(`The defect "${plant}" cannot be planted: ${file} does not hold its text exactly once.`);
-            }
-            planted.add(file);
-            return text.replace(search, () => replacement);
-          },
-          readFileSync(path, "utf8"),
-        );
-        return { contents, loader: "ts" };
+        const file = relative(root, path).split(sep).join("/");
+        return { contents: file === luaModule ? moduleFrom(root, read) : read(file), loader: "ts" };
       });
     },
   };
+}
+
+function changed(plant: PlantName, text: string, { file, search, replacement }: Plant): string {
+  if (text.split(search).length !== 2) {
+    throw new Error(`The defect "${plant}" cannot be planted: ${file} does not hold its text exactly once.`);
+  }
+  return text.replace(search, () => replacement);
 }

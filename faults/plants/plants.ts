@@ -1,11 +1,14 @@
-/** A text of `src` that stands there exactly once, and what a defect makes of it. */
+/**
+ * A text of `src` that stands there exactly once, and what a defect makes of it. Where it stands in a Lua file, the
+ * client is built with the scripts put together anew.
+ */
 export interface Plant {
   readonly file: string;
   readonly search: string;
   readonly replacement: string;
 }
 
-const scripts = "src/redis/scripts";
+const lua = "src/redis/lua";
 const store = "src/redis-store/redis-session-store.ts";
 const append = "async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {";
 
@@ -14,12 +17,12 @@ export const plants = {
   /** An append does not look whether its messages or its turn are stored already. */
   idempotence: [
     {
-      file: `${scripts}/fragments.ts`,
+      file: `${lua}/includes/sort-out.lua`,
       search: "local function sortOut(s, count)",
       replacement: "local function sortOut(s, count)\n  do return {}, 0, {} end",
     },
     {
-      file: `${scripts}/turn-fragments.ts`,
+      file: `${lua}/includes/stored-turn.lua`,
       search: "local function storedTurn(s, turn)",
       replacement: "local function storedTurn(s, turn)\n  do return nil, s.begun and readMark(turn.name) or nil end",
     },
@@ -27,8 +30,8 @@ export const plants = {
   /** A reduction is committed whatever happened since its view was read. */
   "compare-and-set": [
     {
-      file: `${scripts}/commit-reduction.ts`,
-      search: 'if s.next < request.next or not ${isAsRead("request")} then',
+      file: `${lua}/commit-reduction.lua`,
+      search: "if s.next < request.next or not isAsRead(s, request) then",
       replacement: "if s.epoch == '' then",
     },
   ],

@@ -3,7 +3,7 @@ import { otherOwner } from "../store/refusals.js";
 import { encodeSessionId } from "../store/session-id-rules.js";
 import { lazy } from "../base/options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
-import { firstScore } from "../redis/scripts/index-fragments.js";
+import { firstScore } from "../redis/stored-fields.js";
 
 /** A session as it was read for its index. */
 export interface DescribedSession {

@@ -3,7 +3,7 @@ import type { IndexProgress } from "../store/lists.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { OwnerIndex, SeenEntry } from "./owner-lists.js";
 import { scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
-import { eraseSessionScript } from "../redis/scripts/erase-session.js";
+import { eraseSessionScript } from "../redis/lua/scripts.js";
 
 const pageLength = 100;
 /** After so many rounds an erasure ends, also if writers go on. */

@@ -9,12 +9,15 @@ import {
 import { ownerKeys } from "../redis/keys.js";
 import type { CallName } from "../redis/errors.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { countEntriesScript } from "../redis/scripts/count-entries.js";
-import { dropEntriesScript } from "../redis/scripts/drop-entries.js";
-import { listEntriesScript } from "../redis/scripts/list-entries.js";
-import { markOwnerScript, unmarkOwnerScript } from "../redis/scripts/mark-owner.js";
-import { putEntriesScript } from "../redis/scripts/put-entries.js";
-import type { Script } from "../redis/scripts/script.js";
+import {
+  countEntriesScript,
+  dropEntriesScript,
+  listEntriesScript,
+  markOwnerScript,
+  putEntriesScript,
+  unmarkOwnerScript,
+} from "../redis/lua/scripts.js";
+import type { Script } from "../redis/script.js";
 import { SessionDescriber } from "./session-describer.js";
 
 /** How entries are written: see {@link putEntriesScript}. */

@@ -1,7 +1,7 @@
 import { describedFrom, type DescribedSession } from "./entries.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { describeSessionScript } from "../redis/scripts/describe-session.js";
+import { describeSessionScript } from "../redis/lua/scripts.js";
 
 /** Reads what is kept about sessions, one round trip each. */
 export class SessionDescriber {

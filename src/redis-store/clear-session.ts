@@ -1,7 +1,7 @@
 import { otherOwner } from "../store/refusals.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { clearSessionScript, readEpochScript } from "../redis/scripts/erase-session.js";
+import { clearSessionScript, readEpochScript } from "../redis/lua/scripts.js";
 
 /**
  * Removes a session, and returns its owner or `""`.

@@ -3,7 +3,7 @@ import type { ExpiryExtension } from "../store/session-expiry.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { extendExpiryScript } from "../redis/scripts/extend-expiry.js";
+import { extendExpiryScript } from "../redis/lua/scripts.js";
 import { checkedReply } from "./write-replies.js";
 
 /** What extends the life of sessions: the lists of their owners follow. */

@@ -2,7 +2,7 @@ import { anyDigest } from "../store/discarded-ids.js";
 import { randomToken } from "../store/random-token.js";
 import { isCopiedField, namesAnew, type ForkRequest } from "../store/session-forks.js";
 import { digestLength, idHash, idHashLength } from "../redis/id-hash.js";
-import { discardedEntryLength } from "../redis/scripts/discard-fragments.js";
+import { discardedEntryLength } from "../redis/stored-fields.js";
 
 interface CopyOfState {
   readonly request: ForkRequest;

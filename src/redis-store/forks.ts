@@ -22,13 +22,15 @@ import { forkKeys, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
 import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { finishForkScript } from "../redis/scripts/finish-fork.js";
-import { openForkScript } from "../redis/scripts/open-fork.js";
-import { readForkPageScript } from "../redis/scripts/read-fork-page.js";
-import { readMarksScript } from "../redis/scripts/read-marks.js";
-import { readStateScript } from "../redis/scripts/read-state.js";
-import type { Script } from "../redis/scripts/script.js";
-import { stageForkScript } from "../redis/scripts/stage-fork.js";
+import {
+  finishForkScript,
+  openForkScript,
+  readForkPageScript,
+  readMarksScript,
+  readStateScript,
+  stageForkScript,
+} from "../redis/lua/scripts.js";
+import type { Script } from "../redis/script.js";
 
 const attempts = 3;
 const pageRecords = 500;

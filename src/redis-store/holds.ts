@@ -5,11 +5,8 @@ import type { SessionAccess } from "../store/lists.js";
 import { extendExpiry, type RedisExpiry } from "./expiry.js";
 import { unknownReply } from "../redis/errors.js";
 import { checkedReply } from "./write-replies.js";
-import { enterTurnScript } from "../redis/scripts/enter-turn.js";
-import { leaveTurnScript } from "../redis/scripts/leave-turn.js";
-import { renewTurnScript } from "../redis/scripts/renew-turn.js";
-import { restartSessionScript } from "../redis/scripts/restart-session.js";
-import type { Script } from "../redis/scripts/script.js";
+import { enterTurnScript, leaveTurnScript, renewTurnScript, restartSessionScript } from "../redis/lua/scripts.js";
+import type { Script } from "../redis/script.js";
 
 /** The queue for a session's turns, in fields of its `state`. */
 export class RedisTurnQueue implements TurnQueue {

@@ -1,7 +1,7 @@
 import { randomToken } from "../store/random-token.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { releaseLeaseScript } from "../redis/scripts/release-lease.js";
+import { releaseLeaseScript } from "../redis/lua/scripts.js";
 
 /** The lease of a session, and what reaches it. */
 export interface LeaseCall {

@@ -11,9 +11,8 @@ import {
 import { idHash } from "../redis/id-hash.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { readStatsScript } from "../redis/scripts/read-stats.js";
-import { readWindowScript } from "../redis/scripts/read-window.js";
-import type { Script } from "../redis/scripts/script.js";
+import { readStatsScript, readWindowScript } from "../redis/lua/scripts.js";
+import type { Script } from "../redis/script.js";
 
 /** Pages and figures of sessions in Redis: one script each, one round trip. */
 export class RedisPages implements SessionPages {

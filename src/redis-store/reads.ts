@@ -4,9 +4,8 @@ import type { LogPage, ReadLogOptions } from "../store/session-reads.js";
 import { baseFrom, checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./replies.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import type { Command } from "../redis/send-command.js";
-import { viewFields } from "../redis/scripts/fragments.js";
-import { readPageScript } from "../redis/scripts/read-page.js";
-import { readViewScript } from "../redis/scripts/read-view.js";
+import { readPageScript, readViewScript } from "../redis/lua/scripts.js";
+import { viewFields } from "../redis/stored-fields.js";
 import type { CallName } from "../redis/errors.js";
 
 /** A read of the log from an index on. */

@@ -6,9 +6,7 @@ import { fieldPairs } from "../redis/field-pairs.js";
 import { idHash } from "../redis/id-hash.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { beginSwapsScript } from "../redis/scripts/begin-swaps.js";
-import { finishSwapsScript } from "../redis/scripts/finish-swaps.js";
-import { swapRecordsScript } from "../redis/scripts/swap-records.js";
+import { beginSwapsScript, finishSwapsScript, swapRecordsScript } from "../redis/lua/scripts.js";
 import { checkedReply } from "./write-replies.js";
 
 /** Replaces stored texts in Redis: one script for each call. */

@@ -23,13 +23,15 @@ import { RedisTurnQueue } from "./holds.js";
 import { planAppend, planReplaceTail, type AppendPlan } from "../store/append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind } from "../store/request-checks.js";
 import { ScriptRunner, type ScriptCall } from "../redis/script-runner.js";
-import { appendScript } from "../redis/scripts/append.js";
-import { commitReductionScript } from "../redis/scripts/commit-reduction.js";
-import { markFields } from "../redis/scripts/mark-fragments.js";
-import { readTurnScript } from "../redis/scripts/read-turn.js";
-import { readRoundsScript } from "../redis/scripts/read-rounds.js";
-import { readViewScript } from "../redis/scripts/read-view.js";
-import { rewindScript } from "../redis/scripts/rewind.js";
+import {
+  appendScript,
+  commitReductionScript,
+  readRoundsScript,
+  readTurnScript,
+  readViewScript,
+  rewindScript,
+} from "../redis/lua/scripts.js";
+import { markFields } from "../redis/turn-mark-fields.js";
 import { lookedUp, turnFrom } from "./turn-marks.js";
 import { SessionCache } from "./session-cache.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";

@@ -3,7 +3,7 @@ import { emptyPage, emptyView } from "../store/empty-results.js";
 import { otherOwner } from "../store/refusals.js";
 import type { SessionAccess } from "../store/lists.js";
 import type { LogPage, SessionView, StoredRounds } from "../store/session-reads.js";
-import { viewFields } from "../redis/scripts/fragments.js";
+import { viewFields } from "../redis/stored-fields.js";
 
 /** A view as read from Redis: fields of `state`, records of the log from an index on, and the number of ids. */
 export interface ViewReply {

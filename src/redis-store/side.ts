@@ -7,8 +7,7 @@ import { claimFields, sideArguments } from "./append-call.js";
 import type { SessionKeys } from "../redis/keys.js";
 import { sideFrom } from "./replies.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { readSideScript } from "../redis/scripts/read-side.js";
-import { writeSideScript } from "../redis/scripts/write-side.js";
+import { readSideScript, writeSideScript } from "../redis/lua/scripts.js";
 import { checkedReply } from "./write-replies.js";
 
 /** A session whose side fields are read or written. */

@@ -14,12 +14,14 @@ import { refuseTaken, stagedPage } from "./fork-call.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { finishForkScript } from "../redis/scripts/finish-fork.js";
-import { openForkScript } from "../redis/scripts/open-fork.js";
-import { readMarksScript } from "../redis/scripts/read-marks.js";
-import { readWholeStateScript } from "../redis/scripts/read-whole-state.js";
-import type { Script } from "../redis/scripts/script.js";
-import { stageForkScript } from "../redis/scripts/stage-fork.js";
+import {
+  finishForkScript,
+  openForkScript,
+  readMarksScript,
+  readWholeStateScript,
+  stageForkScript,
+} from "../redis/lua/scripts.js";
+import type { Script } from "../redis/script.js";
 import { markFrom } from "./turn-marks.js";
 import { stateFields, wholeStateFrom } from "./whole-state.js";
 

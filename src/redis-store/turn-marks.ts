@@ -1,7 +1,7 @@
 import type { ReadViewOptions, SessionView } from "../store/session-reads.js";
 import type { StoredTurn, TurnMark, TurnRemainder } from "../store/turns.js";
 import { digestLength, idHash } from "../redis/id-hash.js";
-import { markAmong } from "../redis/scripts/mark-fragments.js";
+import { markAmong } from "../redis/turn-mark-fields.js";
 
 /** Hashes of ids, one behind the other, as scripts take them. */
 export function hashesOf(ids: readonly string[]): string {

@@ -1,6 +1,7 @@
 import type { StoreErrorCode } from "../base/error-codes.js";
 import { MemoryError, StoreError } from "../base/errors.js";
 import { sessionLabel } from "../store/refusals.js";
+import type { Script } from "./script.js";
 
 /** Names the call that failed. */
 export interface CallName {
@@ -16,6 +17,8 @@ export interface CallSetting {
   readonly writes?: boolean;
   /** The server's address, without user and password; undefined where it is not known. */
   readonly server?: string | undefined;
+  /** The script that the call runs; undefined for a command. */
+  readonly script?: Script | undefined;
 }
 
 /** Begins an error's text with what the call was about. */
@@ -133,8 +136,15 @@ const failed: Cause = {
 /** Matches errors after which the same command may succeed within milliseconds. */
 const passing = /\b(TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|ASK)\b/;
 
-/** Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. */
-export function toStoreError(error: unknown, name: CallName, { writes = true, server }: CallSetting = {}): Error {
+/**
+ * Turns an error of ioredis or Redis into a {@link StoreError}; returns errors of this package unchanged. Of an error
+ * inside a script the cause names file and line, and where nothing else is known of it, the message too.
+ */
+export function toStoreError(
+  error: unknown,
+  name: CallName,
+  { writes = true, server, script }: CallSetting = {},
+): Error {
   if (MemoryError.isInstance(error)) {
     return error;
   }
@@ -143,15 +153,23 @@ export function toStoreError(error: unknown, name: CallName, { writes = true, se
   const cause = causeOf(original);
   const { code, retryable, sentence, ofWrite, advice } = cause;
   const known = server ?? addressIn(original);
-  const reason = cause === unreachable || cause === badCertificate ? codeOf(original) : undefined;
+  const origin = originIn(original, script);
+  const reason =
+    cause === failed ? origin : cause === unreachable || cause === badCertificate ? codeOf(original) : undefined;
   const message = [
     `${subjectOf(name)}${sentence.replace("%s", known === undefined ? "Redis" : `Redis at ${known}`)}`,
     reason === undefined ? "" : ` (${reason})`,
     writes && ofWrite !== undefined ? `; ${ofWrite}` : "",
     advice === undefined ? "." : `. ${advice}.`,
   ].join("");
-  const bare = withoutArguments(original);
+  const bare = withoutArguments(original, origin);
   return new StoreError(capitalized(message), { code, operation, sessionId, retryable, cause: bare });
+}
+
+/** File and line of the script that an error of Redis names: "on @user_script:90", or "user_script:90: …". */
+function originIn({ message }: Error, script: Script | undefined): string | undefined {
+  const line = /\buser_script: ?(\d+)/.exec(message)?.[1];
+  return line === undefined ? undefined : script?.originOf(Number(line));
 }
 
 /** The address that an error of a socket names. */
@@ -243,8 +261,9 @@ function rootOf(error: unknown): Error {
 
 // ioredis attaches the command with all its arguments, which hold message text or passwords, and some servers repeat
 // arguments in the message. What node:tls attaches is long.
-function withoutArguments(error: Error): Error {
-  const bare = new Error(error.message.replace(/,? with args beginning with:.*$/s, ""));
+function withoutArguments(error: Error, origin: string | undefined): Error {
+  const message = error.message.replace(/,? with args beginning with:.*$/s, "");
+  const bare = new Error(origin === undefined ? message : `${message} [${origin}]`);
   const code = codeOf(error);
   Object.defineProperty(bare, "name", { value: error.name, enumerable: false });
   Object.defineProperty(bare, "stack", { value: error.stack?.replace(error.message, bare.message), enumerable: false });

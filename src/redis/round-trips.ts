@@ -1,3 +1,4 @@
+import type { Script } from "./script.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
 import { ConnectionWatch } from "./connection-watch.js";
@@ -25,6 +26,8 @@ export interface Deadline {
   /** True if the call may change something. */
   readonly writes: boolean;
   readonly at: number;
+  /** The script that is run; undefined for commands. */
+  readonly script?: Script;
 }
 
 /**
@@ -82,8 +85,8 @@ export class RoundTrips {
   }
 
   /** The error to throw for one of ioredis or Redis. */
-  explain(error: unknown, { name, writes }: Deadline): Error {
-    return toStoreError(error, name, { writes, server: this.#server });
+  explain(error: unknown, { name, writes, script }: Deadline): Error {
+    return toStoreError(error, name, { writes, server: this.#server, script });
   }
 
   /** Makes all later round trips fail with `closed`. */

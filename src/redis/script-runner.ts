@@ -1,7 +1,7 @@
 import type { RedisClient } from "./client.js";
 import { isPassing, isUnknownScript, type CallName } from "./errors.js";
 import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
-import type { Script } from "./scripts/script.js";
+import type { Script } from "./script.js";
 import { sendAlone, sendAndWait, sendTogether, type Command } from "./send-command.js";
 
 /** A script with its keys and arguments. */
@@ -39,7 +39,7 @@ export class ScriptRunner {
 
   /** Runs a script and returns its reply. */
   async run(name: CallName, call: ScriptCall): Promise<unknown> {
-    const deadline = this.#deadline(name, call.writes);
+    const deadline = { ...this.#deadline(name, call.writes), script: call.script };
     try {
       return await this.#attempt(deadline, (client) => this.#sendScript(client, call, deadline));
     } catch (error) {

@@ -1,0 +1,42 @@
+// Writes src/redis/lua/scripts.ts, the module that holds the Lua scripts. With --check it writes nothing, and ends with
+// 1 if the module is not up to date or a script has a problem. With the name of a script it prints that one, each line
+// with its number and its origin; a number behind it shows the lines around the one that an error of Redis names.
+// Works in the current folder.
+import { readFileSync, writeFileSync } from "node:fs";
+import { script } from "../src/redis/script.ts";
+import { assemble, luaModule, moduleFrom, readsFrom } from "./lua/assemble.ts";
+
+const root = process.cwd();
+const [argument, line] = process.argv.slice(2);
+
+if (argument === undefined) {
+  writeFileSync(luaModule, moduleFrom(root));
+} else if (argument === "--check") {
+  await check();
+} else {
+  print(argument, line);
+}
+
+async function check() {
+  const { problemsOf } = await import("./lua/check.mjs");
+  const problems = problemsOf(root);
+  if (readFileSync(luaModule, "utf8") !== moduleFrom(root)) {
+    problems.push(`${luaModule} is not up to date: run "npm run lua" and commit what it writes.`);
+  }
+  if (problems.length > 0) {
+    console.error(problems.join("\n"));
+    process.exitCode = 1;
+  }
+}
+
+function print(name, around) {
+  const { source, originOf } = script(assemble(name, readsFrom(root)).parts);
+  const lines = source.split("\n").map((text, index) => ({ text, number: index + 1 }));
+  const wanted = Number(around);
+  const shown = around === undefined ? lines : lines.filter(({ number }) => Math.abs(number - wanted) <= 5);
+  const width = Math.max(...shown.map(({ number }) => originOf(number)?.length ?? 0));
+  for (const { text, number } of shown) {
+    const mark = number === wanted ? ">" : " ";
+    console.log(`${mark}${String(number).padStart(4)}  ${originOf(number).padEnd(width)}  ${text}`);
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Puts the Lua scripts of `src/redis/lua` together. A script is a file there; what several scripts share is a file in
+ * `includes/`, which itself may include others:
+ *
+ *     --- @include <name>   the text of includes/<name>.lua, once in a script, behind what it includes itself
+ *     --- @const <name>     <name> stands for a constant of the TypeScript sources, see constants.ts
+ *
+ * An indented `@include` belongs to the block in which it stands, and does not count as the script's. The comments in
+ * front of the code, and indentation, are left out; lines stay lines, so that each has an origin.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ScriptPart } from "../../src/redis/script.js";
+import { luaConstants } from "./constants.js";
+
+/** The folder of the scripts, from the root of the project. */
+export const luaFolder = "src/redis/lua";
+
+/** The module that holds the assembled scripts, from the root of the project. */
+export const luaModule = `${luaFolder}/scripts.ts`;
+
+/** Returns the text of a file of the project, by its path from the root. */
+export type ReadFile = (path: string) => string;
+
+/** A script: its name, and the parts that are sent one after the other. */
+export interface AssembledScript {
+  readonly name: string;
+  readonly parts: readonly ScriptPart[];
+}
+
+/** A file of Lua: its leading comments, and the lines of code, the first of which has the number `first`. */
+export interface LuaFile {
+  readonly header: readonly string[];
+  readonly lines: readonly string[];
+  readonly first: number;
+  readonly includes: readonly string[];
+  readonly constants: readonly string[];
+}
+
+/** Reads the files of a project from its folder. */
+export function readsFrom(root: string): ReadFile {
+  return (path) => readFileSync(join(root, path), "utf8");
+}
+
+/** The names of all scripts, or of all includes. */
+export function luaNames(root: string, folder: "" | "includes" = ""): string[] {
+  return readdirSync(join(root, luaFolder, folder))
+    .filter((name) => name.endsWith(".lua"))
+    .map((name) => name.slice(0, -".lua".length))
+    .sort();
+}
+
+/** Takes a file of Lua apart. */
+export function parseLua(text: string): LuaFile {
+  const lines = text.trimEnd().split("\n");
+  const first = lines.findIndex((line) => !line.startsWith("--") && line.trim() !== "");
+  const header = lines.slice(0, first);
+  const named = (kind: string) =>
+    header.flatMap((line) => new RegExp(`^--- @${kind} ([\\w-]+)$`).exec(line)?.slice(1) ?? []);
+  return { header, lines: lines.slice(first), first: first + 1, includes: named("include"), constants: named("const") };
+}
+
+/** Puts one script together. */
+export function assemble(name: string, read: ReadFile): AssembledScript {
+  const parts: ScriptPart[] = [];
+  const included = new Set<string>();
+  const add = (file: string): void => {
+    const lua = parseLua(read(`${luaFolder}/${file}.lua`));
+    for (const include of lua.includes) {
+      if (!included.has(include)) {
+        included.add(include);
+        add(`includes/${include}`);
+      }
+    }
+    parts.push(...partsOf(file, lua, read));
+  };
+  add(name);
+  return { name, parts };
+}
+
+/** The parts of one file: more than one where it includes others inside a block. */
+function partsOf(file: string, { lines, first, constants }: LuaFile, read: ReadFile): ScriptPart[] {
+  const parts: ScriptPart[] = [];
+  let begin = 0;
+  const end = (at: number): void => {
+    const text = lines.slice(begin, at).map((line) => withValues(line.trim(), constants));
+    parts.push({ file: `${file}.lua`, line: first + begin, text: text.join("\n") });
+    begin = at + 1;
+  };
+  lines.forEach((line, at) => {
+    const include = /^ +--- @include ([\w-]+)$/.exec(line)?.[1];
+    if (include !== undefined) {
+      end(at);
+      parts.push(...partsOf(`includes/${include}`, parseLua(read(`${luaFolder}/includes/${include}.lua`)), read));
+    }
+  });
+  end(lines.length);
+  return parts;
+}
+
+/** A line with the values of constants in the place of their names; comments go. */
+function withValues(line: string, constants: readonly string[]): string {
+  const [code = ""] = /^(?:[^'-]|'(?:[^'\\]|\\.)*'|-(?!-))*/.exec(line) ?? [];
+  return code.trimEnd().replaceAll(/'(?:[^'\\]|\\.)*'|(?<![\w.:])[a-zA-Z]\w*/g, (word) => {
+    return constants.includes(word) ? valueOf(word) : word;
+  });
+}
+
+function valueOf(name: string): string {
+  const value = luaConstants[name];
+  if (value === undefined) {
+    throw new Error(`"${name}" is no constant of scripts/lua/constants.ts.`);
+  }
+  return typeof value === "number"
+    ? String(value)
+    : [value]
+        .flat()
+        .map((text) => `'${text}'`)
+        .join(", ");
+}
+
+/** The module of all scripts. Parts that several of them have stand in it once. */
+export function writeModule(scripts: readonly AssembledScript[]): string {
+  const names = new Map<string, string>();
+  const declarations: string[] = [];
+  const nameOf = (part: ScriptPart): string => {
+    const key = `${part.file}:${part.line}`;
+    const known = names.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const name = `${camelCase(part.file.replace(/^.*\/|\.lua$/g, ""))}At${part.line}`;
+    names.set(key, name);
+    const text = part.text.replaceAll(/[\\`]|\$\{/g, "\\$&");
+    const fields = [`  file: ${JSON.stringify(part.file)},`, `  line: ${part.line},`, "  text: `\\", `${text}\`,`];
+    declarations.push([`const ${name}: ScriptPart = {`, ...fields, "};"].join("\n"));
+    return name;
+  };
+  const exported = scripts.map(({ name, parts }) => {
+    const list = parts.map((part) => `  ${nameOf(part)},\n`).join("");
+    return `export const ${camelCase(name)}Script = script([\n${list}]);`;
+  });
+  const head = ["// Written by `npm run lua` from the .lua files of this folder. Change those.", imports];
+  return `${[...head, ...declarations, ...exported].join("\n\n")}\n`;
+}
+
+const imports = 'import { script, type ScriptPart } from "../script.js";';
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The text of the module, as the sources make it. */
+export function moduleFrom(root: string, read: ReadFile = readsFrom(root)): string {
+  return writeModule(luaNames(root).map((name) => assemble(name, read)));
+}

@@ -1,0 +1,104 @@
+-- Appends a turn, all of it or nothing; with `cut`, in the place of the end of the log.
+--
+-- KEYS: log, ids, state.
+-- ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
+--   expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?, labelVersion?,
+--   usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?: { current?,
+--   known, compare? } }; `count` pairs of an id's hash and the digest with the position that the record gets if the
+--   log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin
+--   one.
+-- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | ERASED | OWNER | DAMAGED |
+--   EPOCH | FENCED | POSITION next | CONFLICT index | TURN done count first next epoch records [view] (the claim does
+--   not fit the turn's mark; done is 2 where this append was made before) | STALE | RANGE (of the cut) | KEY names
+--   (the session needs them) | DIFFERS next epoch indexes records digests (an empty record where it was discarded).
+--
+-- A request of nothing but records begins with numbers, and `plain-append` mostly answers it, with a text.
+--
+-- Where all is new and the log ends where the caller thinks, which is almost always, arguments are passed on as they
+-- are: what Lua does for each record would take most of the time. The first write is an HSET, which a full server
+-- refuses: then nothing has changed (an UNLINK first would let all later writes pass).
+--
+-- twin: model/append.ts
+--
+--- @include plain-append
+--- @include load-session
+--- @include forbid
+--- @include check-turn-and-cut
+--- @include sort-out
+--- @include compare-keys
+--- @include refuse
+--- @include truncate
+--- @include read-mark
+--- @include begins-round
+--- @include now
+--- @include claim
+--- @include note-key
+--- @include in-chunks
+--- @include change-side
+--- @include explain-ids
+--- @include mark-turn
+--- @include count-usage
+--- @include expire-all
+--- @include exceeds
+--- @include view
+--- @const digestLength
+
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession()
+local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
+local reply, mark = forbid(request, s)
+if not reply then reply, mark = checkTurnAndCut(request, s) end
+if reply then return reply end
+local known, duplicates, conflicts = sortOut(s, count)
+local differing = known and compareKeys(request, s, conflicts) or not known and { 'DAMAGED' }
+if differing then return differing end
+local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
+local repeats = count > 0 and fresh == 0 and not refused
+local refusal = refuse(request, s, repeats)
+if refusal then return refusal end
+if refused then return { 'CONFLICT', conflicts[1] } end
+if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
+if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
+if cut and turn then mark = readMark(turn.name) end
+local total, counter = s.tokens, s.counter
+if fresh > 0 then
+  total = s.begun and s.counter == request.counter and s.tokens or (not s.begun and 0 or nil)
+  total, counter = request.tokens and total, request.counter
+end
+local asPlanned, entries, added = fresh == count and request.at == s.next, {}, {}
+if asPlanned then
+  s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0)
+end
+for i = asPlanned and count + 1 or 1, count do
+  if not known[i] then
+    added[#added + 1] = ARGV[firstRecord + i]
+    entries[2 * #added - 1] = ARGV[2 * i]
+    entries[2 * #added] = ARGV[2 * i + 1]:sub(1, digestLength) .. s.next + #added - 1
+    s.rounds = s.rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
+    total = total and total + request.tokens[i]
+  end
+end
+local time, nextPosition = now(), s.next + fresh
+local fields = fresh > 0 and { 'updated', time, 'next', nextPosition, 'rounds', s.rounds } or { 'updated', time }
+local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
+if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
+claim(request, s, set)
+if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
+if request.fence then set('fence', request.fence) end
+if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
+if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
+local firstSide = 2 * (count + 1)
+for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
+inChunks('HSET', state, fields)
+if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
+if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
+changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
+if fresh > 0 then explainIds(s.begun and s.known or 0, fresh, s.length == 0) end
+if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
+if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
+if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
+if request.usage then countUsage(request.usage, known) end
+local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
+if left >= 0 then expireAll(time + left) end
+local tooLarge = exceeds(request, s, nextPosition, total, counter)
+return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or '', time, s.owner or '' }

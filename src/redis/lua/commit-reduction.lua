@@ -1,0 +1,57 @@
+-- Moves the start and replaces the head if the session is as it was read.
+--
+-- KEYS: log, ids, state.
+-- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, remember?: { count, seconds
+--   }, tokens?, counter?, tokensRead?, owner?, fencingToken?, keys? }; the head; packed hashes of the ids to forget;
+--   packed names of the turns of which nothing is left.
+-- Replies: COMMITTED owner | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the start lies before the base) | KEY
+--   names (the session needs them).
+--
+-- A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
+-- was.
+--
+-- twin: model/session.ts
+--
+--- @include load-session
+--- @include forbid
+--- @include as-read
+--- @include refuse-key
+--- @include now
+--- @include remember-reduction
+--- @include note-key
+--- @include discard-ids
+--- @include remember-turns
+
+local log, state = KEYS[1], KEYS[3]
+local request, s = cjson.decode(ARGV[1]), loadSession()
+local refusal = forbid(request, s)
+if refusal then return refusal[1] end
+if s.rev == request.newRev then return { 'COMMITTED', s.owner or '' } end
+if s.damaged then return 'DAMAGED' end
+if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
+if s.next < request.next or not isAsRead(s, request) then return 'STALE' end
+if request.start < s.base then return 'RANGE' end
+local refusal = refuseKey(request, s.key)
+if refusal then return refusal end
+local total = request.counter and request.tokens
+if total and s.next ~= request.next then
+  local known = s.tokens and s.counter == request.counter and request.tokensRead
+  total = known and total + (s.tokens - request.tokensRead)
+end
+local time = now()
+rememberReduction(time, s, request, total)
+redis.call('HSET', state, 'start', request.start, 'next', s.next, 'rev', request.newRev)
+redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
+noteKey(request, s.key, function(name, value) redis.call('HSET', state, name, value) end)
+if total then
+  redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
+else
+  redis.call('HDEL', state, 'tokens', 'counter')
+end
+if request.discard then
+  redis.call('LTRIM', log, request.start - s.base, -1)
+  redis.call('HSET', state, 'base', request.start)
+  discardIds(ARGV[3], request.start, request.remember)
+  rememberTurns(ARGV[4])
+end
+return { 'COMMITTED', s.owner or '' }

@@ -1,0 +1,56 @@
+-- Takes the turn and raises the fence, or takes a place in the queue.
+--
+-- KEYS: state.
+-- ARGV: the request as JSON { ticket, holdMs, graceMs, epoch, ttlMs?, owner? }.
+-- Replies: HELD fence epoch milliseconds-to-live | WAITS number-ahead | ERASED | OWNER.
+--
+-- Holder and waiters are fields of `state`, not keys of their own: so one script of one key takes the turn and
+-- announces it, and none names a key that may be missing while a slot moves.
+--
+-- twin: model/holds.ts
+--
+--- @include holder
+
+local state, request, clock = KEYS[1], cjson.decode(ARGV[1]), redis.call('TIME')
+local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'erased', 'owner')
+if field[5] then return 'ERASED' end
+if request.owner and field[6] and request.owner ~= field[6] then return 'OWNER' end
+local epoch, holder, ends, fence = field[1], holderOf(field[3])
+local ticket, ending = request.ticket, string.format(' %.0f ', time + request.holdMs)
+if holder == ticket then
+  redis.call('HSET', state, 'holder', ticket .. ending .. fence)
+  return { 'HELD', fence, epoch, redis.call('PTTL', state) }
+end
+local waiters, ahead, own = {}, nil, string.format('%s %.0f', ticket, time)
+for other, seen in (field[4] or ''):gmatch('(%S+) (%d+)') do
+  if other == ticket then
+    ahead = #waiters
+    waiters[#waiters + 1] = own
+  elseif time - seen <= request.graceMs then
+    waiters[#waiters + 1] = other .. ' ' .. seen
+  end
+end
+if not ahead then
+  ahead = #waiters
+  waiters[#waiters + 1] = own
+end
+if ahead > 0 or holder and tonumber(ends) >= time then
+  redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
+  return { 'WAITS', ahead }
+end
+fence = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], tonumber(field[2] or 0) + 1))
+redis.call('HSET', state, 'fence', fence, 'holder', ticket .. ending .. fence)
+table.remove(waiters, 1)
+if #waiters > 0 then
+  redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
+else
+  redis.call('HDEL', state, 'waiters')
+end
+if not epoch then
+  epoch = request.epoch
+  local at = string.format('%.0f', time)
+  redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
+  if request.ttlMs then redis.call('PEXPIREAT', state, string.format('%.0f', time + request.ttlMs)) end
+end
+return { 'HELD', fence, epoch, redis.call('PTTL', state) }

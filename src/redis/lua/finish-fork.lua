@@ -1,0 +1,56 @@
+-- Makes a session of a complete copy.
+--
+-- KEYS: log, ids, state of the new session; log, ids, state of the copy.
+-- ARGV: the request as JSON { epoch, base, next, hasLog, known, turns, ttl?, expiresAt? }; packed names of turns that
+--   are remembered without records; packed entries of discarded ids; pairs of field and value for `state`. `hasLog` is
+--   false where the copy begins in front of the first record; `known` holds pairs of hash and mark of ids whose
+--   records were discarded, and whose messages stand in the head; `turns` lists name, true if done, count and first
+--   position of turns without records.
+-- Replies: FORKED | ERASED | EXISTS (there is such a session) | LOST (the copy has expired).
+--
+-- twin: model/transfers.ts
+--
+--- @include now
+--- @include in-chunks
+--- @include explain-ids
+--- @include adopt-discarded
+--- @include write-mark
+--- @include read-mark
+--- @include expire-all
+--- @const turnNameLength
+--- @const discardedEntryLength
+
+local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
+if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
+if redis.call('HEXISTS', state, 'erased') == 1 then return 'ERASED' end
+if redis.call('EXISTS', log, ids, state) > 0 then return 'EXISTS' end
+local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
+if hasRecords and tonumber(staged[1] or -1) ~= request.next then return 'LOST' end
+local time = now()
+local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
+if request.hasLog then
+  for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', hasRecords and staged[2] or 0 }) do
+    fields[#fields + 1] = value
+  end
+end
+for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
+inChunks('HSET', state, fields)
+if hasRecords then
+  redis.call('RENAME', KEYS[4], log)
+  redis.call('RENAME', KEYS[5], ids)
+  redis.call('UNLINK', KEYS[6])
+end
+if request.hasLog then
+  explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[3] / discardedEntryLength, not hasRecords)
+  for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
+  adoptDiscarded(ARGV[3])
+  for _, mark in ipairs(request.turns) do writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
+  for at = 1, #ARGV[2], turnNameLength do
+    local name = ARGV[2]:sub(at, at + (turnNameLength - 1))
+    if not readMark(name) then writeMark(name, 'T', 0, 0) end
+  end
+end
+for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+if request.ttl then expireAll(time + request.ttl) end
+if request.expiresAt then expireAll(request.expiresAt) end
+return 'FORKED'

@@ -1,0 +1,29 @@
+-- `changeSide(state, from, to, bound)` removes the side fields that ARGV names from one index to another, and keeps to
+-- a bound. Names are compared byte by byte, because Lua's `<` follows the server's locale.
+--
+--- @include in-chunks
+
+local function byBytes(a, b)
+  for i = 1, math.min(#a, #b) do
+    if a:byte(i) ~= b:byte(i) then
+      return a:byte(i) < b:byte(i)
+    end
+  end
+  return #a < #b
+end
+local function changeSide(state, from, to, bound)
+  inChunks('HDEL', state, ARGV, from, to)
+  if bound then
+    local found, prefix, surplus = {}, 'side:' .. bound.prefix, {}
+    for _, name in ipairs(redis.call('HKEYS', state)) do
+      if name:sub(1, #prefix) == prefix then
+        found[#found + 1] = name
+      end
+    end
+    table.sort(found, byBytes)
+    for i = 1, #found - bound.keep do
+      surplus[i] = found[i]
+    end
+    inChunks('HDEL', state, surplus)
+  end
+end

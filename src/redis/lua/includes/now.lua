@@ -1,0 +1,6 @@
+-- `now()`, the server's time in milliseconds.
+
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end

@@ -1,0 +1,13 @@
+-- `prune(limit)` removes entries past their expiry, the oldest first. Never fails: a server that refuses writes leaves
+-- them, and readers pass over them.
+--
+--- @include list-time
+
+local function prune(limit)
+  local now = '(' .. whole(math.floor(micros() / 1000))
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 1, now, 'LIMIT', 0, limit)) do
+    local session = name:sub(2)
+    redis.pcall('ZREM', KEYS[1], name, session)
+    redis.pcall('HDEL', KEYS[2], session == '' and '!' or session)
+  end
+end

@@ -1,0 +1,47 @@
+-- `truncate(s, to, hashes, marks, from)` removes all records from a position on. `hashes` are those of their ids,
+-- packed; `marks` holds, from an index on, pairs of a turn's name and its new mark: empty for a turn of which nothing
+-- is left, `-` and a number for one that loses so many records.
+--
+-- The log is cut first: a full server refuses other writes, but none behind that one, so that a rewind can make room.
+-- The view begins with the log again where it would else begin behind its end, with no head that stands for it. Where
+-- the named ids are not all that were removed (a record could not be read), all ids are looked through: one that
+-- stayed would make a new message look like a repetition.
+--
+--- @include begins-round
+--- @include now
+--- @include forget
+--- @include write-mark
+--- @include read-mark
+
+local function truncate(s, to, hashes, marks, from)
+  local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+  local kept = to - s.base
+  for first = kept, s.length - 1, 64 do
+    for _, record in ipairs(redis.call('LRANGE', log, first, first + 63)) do
+      s.rounds = s.rounds - (beginsRound(record) and 1 or 0)
+    end
+  end
+  if kept == 0 then redis.call('UNLINK', log) else redis.call('LTRIM', log, 0, kept - 1) end
+  redis.call('HSET', state, 'next', to, 'rounds', s.rounds, 'updated', now())
+  redis.call('HDEL', state, 'tokens', 'counter')
+  if to < s.start or to == s.start and s.headCount == 0 then
+    redis.call('HDEL', state, 'head', 'headCount')
+    redis.call('HSET', state, 'start', s.base)
+    s.start, s.headCount = s.base, 0
+  end
+  if forget(hashes, to, math.huge) < s.length - kept then
+    forget(table.concat(redis.call('HKEYS', ids)), to, math.huge)
+    dropMarksFrom(to)
+  end
+  for i = from, #marks, 2 do
+    local name, mark = marks[i], marks[i + 1]
+    local kind, count, first = mark:match('^([Tt])(%d%d%d%d%d%d%d)(%d+)$')
+    if mark:sub(1, 1) == '-' then
+      local stored = readMark(name)
+      count, first = (stored and stored.count or 0) + mark, stored and stored.first or 0
+      kind = count > 0 and 't' or nil
+    end
+    writeMark(name, kind, count, first)
+  end
+  s.length, s.next, s.tokens = kept, to, nil
+end

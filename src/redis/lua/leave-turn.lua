@@ -1,0 +1,22 @@
+-- Gives back the turn or the place in the queue. A session in which nothing was written but what taking the turn wrote
+-- (epoch, rev, created, updated and fence) ends: its epoch goes, so no late write of the turn passes.
+--
+-- KEYS: state.
+-- ARGV: ticket.
+-- Replies: LEFT.
+--
+-- twin: model/holds.ts
+--
+--- @include holder
+
+local state, ticket = KEYS[1], ARGV[1]
+local field, waiters, waits = redis.call('HMGET', state, 'holder', 'waiters', 'next'), {}, false
+for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
+  if other == ticket then waits = true else waiters[#waiters + 1] = other .. ' ' .. seen end
+end
+if waits and #waiters > 0 then redis.call('HSET', state, 'waiters', table.concat(waiters, ' ')) end
+if waits and #waiters == 0 then redis.call('HDEL', state, 'waiters') end
+if holderOf(field[1]) ~= ticket then return 'LEFT' end
+redis.call('HDEL', state, 'holder')
+if not field[3] and #waiters == 0 and redis.call('HLEN', state) == 5 then redis.call('UNLINK', state) end
+return 'LEFT'

@@ -1,0 +1,24 @@
+-- All that is kept about a session besides its log.
+--
+-- KEYS: log, ids, state.
+-- ARGV: the owner who asks, or "".
+-- Replies: STATE, epoch, number of records, 1 where damaged, when it expires or "", fields and values of `state`, and
+--   the marks of the turns that its field `turns` names | NONE | OWNER.
+--
+-- twin: model/transfers.ts
+--
+--- @include load-session
+--- @include now
+--- @include read-mark
+--- @const turnNameLength
+
+local s = loadSession()
+if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
+if ARGV[1] ~= '' and s.owner and s.owner ~= ARGV[1] then return { 'OWNER' } end
+local left = redis.call('PTTL', KEYS[3])
+local expires = left >= 0 and string.format('%.0f', now() + left) or ''
+local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
+for at = 1, #turns, turnNameLength do
+  marks[#marks + 1] = markText(readMark(turns:sub(at, at + (turnNameLength - 1))))
+end
+return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks }

@@ -1,0 +1,64 @@
+-- Writes `ids` anew and makes `state` agree with the log, if the session is as it was read. Keys `ids` and `state` of
+-- another type count as lost.
+--
+-- KEYS: log, ids, state.
+-- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds, keys,
+--   owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the beginning of
+--   its mark and the index in the log of its first record.
+-- Replies: REBUILT owner | CHANGED | ERASED | OWNER.
+--
+-- twin: model/session.ts
+--
+--- @include forbid
+--- @include now
+--- @include mend
+--- @include explain-ids
+--- @include restore-turns
+--- @include restore-discarded
+--- @include in-chunks
+--- @const digestLength
+--- @const idHashLength
+
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
+local field = redis.pcall('HMGET', state, 'epoch', 'rev', 'base', 'next', 'owner', 'erased')
+local isHash = not field.err
+local refusal = forbid(request, { owner = field[5] or nil, erased = field[6] })
+if refusal then return refusal end
+if field[2] == request.newRev then return { 'REBUILT', redis.call('HGET', state, 'owner') or '' } end
+for i = 1, 4 do
+  if (isHash and field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
+end
+if length ~= request.length then return { 'CHANGED' } end
+local left = redis.call('PTTL', length > 0 and log or state)
+if not isHash then redis.call('UNLINK', state) end
+if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
+  redis.call('UNLINK', ids)
+  return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }
+end
+if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
+redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
+local key = redis.call('HGET', state, 'key') or ''
+for _, name in ipairs(request.keys) do
+  if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
+end
+if #request.keys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
+if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
+redis.call('UNLINK', ids)
+local base = mend(length, request.rounds)
+if length > 0 then explainIds(0, length + #ARGV / 3, true) end
+restoreTurns(base, length)
+restoreDiscarded()
+local entries = {}
+for i = 1, length do
+  local at = (idHashLength + digestLength) * (i - 1)
+  entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + idHashLength)
+  local digest = ARGV[2]:sub(at + (idHashLength + 1), at + (idHashLength + digestLength))
+  entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
+end
+inChunks('HSET', ids, entries)
+local at = string.format('%.0f', now() + left)
+for _, key in ipairs(KEYS) do
+  if left >= 0 then redis.call('PEXPIREAT', key, at) else redis.call('PERSIST', key) end
+end
+return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }

@@ -1,0 +1,34 @@
+-- Removes the end of the log if the session is as it was read; a session ends of which neither record nor head, owner,
+-- title nor discarded id is left, unless a turn holds it.
+--
+-- KEYS: log, ids, state.
+-- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? }; packed hashes of the ids
+--   to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
+-- Replies: REWOUND owner | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
+--
+-- twin: model/session.ts
+--
+--- @include load-session
+--- @include forbid
+--- @include as-read
+--- @include truncate
+
+local request, s = cjson.decode(ARGV[1]), loadSession()
+local refusal = forbid(request, s)
+if refusal then return refusal[1] end
+if s.rev == request.newRev then return { 'REWOUND', s.owner or '' } end
+if s.damaged then return 'DAMAGED' end
+if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
+if s.next ~= request.next or not isAsRead(s, request) then return 'STALE' end
+if request.to < s.base then return 'RANGE' end
+local shown = request.to < s.start or request.to == s.start and s.headCount == 0
+local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
+local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
+local stays = named or redis.call('HEXISTS', KEYS[3], 'holder') == 1
+if request.to == s.base and headless and not stays then
+  redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+  return { 'REWOUND', s.owner or '' }
+end
+truncate(s, request.to, ARGV[2], ARGV, 3)
+redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
+return { 'REWOUND', s.owner or '' }

@@ -1,0 +1,2020 @@
+// Written by `npm run lua` from the .lua files of this folder. Change those.
+
+import { script, type ScriptPart } from "../script.js";
+
+const plainAppendAt14: ScriptPart = {
+  file: "includes/plain-append.lua",
+  line: 14,
+  text: `\
+local at, next, begun, ttl, most, mostFromStart, used, from =
+ARGV[1]:match('^(%d+) (%d+) (%d+) (%d*) (%d*) (%d*) (%d*) ()')
+if at then
+local call = redis.call
+local field = call('HMGET', KEYS[3], 'next', 'rounds', 'epoch', 'owner', 'base', 'start', 'headCount',
+'tokens', 'fence', 'key', 'erased')
+local expected = field[1] == at and (field[3] or ''):find('^%S+$')
+and not (field[8] or field[9] or field[10] or field[11])
+local rounds, base, start, head = ((field[2] or 0) .. ' ' .. (field[5] or 0) .. ' ' .. (field[6] or 0) .. ' '
+.. (field[7] or 0)):match('^(%d+) (%d+) (%d+) (%d+)$')
+if expected and rounds then
+rounds, base, start, head = rounds + 0, base + 0, start + 0, head + 0
+local last, length, known, count = at + 0, call('LLEN', KEYS[1]), call('HLEN', KEYS[2]), (#ARGV - 1) / 3
+expected = rounds <= last and base <= start and start <= last and head <= 5e13
+and length > 0 and length == last - base and known > length
+and (known > 32 or known + count <= 32)
+and (most == '' or head + next - start <= most + 0) and (mostFromStart == '' or next - start <= mostFromStart + 0)
+local hashes = {}
+for i = 1, expected and count or 0 do hashes[i] = ARGV[2 * i] end
+local found = expected and call('HMGET', KEYS[2], unpack(hashes)) or hashes
+for i = 1, #found do expected = expected and not found[i] end
+end
+if expected and rounds then
+local count, time = (#ARGV - 1) / 3, call('TIME')
+local updated = string.format('%s%03d', time[1], time[2] / 1000)
+call('HSET', KEYS[3], 'updated', updated, 'next', next, 'rounds', string.format('%.0f', rounds + begun))
+call('HSET', KEYS[2], unpack(ARGV, 2, 2 * count + 1))
+call('RPUSH', KEYS[1], unpack(ARGV, 2 * count + 2))
+if used ~= '' then`,
+};
+
+const countUsageAt7: ScriptPart = {
+  file: "includes/count-usage.lua",
+  line: 7,
+  text: `\
+local function countUsage(usage, known)
+local models, order = {}, {}
+local function of(model)
+if not models[model] and #order >= 32 then model = 'other' end
+if not models[model] then
+models[model] = { 0, 0, 0 }
+order[#order + 1] = model
+end
+return models[model]
+end
+for line in (redis.call('HGET', KEYS[3], 'usage') or ''):gmatch('[^\\n]+') do
+local model, input, output, total = line:match('^(.*)\\t(%d+)\\t(%d+)\\t(%d+)$')
+local sums = model and of(model)
+for i, amount in ipairs(sums and { input, output, total } or {}) do sums[i] = sums[i] + amount end
+end
+for _, item in ipairs(usage) do
+local sums = not known[item[1]] and of(item[2])
+for i = 1, sums and 3 or 0 do sums[i] = math.min(sums[i] + item[2 + i], 9007199254740991) end
+end
+local lines = {}
+for i, model in ipairs(order) do lines[i] = string.format('%s\\t%.0f\\t%.0f\\t%.0f', model, unpack(models[model])) end
+if #lines > 0 then redis.call('HSET', KEYS[3], 'usage', table.concat(lines, '\\n')) end
+end`,
+};
+
+const plainAppendAt44: ScriptPart = {
+  file: "includes/plain-append.lua",
+  line: 44,
+  text: `\
+countUsage(cjson.decode(ARGV[1]:sub(from)).usage, {})
+end
+if ttl ~= '' then
+local expiry = string.format('%.0f', updated + ttl)
+call('PEXPIREAT', KEYS[1], expiry)
+call('PEXPIREAT', KEYS[2], expiry)
+call('PEXPIREAT', KEYS[3], expiry)
+end
+return next .. ' ' .. updated .. ' ' .. field[3] .. ' ' .. (field[4] or '')
+end
+end`,
+};
+
+const numbersAt5: ScriptPart = {
+  file: "includes/numbers.lua",
+  line: 5,
+  text: `\
+local function wholeFrom(text, most)
+local number = text and text:match('^%d+$') and tonumber(text)
+return number and number <= (most or 5e13) and number or nil
+end
+local function amountFrom(text)
+local number = text and text:match('^%d[%d.e+-]*$') and tonumber(text)
+return number and number < math.huge and number or nil
+end`,
+};
+
+const loadSessionAt6: ScriptPart = {
+  file: "includes/load-session.lua",
+  line: 6,
+  text: `\
+local function loadSession()
+local field = redis.call('HMGET', KEYS[3],
+'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence', 'key',
+'owner', 'erased', 'label')
+local sound = true
+local function whole(text, most)
+local number = wholeFrom(text or '0', most)
+sound = sound and number ~= nil
+return number or 0
+end
+local s = {
+epoch = field[1] or '', rev = field[2] or '', base = whole(field[3]), start = whole(field[4]),
+next = whole(field[5]), begun = field[5] ~= false, headCount = whole(field[6]),
+tokens = amountFrom(field[7]), counter = field[8] or '',
+rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
+owner = field[12] or nil, erased = field[13], label = field[14]
+}
+sound = sound and (not field[7] or s.tokens ~= nil)
+s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
+if s.erased then s.next, s.begun = 0, false end
+s.last = s.next
+s.damaged = not sound or s.rounds > s.next or s.length ~= s.next - s.base or s.start < s.base or s.start > s.next
+or s.length > 0 and s.known <= s.length or s.begun and s.epoch == ''
+return s
+end`,
+};
+
+const forbidAt4: ScriptPart = {
+  file: "includes/forbid.lua",
+  line: 4,
+  text: `\
+local function forbid(request, s)
+if s.erased then return { 'ERASED' } end
+if request.owner and s.owner and request.owner ~= s.owner then return { 'OWNER' } end
+end`,
+};
+
+const sortOutAt7: ScriptPart = {
+  file: "includes/sort-out.lua",
+  line: 7,
+  text: `\
+local function sortOut(s, count)
+local hashes, known, duplicates, conflicts = {}, {}, 0, {}
+for i = 1, count do hashes[i] = ARGV[2 * i] end
+for first = 1, count, 7000 do
+local found = redis.call('HMGET', KEYS[2], unpack(hashes, first, math.min(first + 6999, count)))
+for offset = 1, #found do
+local stored, i = s.begun and found[offset], first + offset - 1
+local position = stored and stored:match('^%-?%d+$', 8 + 1)
+if stored and not (position and tonumber(position) < s.last) then return nil end
+if stored and tonumber(position) < s.next then
+known[i] = true
+local digest = stored:sub(1, 8)
+if digest == ARGV[2 * i + 1]:sub(1, 8) or digest == '--------' then
+duplicates = duplicates + 1
+else
+conflicts[#conflicts + 1] = i - 1
+end
+end
+end
+end
+return known, duplicates, conflicts
+end`,
+};
+
+const refuseKeyAt5: ScriptPart = {
+  file: "includes/refuse-key.lua",
+  line: 5,
+  text: `\
+local function refuseKey(request, stored)
+if not stored or stored == '' then return end
+local known = request.keys and ' ' .. table.concat(request.keys.known, ' ') .. ' ' or ''
+for name in stored:gmatch('%S+') do
+if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return { 'KEY', stored } end
+end
+end`,
+};
+
+const sharedMarksAt8: ScriptPart = {
+  file: "includes/shared-marks.lua",
+  line: 8,
+  text: `\
+local function sharedField(digits)
+return '[turns:' .. digits .. string.rep('.', 6 - #digits) .. ']'
+end
+local function sharedMark(name)
+local digits = ''
+while true do
+local text = redis.call('HGET', KEYS[2], sharedField(digits)) or ''
+if text ~= '/' or #digits == 6 then return digits, text, text:find(name .. ':', 1, true) end
+digits = digits .. name:byte(#digits + 1) % 8
+end
+end`,
+};
+
+const readMarkAt6: ScriptPart = {
+  file: "includes/read-mark.lua",
+  line: 6,
+  text: `\
+local function readMark(name)
+local own, kind, count, first = redis.call('HGET', KEYS[2], name)
+if own then
+kind, count, first = own:match('^([Tt])(%d%d%d%d%d%d%d)(%d+)$')
+else
+local _, text, from, to = sharedMark(name)
+if not from then return nil end
+kind, count, first = text:match('^([Tt])(%d+)@(%d+) ', to + 1)
+end
+count, first = wholeFrom(count, 9999999), wholeFrom(first)
+return { kind = kind, count = count, first = first, unreadable = not (count and first) }
+end
+local function markText(mark)
+return mark and not mark.unreadable and string.format('%s%07d%.0f', mark.kind, mark.count, mark.first) or ''
+end`,
+};
+
+const storedTurnAt6: ScriptPart = {
+  file: "includes/stored-turn.lua",
+  line: 6,
+  text: `\
+local function storedTurn(s, turn)
+local mark = s.begun and readMark(turn.name) or nil
+if mark and mark.unreadable then return { 'DAMAGED' } end
+local first, done, count = mark and mark.first or s.next, mark and mark.kind == 'T', mark and mark.count or 0
+if not done and count == turn.stored then return nil, mark end
+local from, to = math.max(first, s.base) - s.base, first + count - 1 - s.base
+local records = to >= from and redis.call('LRANGE', KEYS[1], from, to) or {}
+return { 'TURN', done and 1 or 0, count, first, s.next, s.epoch, records }
+end`,
+};
+
+const exceedsAt4: ScriptPart = {
+  file: "includes/exceeds.lua",
+  line: 4,
+  text: `\
+local function exceeds(request, s, next, total, counter)
+if request.maxMessages and s.headCount + next - s.start > request.maxMessages then return true end
+if request.maxFromStart and next - s.start > request.maxFromStart then return true end
+return request.maxTokens and (not total or counter ~= request.counter or total > request.maxTokens) or false
+end`,
+};
+
+const viewAt7: ScriptPart = {
+  file: "includes/view.lua",
+  line: 7,
+  text: `\
+local function view()
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased')
+local base, start, next = wholeFrom(field[3] or '0'), wholeFrom(field[4] or '0'), wholeFrom(field[5] or nil)
+local sound = base and start and next and base <= start and start <= next
+sound = sound and wholeFrom(field[7] or '0') and amountFrom(field[8] or '0')
+local first = sound and start - base or 0
+return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEYS[2]), first }
+end`,
+};
+
+const asReadAt7: ScriptPart = {
+  file: "includes/as-read.lua",
+  line: 7,
+  text: `\
+local function isAsRead(s, request)
+if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev then return false end
+if not request.last then return true end
+local stored = redis.call('HGET', KEYS[2], request.last) or ''
+return stored:sub(8 + 1) == string.format('%.0f', request.next - 1)
+end`,
+};
+
+const checkTurnAndCutAt16: ScriptPart = {
+  file: "includes/check-turn-and-cut.lua",
+  line: 16,
+  text: `\
+local function isSame(request, s, reply)
+if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
+local _, duplicates = sortOut(s, request.count)
+return duplicates == request.count
+end
+local function checkTurnAndCut(request, s)
+local cut, turn, reply, mark = request.cut, request.turn
+if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
+if s.damaged then return { 'DAMAGED' } end
+reply = refuseKey(request, s.key)
+if reply then return reply end
+if turn then reply, mark = storedTurn(s, turn) end
+if reply and #reply > 1 and isSame(request, s, reply) then reply[2] = 2 end
+if reply and exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
+if reply then return reply end
+if cut and (s.next ~= cut.next or not isAsRead(s, cut)) then return { 'STALE' } end
+if cut and cut.to < s.base then return { 'RANGE' } end
+s.next = cut and cut.to or s.next
+return nil, mark
+end`,
+};
+
+const compareKeysAt6: ScriptPart = {
+  file: "includes/compare-keys.lua",
+  line: 6,
+  text: `\
+local function compareKeys(request, s, conflicts)
+if #conflicts == 0 or not (request.keys and request.keys.compare) then return end
+local records, digests = {}, {}
+for i, index in ipairs(conflicts) do
+local stored = redis.call('HGET', KEYS[2], ARGV[2 * index + 2])
+local place = stored:sub(8 + 1) - s.base
+records[i], digests[i] = place >= 0 and redis.call('LINDEX', KEYS[1], place) or '', stored:sub(1, 8)
+end
+return { 'DIFFERS', s.next, s.epoch, conflicts, records, digests }
+end`,
+};
+
+const refuseAt4: ScriptPart = {
+  file: "includes/refuse.lua",
+  line: 4,
+  text: `\
+local function refuse(request, s, repeats)
+local expected = request.expectedEpoch
+if expected and expected ~= s.epoch and not (repeats and expected == '') then return { 'EPOCH' } end
+if request.fence and request.fence < s.fence then return { 'FENCED' } end
+if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
+end`,
+};
+
+const beginsRoundAt3: ScriptPart = {
+  file: "includes/begins-round.lua",
+  line: 3,
+  text: `\
+local function beginsRound(record)
+return record:byte(10) == 104 and record:sub(1, 15) == '{"type":"human"'
+end`,
+};
+
+const nowAt3: ScriptPart = {
+  file: "includes/now.lua",
+  line: 3,
+  text: `\
+local function now()
+local time = redis.call('TIME')
+return time[1] * 1000 + math.floor(time[2] / 1000)
+end`,
+};
+
+const inChunksAt3: ScriptPart = {
+  file: "includes/in-chunks.lua",
+  line: 3,
+  text: `\
+local function inChunks(command, key, values, from, to)
+local last = to or #values
+for first = from or 1, last, 7000 do
+redis.call(command, key, unpack(values, first, math.min(first + 6999, last)))
+end
+end`,
+};
+
+const forgetAt8: ScriptPart = {
+  file: "includes/forget.lua",
+  line: 8,
+  text: `\
+local function forget(hashes, from, to)
+local count, length = 0, 14
+for first = 1, #hashes, 5000 * length do
+local fields, gone = {}, {}
+for at = first, math.min(first + 5000 * length, #hashes + 1) - length, length do
+fields[#fields + 1] = hashes:sub(at, at + length - 1)
+end
+for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(fields))) do
+local position = stored and tonumber(stored:sub(8 + 1))
+if position and position >= from and position < to then
+gone[#gone + 1] = fields[i]
+end
+end
+inChunks('HDEL', KEYS[2], gone)
+count = count + #gone
+end
+return count
+end`,
+};
+
+const writeMarkAt8: ScriptPart = {
+  file: "includes/write-mark.lua",
+  line: 8,
+  text: `\
+local function putShared(digits, entries)
+local text, parts = table.concat(entries), {}
+if #text <= 800 or #digits == 6 then
+return redis.call('HSET', KEYS[2], sharedField(digits), text)
+end
+for _, entry in ipairs(entries) do
+local digit = entry:byte(#digits + 1) % 8
+parts[digit] = parts[digit] or {}
+table.insert(parts[digit], entry)
+end
+redis.call('HSET', KEYS[2], sharedField(digits), '/')
+for digit, part in pairs(parts) do putShared(digits .. digit, part) end
+end
+local function sharedEntry(name, kind, count, first)
+return string.format('%s:%s%d@%.0f ', name, kind, count, first)
+end
+local function writeMark(name, kind, count, first)
+local ids = KEYS[2]
+local digits, text, from = sharedMark(name)
+local isOwn = redis.call('HEXISTS', ids, name) == 1 or kind and not from and redis.call('HLEN', ids) <= 32
+if isOwn and kind then
+redis.call('HSET', ids, name, string.format('%s%07d%.0f', kind, count, first))
+elseif isOwn then
+redis.call('HDEL', ids, name)
+end
+if isOwn and not from or not from and not kind then return end
+local to = from and text:find(' ', from, true) or #text
+if from then text = text:sub(1, from - 1) .. text:sub(to + 1) end
+if kind and not isOwn then text = text .. sharedEntry(name, kind, count, first) end
+if text == '' then return redis.call('HDEL', ids, sharedField(digits)) end
+local entries = { text }
+if #text > 800 then
+entries = {}
+for entry in text:gmatch('%S+ ') do entries[#entries + 1] = entry end
+end
+putShared(digits, entries)
+end
+local function dropMarksFrom(to)
+for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
+if field:sub(1, 7) == '[turns:' then
+for name, first in redis.call('HGET', KEYS[2], field):gmatch('(%S+):[Tt]%d+@(%d+) ') do
+if tonumber(first) >= to then writeMark(name) end
+end
+end
+end
+end`,
+};
+
+const truncateAt16: ScriptPart = {
+  file: "includes/truncate.lua",
+  line: 16,
+  text: `\
+local function truncate(s, to, hashes, marks, from)
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local kept = to - s.base
+for first = kept, s.length - 1, 64 do
+for _, record in ipairs(redis.call('LRANGE', log, first, first + 63)) do
+s.rounds = s.rounds - (beginsRound(record) and 1 or 0)
+end
+end
+if kept == 0 then redis.call('UNLINK', log) else redis.call('LTRIM', log, 0, kept - 1) end
+redis.call('HSET', state, 'next', to, 'rounds', s.rounds, 'updated', now())
+redis.call('HDEL', state, 'tokens', 'counter')
+if to < s.start or to == s.start and s.headCount == 0 then
+redis.call('HDEL', state, 'head', 'headCount')
+redis.call('HSET', state, 'start', s.base)
+s.start, s.headCount = s.base, 0
+end
+if forget(hashes, to, math.huge) < s.length - kept then
+forget(table.concat(redis.call('HKEYS', ids)), to, math.huge)
+dropMarksFrom(to)
+end
+for i = from, #marks, 2 do
+local name, mark = marks[i], marks[i + 1]
+local kind, count, first = mark:match('^([Tt])(%d%d%d%d%d%d%d)(%d+)$')
+if mark:sub(1, 1) == '-' then
+local stored = readMark(name)
+count, first = (stored and stored.count or 0) + mark, stored and stored.first or 0
+kind = count > 0 and 't' or nil
+end
+writeMark(name, kind, count, first)
+end
+s.length, s.next, s.tokens = kept, to, nil
+end`,
+};
+
+const claimAt4: ScriptPart = {
+  file: "includes/claim.lua",
+  line: 4,
+  text: `\
+local function claim(request, s, set)
+if request.owner and not s.owner then
+s.owner = request.owner
+set('owner', s.owner)
+end
+if request.label and not s.label then
+set('label', request.labelVersion)
+for name, text in pairs(request.label) do set(name, text) end
+end
+end`,
+};
+
+const noteKeyAt4: ScriptPart = {
+  file: "includes/note-key.lua",
+  line: 4,
+  text: `\
+local function noteKey(request, stored, set)
+local current = request.keys and request.keys.current
+if not current or stored and stored:match('%S+') == current then return end
+local names = current
+for name in (stored or ''):gmatch('%S+') do
+if name ~= current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
+end
+set('key', names)
+end`,
+};
+
+const changeSideAt6: ScriptPart = {
+  file: "includes/change-side.lua",
+  line: 6,
+  text: `\
+local function byBytes(a, b)
+for i = 1, math.min(#a, #b) do
+if a:byte(i) ~= b:byte(i) then
+return a:byte(i) < b:byte(i)
+end
+end
+return #a < #b
+end
+local function changeSide(state, from, to, bound)
+inChunks('HDEL', state, ARGV, from, to)
+if bound then
+local found, prefix, surplus = {}, 'side:' .. bound.prefix, {}
+for _, name in ipairs(redis.call('HKEYS', state)) do
+if name:sub(1, #prefix) == prefix then
+found[#found + 1] = name
+end
+end
+table.sort(found, byBytes)
+for i = 1, #found - bound.keep do
+surplus[i] = found[i]
+end
+inChunks('HDEL', state, surplus)
+end
+end`,
+};
+
+const explainIdsAt8: ScriptPart = {
+  file: "includes/explain-ids.lua",
+  line: 8,
+  text: `\
+local function explainIds(known, added, anew)
+local isLong = known + added > 32
+if not anew and (known > 32 or not isLong) then return end
+redis.call('HSET', KEYS[2], '[how to read:]', not isLong and 'id: digest, position'
+or 'SHA-256 of a message id in base64url = that of the content, then the position in the log')
+end`,
+};
+
+const markTurnAt5: ScriptPart = {
+  file: "includes/mark-turn.lua",
+  line: 5,
+  text: `\
+local function markTurn(turn, mark, count, first)
+writeMark(turn.name, turn.done and 'T' or 't', (mark and mark.count or 0) + count, mark and mark.first or first)
+end`,
+};
+
+const expireAllAt3: ScriptPart = {
+  file: "includes/expire-all.lua",
+  line: 3,
+  text: `\
+local function expireAll(at)
+local text = string.format('%.0f', at)
+for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
+end`,
+};
+
+const appendAt46: ScriptPart = {
+  file: "append.lua",
+  line: 46,
+  text: `\
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession()
+local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
+local reply, mark = forbid(request, s)
+if not reply then reply, mark = checkTurnAndCut(request, s) end
+if reply then return reply end
+local known, duplicates, conflicts = sortOut(s, count)
+local differing = known and compareKeys(request, s, conflicts) or not known and { 'DAMAGED' }
+if differing then return differing end
+local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
+local repeats = count > 0 and fresh == 0 and not refused
+local refusal = refuse(request, s, repeats)
+if refusal then return refusal end
+if refused then return { 'CONFLICT', conflicts[1] } end
+if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
+if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
+if cut and turn then mark = readMark(turn.name) end
+local total, counter = s.tokens, s.counter
+if fresh > 0 then
+total = s.begun and s.counter == request.counter and s.tokens or (not s.begun and 0 or nil)
+total, counter = request.tokens and total, request.counter
+end
+local asPlanned, entries, added = fresh == count and request.at == s.next, {}, {}
+if asPlanned then
+s.rounds, total = s.rounds + request.rounds, total and total + (request.total or 0)
+end
+for i = asPlanned and count + 1 or 1, count do
+if not known[i] then
+added[#added + 1] = ARGV[firstRecord + i]
+entries[2 * #added - 1] = ARGV[2 * i]
+entries[2 * #added] = ARGV[2 * i + 1]:sub(1, 8) .. s.next + #added - 1
+s.rounds = s.rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
+total = total and total + request.tokens[i]
+end
+end
+local time, nextPosition = now(), s.next + fresh
+local fields = fresh > 0 and { 'updated', time, 'next', nextPosition, 'rounds', s.rounds } or { 'updated', time }
+local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
+if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
+claim(request, s, set)
+if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
+if request.fence then set('fence', request.fence) end
+if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
+if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
+local firstSide = 2 * (count + 1)
+for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
+inChunks('HSET', state, fields)
+if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
+if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
+changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
+if fresh > 0 then explainIds(s.begun and s.known or 0, fresh, s.length == 0) end
+if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
+if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
+if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
+if request.usage then countUsage(request.usage, known) end
+local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
+if left >= 0 then expireAll(time + left) end
+local tooLarge = exceeds(request, s, nextPosition, total, counter)
+return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or '', time, s.owner or '' }`,
+};
+
+const beginSwapsAt12: ScriptPart = {
+  file: "begin-swaps.lua",
+  line: 12,
+  text: `\
+local state, request, s = KEYS[3], cjson.decode(ARGV[1]), loadSession()
+if s.damaged then return 'DAMAGED' end
+if s.epoch == '' then return { 'NONE' } end
+local refusal = refuseKey(request, s.key)
+if refusal then return refusal end
+local names = request.keys.current
+for name in s.key:gmatch('%S+') do
+if name ~= request.keys.current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
+end
+names = names .. ' *' .. ARGV[2]
+redis.call('HSET', state, 'key', names)
+local fields = {}
+for _, name in ipairs(redis.call('HKEYS', state)) do
+if name == 'head' or name:sub(1, 5) == 'side:' then
+fields[#fields + 1] = name
+fields[#fields + 1] = redis.call('HGET', state, name)
+end
+end
+return { 'BEGUN', s.epoch, names, fields }`,
+};
+
+const clearSessionAt10: ScriptPart = {
+  file: "clear-session.lua",
+  line: 10,
+  text: `\
+local field = redis.pcall('HMGET', KEYS[3], 'owner', 'erased', 'epoch')
+if field.err then field = {} end
+if ARGV[1] ~= '' and field[1] and field[1] ~= ARGV[1] then return { 'OWNER' } end
+if (field[3] or '') ~= ARGV[2] then return { 'CLEARED', field[1] or '' } end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+if not field[2] then redis.call('UNLINK', KEYS[3]) end
+return { 'CLEARED', field[1] or '' }`,
+};
+
+const rememberReductionAt6: ScriptPart = {
+  file: "includes/remember-reduction.lua",
+  line: 6,
+  text: `\
+local function rememberReduction(time, s, request, total)
+local function size(messages, tokens)
+local count = tokens and string.format(',"tokens":%.17g', tokens) or ''
+return string.format('{"messages":%.0f', messages) .. count .. '}'
+end
+local numbers = string.format('{"at":%.0f,"start":%.0f,"head":%.0f', time, request.start, request.headCount)
+local before = size(s.headCount + s.next - s.start, s.tokens)
+local after = size(request.headCount + s.next - request.start, total)
+local lines = redis.call('HGET', KEYS[3], 'reductions') or ''
+local count = tonumber(redis.call('HGET', KEYS[3], 'reduced') or 0)
+if count >= 100 then lines = lines:sub((lines:find('\\n', 1, true) or 0) + 1) end
+if lines ~= '' then lines = lines .. '\\n' end
+lines = lines .. numbers .. ',"before":' .. before .. ',"after":' .. after .. '}'
+redis.call('HSET', KEYS[3], 'reductions', lines, 'reduced', count + 1)
+end`,
+};
+
+const readDiscardedAt7: ScriptPart = {
+  file: "includes/read-discarded.lua",
+  line: 7,
+  text: `\
+local function readDiscarded()
+local first, last, count = (redis.call('HGET', KEYS[3], 'discarded') or ''):match('^(%d+) (%d+) (%d+)$')
+return tonumber(first or 1), tonumber(last or 0), tonumber(count or 0)
+end
+local function newEntries(hashes, to)
+local length, second, entries = 14, string.format('%010d', math.floor(now() / 1000)), {}
+for first = 1, #hashes, 5000 * length do
+local fields = {}
+for at = first, math.min(first + 5000 * length, #hashes + 1) - length, length do
+fields[#fields + 1] = hashes:sub(at, at + length - 1)
+end
+for i, stored in ipairs(redis.call('HMGET', KEYS[2], unpack(fields))) do
+local position = stored and tonumber(stored:sub(8 + 1))
+if position and position < to then
+entries[#entries + 1] = fields[i] .. stored:sub(1, 8) .. second
+end
+end
+end
+return entries
+end`,
+};
+
+const writeDiscardedAt6: ScriptPart = {
+  file: "includes/write-discarded.lua",
+  line: 6,
+  text: `\
+local function writeEntries(first, last, entries, from)
+local chunk = last >= first and redis.call('HGET', KEYS[3], 'discarded:' .. last) or nil
+if not chunk or #chunk >= 4096 then last, chunk = last + 1, '' end
+while from <= #entries do
+local room = math.floor((4096 - #chunk) / 32)
+local to = math.min(#entries, from + room - 1)
+redis.call('HSET', KEYS[3], 'discarded:' .. last, chunk .. table.concat(entries, '', from, to))
+from, chunk, last = to + 1, '', to < #entries and last + 1 or last
+end
+return last
+end`,
+};
+
+const discardIdsAt13: ScriptPart = {
+  file: "includes/discard-ids.lua",
+  line: 13,
+  text: `\
+local function dropOldest(first, last, surplus, bound)
+local gone, oldest = {}, math.floor(now() / 1000) - bound.seconds
+while first <= last do
+local name, at = 'discarded:' .. first, 1
+local chunk = redis.call('HGET', KEYS[3], name)
+if not chunk then return last + 1, gone end
+while at <= #chunk and (#gone < surplus or
+(tonumber(chunk:sub(at + (32 - 10), at + (32 - 1))) or 0) < oldest) do
+gone[#gone + 1] = chunk:sub(at, at + (14 - 1))
+at = at + 32
+end
+if at <= #chunk then
+if at > 1 then redis.call('HSET', KEYS[3], name, chunk:sub(at)) end
+return first, gone
+end
+redis.call('HDEL', KEYS[3], name)
+first = first + 1
+end
+return first, gone
+end
+local function discardIds(hashes, to, bound)
+if not bound then return forget(hashes, 0, to) end
+local first, last, count = readDiscarded()
+local entries = newEntries(hashes, to)
+local start, gone = dropOldest(first, last, count + #entries - bound.count, bound)
+local left = start > last and 0 or count - #gone
+local skipped = math.min(#entries, math.max(0, left + #entries - bound.count))
+for i = 1, skipped do gone[#gone + 1] = entries[i]:sub(1, 14) end
+forget(table.concat(gone), -1, to)
+if #entries > skipped then last = writeEntries(start, math.max(last, start - 1), entries, skipped + 1) end
+local known = left + #entries - skipped
+if known == 0 then return redis.call('HDEL', KEYS[3], 'discarded') end
+redis.call('HSET', KEYS[3], 'discarded', start .. ' ' .. last .. ' ' .. known)
+end`,
+};
+
+const rememberTurnsAt8: ScriptPart = {
+  file: "includes/remember-turns.lua",
+  line: 8,
+  text: `\
+local function rememberTurns(names)
+if #names == 0 then return end
+local all, length = (redis.call('HGET', KEYS[3], 'turns') or '') .. names, 14
+local surplus = math.max(0, #all - length * 1000)
+for at = 1, surplus, length do writeMark(all:sub(at, at + length - 1)) end
+redis.call('HSET', KEYS[3], 'turns', all:sub(surplus + 1))
+end`,
+};
+
+const commitReductionAt25: ScriptPart = {
+  file: "commit-reduction.lua",
+  line: 25,
+  text: `\
+local log, state = KEYS[1], KEYS[3]
+local request, s = cjson.decode(ARGV[1]), loadSession()
+local refusal = forbid(request, s)
+if refusal then return refusal[1] end
+if s.rev == request.newRev then return { 'COMMITTED', s.owner or '' } end
+if s.damaged then return 'DAMAGED' end
+if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
+if s.next < request.next or not isAsRead(s, request) then return 'STALE' end
+if request.start < s.base then return 'RANGE' end
+local refusal = refuseKey(request, s.key)
+if refusal then return refusal end
+local total = request.counter and request.tokens
+if total and s.next ~= request.next then
+local known = s.tokens and s.counter == request.counter and request.tokensRead
+total = known and total + (s.tokens - request.tokensRead)
+end
+local time = now()
+rememberReduction(time, s, request, total)
+redis.call('HSET', state, 'start', request.start, 'next', s.next, 'rev', request.newRev)
+redis.call('HSET', state, 'head', ARGV[2], 'headCount', request.headCount, 'updated', time)
+noteKey(request, s.key, function(name, value) redis.call('HSET', state, name, value) end)
+if total then
+redis.call('HSET', state, 'tokens', string.format('%.17g', total), 'counter', request.counter)
+else
+redis.call('HDEL', state, 'tokens', 'counter')
+end
+if request.discard then
+redis.call('LTRIM', log, request.start - s.base, -1)
+redis.call('HSET', state, 'base', request.start)
+discardIds(ARGV[3], request.start, request.remember)
+rememberTurns(ARGV[4])
+end
+return { 'COMMITTED', s.owner or '' }`,
+};
+
+const listTimeAt3: ScriptPart = {
+  file: "includes/list-time.lua",
+  line: 3,
+  text: `\
+local function micros()
+local time = redis.call('TIME')
+return time[1] * 1000000 + time[2]
+end
+local function whole(number) return string.format('%.0f', number) end`,
+};
+
+const countEntriesAt12: ScriptPart = {
+  file: "count-entries.lua",
+  line: 12,
+  text: `\
+local now = '(' .. whole(math.floor(micros() / 1000))
+local mark = tonumber(redis.call('ZSCORE', KEYS[1], '!') or '')
+local expired = redis.call('ZCOUNT', KEYS[1], 1, now) - (mark and mark < tonumber(now:sub(2)) and 1 or 0)
+return redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') - expired`,
+};
+
+const describeSessionAt12: ScriptPart = {
+  file: "describe-session.lua",
+  line: 12,
+  text: `\
+local field = redis.call('HMGET', KEYS[1], 'epoch', 'owner', 'label', 'created', 'updated', 'base', 'next', 'rounds', 'tokens', 'usage', 'title', 'listed')
+if not field[1] then return { 'NONE' } end
+if ARGV[1] ~= '' and field[2] and field[2] ~= ARGV[1] then return { 'OWNER' } end
+local metadata = (ARGV[2] == '1' or not field[12]) and redis.call('HGET', KEYS[1], 'metadata')
+local time = redis.call('TIME')
+local micros = string.format('%.0f', time[1] * 1000000 + time[2])
+return { 'OK', micros, redis.call('PTTL', KEYS[1]), field, metadata }`,
+};
+
+const stampOfAt4: ScriptPart = {
+  file: "includes/stamp-of.lua",
+  line: 4,
+  text: `\
+local function stampOf(value) return (value or ''):match('^%??%d*') end`,
+};
+
+const expireListsAt6: ScriptPart = {
+  file: "includes/expire-lists.lua",
+  line: 6,
+  text: `\
+local function expireIndex()
+local listed = redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf')
+local mortal = redis.call('ZCOUNT', KEYS[1], 1, '(' .. '100000000000000') - (redis.call('ZSCORE', KEYS[1], '!') and 1 or 0)
+local last = redis.call('ZREVRANGEBYSCORE', KEYS[1], '(' .. '100000000000000', 1, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+for _, key in ipairs(KEYS) do
+if listed > mortal then redis.call('PERSIST', key) elseif last then redis.call('PEXPIREAT', key, last) end
+end
+end`,
+};
+
+const dropEntriesAt14: ScriptPart = {
+  file: "drop-entries.lua",
+  line: 14,
+  text: `\
+local now, count = micros(), 0
+for i = 2, #ARGV, 2 do
+local stamp = stampOf(redis.call('HGET', KEYS[2], ARGV[i]))
+local announced = tonumber(stamp:match('^%?(%d+)') or '')
+local fresh = announced and now - announced < ARGV[1] * 1000
+if stamp == ARGV[i + 1] and not fresh and redis.call('ZSCORE', KEYS[1], ARGV[i]) then
+redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
+redis.call('HDEL', KEYS[2], ARGV[i])
+count = count + 1
+end
+end
+expireIndex()
+return count`,
+};
+
+const holderAt4: ScriptPart = {
+  file: "includes/holder.lua",
+  line: 4,
+  text: `\
+local function holderOf(field)
+return (field or ''):match('^(%S+) (%d+) (%d+)$')
+end`,
+};
+
+const enterTurnAt14: ScriptPart = {
+  file: "enter-turn.lua",
+  line: 14,
+  text: `\
+local state, request, clock = KEYS[1], cjson.decode(ARGV[1]), redis.call('TIME')
+local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'erased', 'owner')
+if field[5] then return 'ERASED' end
+if request.owner and field[6] and request.owner ~= field[6] then return 'OWNER' end
+local epoch, holder, ends, fence = field[1], holderOf(field[3])
+local ticket, ending = request.ticket, string.format(' %.0f ', time + request.holdMs)
+if holder == ticket then
+redis.call('HSET', state, 'holder', ticket .. ending .. fence)
+return { 'HELD', fence, epoch, redis.call('PTTL', state) }
+end
+local waiters, ahead, own = {}, nil, string.format('%s %.0f', ticket, time)
+for other, seen in (field[4] or ''):gmatch('(%S+) (%d+)') do
+if other == ticket then
+ahead = #waiters
+waiters[#waiters + 1] = own
+elseif time - seen <= request.graceMs then
+waiters[#waiters + 1] = other .. ' ' .. seen
+end
+end
+if not ahead then
+ahead = #waiters
+waiters[#waiters + 1] = own
+end
+if ahead > 0 or holder and tonumber(ends) >= time then
+redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
+return { 'WAITS', ahead }
+end
+fence = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], tonumber(field[2] or 0) + 1))
+redis.call('HSET', state, 'fence', fence, 'holder', ticket .. ending .. fence)
+table.remove(waiters, 1)
+if #waiters > 0 then
+redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
+else
+redis.call('HDEL', state, 'waiters')
+end
+if not epoch then
+epoch = request.epoch
+local at = string.format('%.0f', time)
+redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
+if request.ttlMs then redis.call('PEXPIREAT', state, string.format('%.0f', time + request.ttlMs)) end
+end
+return { 'HELD', fence, epoch, redis.call('PTTL', state) }`,
+};
+
+const eraseSessionAt16: ScriptPart = {
+  file: "erase-session.lua",
+  line: 16,
+  text: `\
+local field = redis.pcall('HMGET', KEYS[3], 'epoch', 'owner', 'erased')
+if field.err then field = {} end
+local epoch, owner = field[1], field[2]
+if ARGV[1] ~= '' and owner and owner ~= ARGV[1] then return { 'OWNER' } end
+if ARGV[3] == '1' and epoch and not owner then return { 'OWNER' } end
+local left = field[3] and redis.call('PTTL', KEYS[3]) or 0
+local isAgain = field[3] and field[3]:sub(-#ARGV[4]) == ARGV[4]
+local call = (epoch or isAgain) and ' ' .. ARGV[4] or ''
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
+redis.call('PEXPIRE', KEYS[3], math.max(left, tonumber(ARGV[2])))
+return { 'ERASED', owner or '', (epoch or isAgain) and '1' or '0' }`,
+};
+
+const extendExpiryAt12: ScriptPart = {
+  file: "extend-expiry.lua",
+  line: 12,
+  text: `\
+local field = redis.call('HMGET', KEYS[3], 'owner', 'epoch')
+if ARGV[2] ~= '' and field[1] and field[1] ~= ARGV[2] then return { 'OWNER' } end
+if not field[2] or redis.call('PTTL', KEYS[3]) < 0 then return { 'UNCHANGED' } end
+expireAll(now() + ARGV[1])
+return { 'EXTENDED', field[1] or '' }`,
+};
+
+const adoptDiscardedAt8: ScriptPart = {
+  file: "includes/adopt-discarded.lua",
+  line: 8,
+  text: `\
+local function adoptDiscarded(packed)
+local entries = {}
+for at = 1, #packed, 32 do
+local digest = packed:sub(at + 14, at + (14 + 8 - 1))
+if redis.call('HSETNX', KEYS[2], packed:sub(at, at + (14 - 1)), digest .. '-1') == 1 then
+entries[#entries + 1] = packed:sub(at, at + (32 - 1))
+end
+end
+if #entries == 0 then return end
+redis.call('HSET', KEYS[3], 'discarded', '1 ' .. writeEntries(1, 0, entries, 1) .. ' ' .. #entries)
+end`,
+};
+
+const finishForkAt23: ScriptPart = {
+  file: "finish-fork.lua",
+  line: 23,
+  text: `\
+local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
+if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
+if redis.call('HEXISTS', state, 'erased') == 1 then return 'ERASED' end
+if redis.call('EXISTS', log, ids, state) > 0 then return 'EXISTS' end
+local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
+if hasRecords and tonumber(staged[1] or -1) ~= request.next then return 'LOST' end
+local time = now()
+local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
+if request.hasLog then
+for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', hasRecords and staged[2] or 0 }) do
+fields[#fields + 1] = value
+end
+end
+for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
+inChunks('HSET', state, fields)
+if hasRecords then
+redis.call('RENAME', KEYS[4], log)
+redis.call('RENAME', KEYS[5], ids)
+redis.call('UNLINK', KEYS[6])
+end
+if request.hasLog then
+explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[3] / 32, not hasRecords)
+for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
+adoptDiscarded(ARGV[3])
+for _, mark in ipairs(request.turns) do writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
+for at = 1, #ARGV[2], 14 do
+local name = ARGV[2]:sub(at, at + (14 - 1))
+if not readMark(name) then writeMark(name, 'T', 0, 0) end
+end
+end
+for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+if request.ttl then expireAll(time + request.ttl) end
+if request.expiresAt then expireAll(request.expiresAt) end
+return 'FORKED'`,
+};
+
+const finishSwapsAt9: ScriptPart = {
+  file: "finish-swaps.lua",
+  line: 9,
+  text: `\
+local field = redis.call('HMGET', KEYS[1], 'epoch', 'key')
+if field[1] ~= ARGV[1] or field[2] ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], 'key', ARGV[3])
+return 1`,
+};
+
+const leaveTurnAt12: ScriptPart = {
+  file: "leave-turn.lua",
+  line: 12,
+  text: `\
+local state, ticket = KEYS[1], ARGV[1]
+local field, waiters, waits = redis.call('HMGET', state, 'holder', 'waiters', 'next'), {}, false
+for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
+if other == ticket then waits = true else waiters[#waiters + 1] = other .. ' ' .. seen end
+end
+if waits and #waiters > 0 then redis.call('HSET', state, 'waiters', table.concat(waiters, ' ')) end
+if waits and #waiters == 0 then redis.call('HDEL', state, 'waiters') end
+if holderOf(field[1]) ~= ticket then return 'LEFT' end
+redis.call('HDEL', state, 'holder')
+if not field[3] and #waiters == 0 and redis.call('HLEN', state) == 5 then redis.call('UNLINK', state) end
+return 'LEFT'`,
+};
+
+const pruneAt6: ScriptPart = {
+  file: "includes/prune.lua",
+  line: 6,
+  text: `\
+local function prune(limit)
+local now = '(' .. whole(math.floor(micros() / 1000))
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 1, now, 'LIMIT', 0, limit)) do
+local session = name:sub(2)
+redis.pcall('ZREM', KEYS[1], name, session)
+redis.pcall('HDEL', KEYS[2], session == '' and '!' or session)
+end
+end`,
+};
+
+const listEntriesAt15: ScriptPart = {
+  file: "list-entries.lua",
+  line: 15,
+  text: `\
+prune(500)
+local now, limit = math.floor(micros() / 1000), tonumber(ARGV[2])
+local reply, found, left, last = { '' }, 0, limit + 1000, ARGV[1] == '' and '+inf' or '(' .. ARGV[1]
+while found < limit and left > 0 do
+local page = redis.call('ZREVRANGEBYSCORE', KEYS[1], last, '100000000000000', 'WITHSCORES', 'LIMIT', 0, limit - found)
+if #page == 0 then return reply end
+local names, marks = {}, {}
+for i = 1, #page, 2 do
+names[#names + 1] = page[i]
+marks[#marks + 1] = '!' .. page[i]
+end
+local expiries = redis.call('ZMSCORE', KEYS[1], unpack(marks))
+local values = redis.call('HMGET', KEYS[2], unpack(names))
+for i, name in ipairs(names) do
+if not expiries[i] or tonumber(expiries[i]) >= now then
+found = found + 1
+reply[#reply + 1], reply[#reply + 2] = name, values[i] or ''
+end
+end
+left, last = left - #names, '(' .. page[#page]
+end
+if redis.call('ZCOUNT', KEYS[1], '100000000000000', last) > 0 then reply[1] = last:sub(2) end
+return reply`,
+};
+
+const markOwnerAt17: ScriptPart = {
+  file: "mark-owner.lua",
+  line: 17,
+  text: `\
+redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[1]), '!')
+redis.call('HSET', KEYS[2], '!', 'erasing')
+expireIndex()
+local reply = {}
+for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '100000000000000', '+inf', 'LIMIT', 0, ARGV[2])) do
+reply[#reply + 1], reply[#reply + 2] = session, stampOf(redis.call('HGET', KEYS[2], session))
+end
+return reply`,
+};
+
+const openForkAt9: ScriptPart = {
+  file: "open-fork.lua",
+  line: 9,
+  text: `\
+if redis.call('HEXISTS', KEYS[3], 'erased') == 1 then return { 'ERASED' } end
+if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then return { 'EXISTS' } end
+return { 'NEXT', redis.call('HGET', KEYS[4], 'next') or '' }`,
+};
+
+const scoresAt7: ScriptPart = {
+  file: "includes/scores.lua",
+  line: 7,
+  text: `\
+local function front()
+local top = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
+return math.max(micros(), tonumber(top or 0) + 1)
+end
+local function place(wanted)
+local step = 1
+while redis.call('ZCOUNT', KEYS[1], whole(wanted), whole(wanted)) > 0 do wanted, step = wanted + step, 2 * step end
+return wanted
+end`,
+};
+
+const putEntriesAt26: ScriptPart = {
+  file: "put-entries.lua",
+  line: 26,
+  text: `\
+local request = cjson.decode(ARGV[1])
+local mark, announces = redis.call('HGET', KEYS[2], '!'), request.mode == 'announce'
+local ends = mark and tonumber(redis.call('ZSCORE', KEYS[1], '!') or 0) or 0
+local isKnown = mark ~= 'erasing' and mark == request.mark
+if mark and ends * 1000 > micros() and not isKnown and not announces then return { 'MARKED', mark } end
+local reply = { 'OK' }
+for i = 2, #ARGV, 5 do
+local session, version, expiry, value = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 4]
+local score, stored = redis.call('ZSCORE', KEYS[1], session), redis.call('HGET', KEYS[2], session) or ''
+local stamp, wasAnnounced = stampOf(stored), stored:byte(1) == 63
+local last = wasAnnounced and stored:sub(#stamp + 2) or stored
+if announces then value = '?' .. whole(micros()) .. ' ' .. last end
+if announces or version >= (tonumber(stampOf(last)) or 0) then
+if not announces and (not score or wasAnnounced) then reply[#reply + 1] = (i - 2) / 5 end
+local isLate = score and wasAnnounced and math.floor(ARGV[i + 3] / 1000) > math.floor(score / 1000)
+if request.mode == 'front' or announces and not score then
+score = whole(front())
+elseif not score or request.mode == 'place' or isLate and not announces then
+score = whole(place(tonumber(ARGV[i + 3])))
+end
+redis.call('ZADD', KEYS[1], score, session)
+redis.call('HSET', KEYS[2], session, value)
+if expiry ~= '' then
+redis.call('ZADD', KEYS[1], expiry, '!' .. session)
+elseif not announces then
+redis.call('ZREM', KEYS[1], '!' .. session)
+end
+end
+if announces then reply[2] = wasAnnounced and stamp ~= request.own and '' or stampOf(value) end
+end
+prune(8)
+expireIndex()
+return reply`,
+};
+
+const readAllAt9: ScriptPart = {
+  file: "read-all.lua",
+  line: 9,
+  text: `\
+local records = redis.call('LRANGE', KEYS[1], ARGV[1], ARGV[2])
+local field = redis.pcall('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'next')
+if field.err then field = {} end
+return { records, { field[1] or '', field[2] or '', field[3] or '', field[4] or '' } }`,
+};
+
+const readEpochAt9: ScriptPart = {
+  file: "read-epoch.lua",
+  line: 9,
+  text: `\
+local epoch = redis.pcall('HGET', KEYS[1], 'epoch')
+return type(epoch) == 'string' and epoch or ''`,
+};
+
+const readForkPageAt12: ScriptPart = {
+  file: "read-fork-page.lua",
+  line: 12,
+  text: `\
+local s, records, bytes = loadSession(), {}, 0
+local from = tonumber(ARGV[1]) or s.base
+local to, most, enough = math.min(s.next, tonumber(ARGV[2]) or s.next), tonumber(ARGV[3]), tonumber(ARGV[4])
+while from >= s.base and from + #records < to and #records < most and bytes < enough do
+local first = from + #records - s.base
+local count = math.min(16, to - from - #records, most - #records)
+local found = redis.call('LRANGE', KEYS[1], first, first + count - 1)
+if #found == 0 then break end
+for _, record in ipairs(found) do
+records[#records + 1], bytes = record, bytes + #record
+end
+end
+local field = redis.call('HMGET', KEYS[3], 'cut', 'key')
+return { s.epoch, field[1] or '', s.base, s.next, s.damaged and 1 or 0, records, field[2] or '', s.owner or '' }`,
+};
+
+const readMarksAt12: ScriptPart = {
+  file: "read-marks.lua",
+  line: 12,
+  text: `\
+local marks = {}
+for i, name in ipairs(ARGV) do marks[i] = markText(readMark(name)) end
+return { redis.call('HGET', KEYS[3], 'owner') or '', marks }`,
+};
+
+const readPageAt11: ScriptPart = {
+  file: "read-page.lua",
+  line: 11,
+  text: `\
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased')
+local records = redis.call('LRANGE', KEYS[1], ARGV[1], ARGV[2])
+return { field, records, redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }`,
+};
+
+const readRoundsAt12: ScriptPart = {
+  file: "read-rounds.lua",
+  line: 12,
+  text: `\
+local log, s = KEYS[1], loadSession()
+if ARGV[2] ~= '' and s.owner and s.owner ~= ARGV[2] then return { 'OWNER' } end
+local wanted, first, chunk = tonumber(ARGV[1]), s.length, 16
+while first > 0 and wanted > 0 do
+local from = math.max(0, first - chunk)
+local records = redis.call('LRANGE', log, from, first - 1)
+while first > from and wanted > 0 do
+if beginsRound(records[first - from]) then wanted = wanted - 1 end
+first = first - 1
+end
+chunk = math.min(2 * chunk, 64)
+end
+return { s.base, s.rounds, s.damaged and '1' or '0', first, redis.call('LRANGE', log, first, -1) }`,
+};
+
+const readSideAt9: ScriptPart = {
+  file: "read-side.lua",
+  line: 9,
+  text: `\
+local found, owner = {}, redis.call('HGET', KEYS[1], 'owner')
+if ARGV[2] ~= '' and owner and owner ~= ARGV[2] then return { 'OWNER' } end
+for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
+if name:sub(1, #ARGV[1]) == ARGV[1] then
+found[#found + 1] = name
+found[#found + 1] = redis.call('HGET', KEYS[1], name)
+end
+end
+return found`,
+};
+
+const readStateAt6: ScriptPart = {
+  file: "read-state.lua",
+  line: 6,
+  text: `\
+return redis.call('HGETALL', KEYS[1])`,
+};
+
+const readStatsAt14: ScriptPart = {
+  file: "read-stats.lua",
+  line: 14,
+  text: `\
+local s, left = loadSession(), math.max(redis.call('PTTL', KEYS[3]), redis.call('PTTL', KEYS[1]))
+if ARGV[1] ~= '' and s.owner and s.owner ~= ARGV[1] then return { 'OWNER' } end
+local field = redis.call('HMGET', KEYS[3], 'reduced', 'created', 'updated')
+local next = s.begun and s.next or s.length
+local whole = s.start == s.base and s.base == 0 and s.headCount == 0
+local expires = left >= 0 and string.format('%.0f', now() + left) or ''
+return {
+s.epoch, s.length, s.rounds, s.headCount + next - s.start, s.tokens and string.format('%.17g', s.tokens) or '',
+s.counter, whole and 1 or 0, field[1] or '0', field[2] or '', field[3] or '', expires, s.damaged and 1 or 0
+}`,
+};
+
+const readTurnAt12: ScriptPart = {
+  file: "read-turn.lua",
+  line: 12,
+  text: `\
+local s = loadSession()
+if ARGV[2] ~= '' and s.owner and s.owner ~= ARGV[2] then return { 'OWNER' } end
+return storedTurn(s, { name = ARGV[1], stored = -1 })`,
+};
+
+const readViewAt11: ScriptPart = {
+  file: "read-view.lua",
+  line: 11,
+  text: `\
+local reply, found = view(), {}
+for first = 1, #ARGV, 7000 do
+for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, first, math.min(first + 6999, #ARGV)))) do
+found[#found + 1] = value
+end
+end
+reply[5] = found
+return reply`,
+};
+
+const readWholeStateAt15: ScriptPart = {
+  file: "read-whole-state.lua",
+  line: 15,
+  text: `\
+local s = loadSession()
+if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
+if ARGV[1] ~= '' and s.owner and s.owner ~= ARGV[1] then return { 'OWNER' } end
+local left = redis.call('PTTL', KEYS[3])
+local expires = left >= 0 and string.format('%.0f', now() + left) or ''
+local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
+for at = 1, #turns, 14 do
+marks[#marks + 1] = markText(readMark(turns:sub(at, at + (14 - 1))))
+end
+return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks }`,
+};
+
+const readWindowAt14: ScriptPart = {
+  file: "read-window.lua",
+  line: 14,
+  text: `\
+local kind, limit, s = ARGV[1], tonumber(ARGV[3]), loadSession()
+local base, next = s.base, s.begun and s.next or s.length
+local function within(position) return math.min(math.max(position, base), next) end
+if ARGV[4] ~= '' and s.owner and s.owner ~= ARGV[4] then return { 'OWNER' } end
+local from, to
+if kind == 'around' or kind == 'since' then
+local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local position = stored and tonumber(stored:sub(8 + 1))
+if not position or position < base or position >= next then return { 'UNKNOWN' } end
+local centred = within(math.min(position - math.floor((limit - 1) / 2), next - limit))
+from = kind == 'since' and position or centred
+elseif kind == 'after' then
+from = within(ARGV[2] + 1)
+else
+to = within(kind == 'before' and tonumber(ARGV[2]) or next)
+from = math.max(base, to - limit)
+end
+to = to or math.min(next, from + limit)
+local records = to > from and redis.call('LRANGE', KEYS[1], from - base, to - 1 - base) or {}
+local head = from < s.start and redis.call('HGET', KEYS[3], 'head') or ''
+return { 'PAGE', from, to, base, s.start, next, s.damaged and 1 or 0, head, records, s.epoch, s.rev }`,
+};
+
+const mendAt9: ScriptPart = {
+  file: "includes/mend.lua",
+  line: 9,
+  text: `\
+local function mend(length, roundsInLog)
+local state, number, text = KEYS[3], {}, {}
+local names = { 'base', 'start', 'next', 'headCount', 'rounds', 'tokens', 'fence', 'head' }
+for i, value in ipairs(redis.call('HMGET', state, unpack(names))) do
+text[names[i]], number[names[i]] = value, wholeFrom(value, i == 7 and 2 ^ 53 or nil)
+end
+if text.fence and not number.fence then redis.call('HDEL', state, 'fence') end
+if not text.next and length == 0 then
+redis.call('HDEL', state, 'base', 'start', 'headCount', 'rounds', 'tokens', 'counter', 'head')
+return 0
+end
+if not text.base and number.next == length then number.base = 0 end
+local base, next = number.base or 0, number.next
+local whole = number.base and next and length == next - base
+if not whole and length == 0 then base = next or base end
+if not number.base and next and length > 0 and next >= length then base = next - length end
+if base + length > 5e13 then base = 0 end
+next = base + length
+local start = math.max(number.start or base, base)
+local isBeyond = start > next
+if isBeyond then redis.call('HDEL', state, 'head', 'headCount') end
+if isBeyond or not number.start then start = base end
+local rounds = number.rounds or roundsInLog
+if length > 0 and (not whole or rounds < roundsInLog) or rounds > next then rounds = roundsInLog end
+if not whole or isBeyond or not amountFrom(text.tokens) then
+redis.call('HDEL', state, 'tokens', 'counter')
+end
+if not isBeyond and text.headCount and not number.headCount then
+redis.call('HSET', state, 'headCount', (text.head or '') == '' and 0 or 1)
+end
+redis.call('HSET', state, 'base', base, 'start', start, 'next', next, 'rounds', rounds)
+return base
+end`,
+};
+
+const restoreTurnsAt8: ScriptPart = {
+  file: "includes/restore-turns.lua",
+  line: 8,
+  text: `\
+local function discardedTurns()
+local names = redis.call('HGET', KEYS[3], 'turns') or ''
+if #names % 14 ~= 0 or names:match('[^%w_-]') then
+redis.call('HDEL', KEYS[3], 'turns')
+names = ''
+end
+local marks = {}
+for at = 1, #names, 14 do
+marks[names:sub(at, at + (14 - 1))] = { 'T', 0, 0 }
+end
+return marks
+end
+local function restoreTurns(base, length)
+local marks, entries, own = discardedTurns(), {}, length + #ARGV / 3 <= 32
+for i = 3, #ARGV, 3 do
+local kind, count = ARGV[i + 1]:match('^([Tt])(%d+)$')
+marks[ARGV[i]] = { kind, tonumber(count), base + ARGV[i + 2] }
+end
+for name, mark in pairs(marks) do
+if own then writeMark(name, unpack(mark)) else entries[#entries + 1] = sharedEntry(name, unpack(mark)) end
+end
+if #entries > 0 then putShared('', entries) end
+end`,
+};
+
+const restoreDiscardedAt9: ScriptPart = {
+  file: "includes/restore-discarded.lua",
+  line: 9,
+  text: `\
+local function restoreDiscarded()
+local numbers, texts, last, count = {}, {}, 0, 0
+for _, name in ipairs(redis.call('HKEYS', KEYS[3])) do
+local number = name:match('^discarded:(%d+)$')
+if number then numbers[#numbers + 1] = number end
+end
+table.sort(numbers, function(a, b) return tonumber(a) < tonumber(b) end)
+for _, number in ipairs(numbers) do
+local chunk = redis.call('HGET', KEYS[3], 'discarded:' .. number)
+redis.call('HDEL', KEYS[3], 'discarded:' .. number)
+if #chunk % 32 == 0 and chunk:match('^[%w_-]+$') then texts[#texts + 1] = chunk end
+end
+redis.call('HDEL', KEYS[3], 'discarded')
+for i, chunk in ipairs(texts) do
+local entries = {}
+for at = 1, #chunk, 32 do
+entries[#entries + 1] = chunk:sub(at, at + (14 - 1))
+entries[#entries + 1] = chunk:sub(at + 14, at + (14 + 8 - 1)) .. '-1'
+end
+redis.call('HSET', KEYS[3], 'discarded:' .. i, chunk)
+inChunks('HSET', KEYS[2], entries, 1, #entries)
+last, count = i, count + #entries / 2
+end
+if last > 0 then redis.call('HSET', KEYS[3], 'discarded', '1 ' .. last .. ' ' .. count) end
+end`,
+};
+
+const rebuildAt22: ScriptPart = {
+  file: "rebuild.lua",
+  line: 22,
+  text: `\
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
+local field = redis.pcall('HMGET', state, 'epoch', 'rev', 'base', 'next', 'owner', 'erased')
+local isHash = not field.err
+local refusal = forbid(request, { owner = field[5] or nil, erased = field[6] })
+if refusal then return refusal end
+if field[2] == request.newRev then return { 'REBUILT', redis.call('HGET', state, 'owner') or '' } end
+for i = 1, 4 do
+if (isHash and field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
+end
+if length ~= request.length then return { 'CHANGED' } end
+local left = redis.call('PTTL', length > 0 and log or state)
+if not isHash then redis.call('UNLINK', state) end
+if length == 0 and (not isHash or redis.call('HLEN', state) == 0) then
+redis.call('UNLINK', ids)
+return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }
+end
+if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
+redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
+local key = redis.call('HGET', state, 'key') or ''
+for _, name in ipairs(request.keys) do
+if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
+end
+if #request.keys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
+if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
+redis.call('UNLINK', ids)
+local base = mend(length, request.rounds)
+if length > 0 then explainIds(0, length + #ARGV / 3, true) end
+restoreTurns(base, length)
+restoreDiscarded()
+local entries = {}
+for i = 1, length do
+local at = (14 + 8) * (i - 1)
+entries[2 * i - 1] = ARGV[2]:sub(at + 1, at + 14)
+local digest = ARGV[2]:sub(at + (14 + 1), at + (14 + 8))
+entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
+end
+inChunks('HSET', ids, entries)
+local at = string.format('%.0f', now() + left)
+for _, key in ipairs(KEYS) do
+if left >= 0 then redis.call('PEXPIREAT', key, at) else redis.call('PERSIST', key) end
+end
+return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }`,
+};
+
+const relabelSessionAt12: ScriptPart = {
+  file: "relabel-session.lua",
+  line: 12,
+  text: `\
+local state, request = KEYS[1], cjson.decode(ARGV[1])
+local field = redis.call('HMGET', state, 'epoch', 'owner', 'label', 'erased')
+if field[4] then return 'ERASED' end
+if not field[1] then return 'NONE' end
+if request.owner and field[2] and field[2] ~= request.owner then return 'OWNER' end
+if field[3] == request.newVersion then return 'CHANGED' end
+if (field[3] or '') ~= request.version then return 'STALE' end
+redis.call('HSET', state, 'label', request.newVersion)
+for i, name in ipairs({ 'title', 'metadata', 'listed' }) do
+if ARGV[2 * i] == '1' then
+redis.call('HSET', state, name, ARGV[2 * i + 1])
+else
+redis.call('HDEL', state, name)
+end
+end
+return 'CHANGED'`,
+};
+
+const releaseLeaseAt9: ScriptPart = {
+  file: "release-lease.lua",
+  line: 9,
+  text: `\
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'NOT_HELD' end
+redis.call('UNLINK', KEYS[1])
+return 'RELEASED'`,
+};
+
+const renewTurnAt12: ScriptPart = {
+  file: "renew-turn.lua",
+  line: 12,
+  text: `\
+local holder, _, fence = holderOf(redis.call('HGET', KEYS[1], 'holder'))
+if holder ~= ARGV[1] then return { 'LOST' } end
+redis.call('HSET', KEYS[1], 'holder', string.format('%s %.0f %s', holder, now() + ARGV[2], fence))
+return { 'HELD', redis.call('PTTL', KEYS[1]) }`,
+};
+
+const restartSessionAt13: ScriptPart = {
+  file: "restart-session.lua",
+  line: 13,
+  text: `\
+local state, request = KEYS[3], cjson.decode(ARGV[1])
+local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'owner', 'erased')
+if field[6] then return 'ERASED' end
+if request.owner and field[5] and request.owner ~= field[5] then return 'OWNER' end
+if field[1] == request.newEpoch then return { 'CLEARED', '' } end
+if field[1] ~= request.epoch then return 'EPOCH' end
+if request.fencingToken < tonumber(field[2] or 0) then return 'FENCED' end
+local left, time = redis.call('PTTL', state), now()
+redis.call('UNLINK', unpack(KEYS))
+local epoch, at = request.newEpoch, string.format('%.0f', time)
+redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
+for i, name in ipairs({ 'fence', 'holder', 'waiters' }) do
+if field[i + 1] then redis.call('HSET', state, name, field[i + 1]) end
+end
+if left >= 0 then redis.call('PEXPIREAT', state, string.format('%.0f', time + left)) end
+return { 'CLEARED', field[5] or '' }`,
+};
+
+const rewindAt16: ScriptPart = {
+  file: "rewind.lua",
+  line: 16,
+  text: `\
+local request, s = cjson.decode(ARGV[1]), loadSession()
+local refusal = forbid(request, s)
+if refusal then return refusal[1] end
+if s.rev == request.newRev then return { 'REWOUND', s.owner or '' } end
+if s.damaged then return 'DAMAGED' end
+if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
+if s.next ~= request.next or not isAsRead(s, request) then return 'STALE' end
+if request.to < s.base then return 'RANGE' end
+local shown = request.to < s.start or request.to == s.start and s.headCount == 0
+local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
+local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
+local stays = named or redis.call('HEXISTS', KEYS[3], 'holder') == 1
+if request.to == s.base and headless and not stays then
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+return { 'REWOUND', s.owner or '' }
+end
+truncate(s, request.to, ARGV[2], ARGV, 3)
+redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
+return { 'REWOUND', s.owner or '' }`,
+};
+
+const stageForkAt20: ScriptPart = {
+  file: "stage-fork.lua",
+  line: 20,
+  text: `\
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, rounds = cjson.decode(ARGV[1]), 0
+local count, firstRecord = request.count, #ARGV - request.count
+local stored = redis.call('HGET', state, 'next')
+if tonumber(stored or request.base) ~= request.from then return stored or '' end
+local hash, other, value = unpack(request.before or {})
+if hash and redis.call('HGET', ids, hash) ~= value and redis.call('HGET', ids, other) ~= value then return '' end
+explainIds(redis.call('HLEN', ids), count, not stored)
+for i = 1, count do
+local at = 3 * i - 1
+if redis.call('HSETNX', ids, ARGV[at], ARGV[at + 2]) == 0 then redis.call('HSET', ids, ARGV[at + 1], ARGV[at + 2]) end
+rounds = rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
+end
+for at = 3 * count + 2, 3 * count + 1 + 4 * request.turns, 4 do
+local mark = readMark(ARGV[at])
+local total = (mark and mark.count or 0) + ARGV[at + 1]
+writeMark(ARGV[at], total == tonumber(ARGV[at + 3]) and 'T' or 't', total, mark and mark.first or ARGV[at + 2])
+end
+inChunks('RPUSH', log, ARGV, firstRecord + 1)
+local next = string.format('%.0f', request.from + count)
+redis.call('HSET', state, 'next', next, 'owner', request.owner)
+redis.call('HINCRBY', state, 'rounds', rounds)
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, request.ttl) end
+return next`,
+};
+
+const swapRecordsAt13: ScriptPart = {
+  file: "swap-records.lua",
+  line: 13,
+  text: `\
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, s = cjson.decode(ARGV[1]), loadSession()
+if s.epoch ~= request.epoch then return 0 end
+local swapped = 0
+for i, swap in ipairs(request.records) do
+local index = swap.position - s.base
+local stored = index >= 0 and redis.call('LINDEX', log, index)
+if stored and redis.sha1hex(stored) == swap.was then
+redis.call('LSET', log, index, ARGV[i + 1])
+local known = swap.hash and redis.call('HGET', ids, swap.hash)
+if known and tonumber(known:sub(8 + 1)) == swap.position then
+redis.call('HSET', ids, swap.hash, swap.digest .. known:sub(8 + 1))
+end
+swapped = swapped + 1
+end
+end
+for i, swap in ipairs(request.fields) do
+local stored = redis.call('HGET', state, swap.name)
+if stored and redis.sha1hex(stored) == swap.was then
+redis.call('HSET', state, swap.name, ARGV[#request.records + i + 1])
+swapped = swapped + 1
+end
+end
+return swapped`,
+};
+
+const unmarkOwnerAt17: ScriptPart = {
+  file: "unmark-owner.lua",
+  line: 17,
+  text: `\
+local erased = 0
+for i = 4, #ARGV do
+if redis.call('ZSCORE', KEYS[1], ARGV[i]) then erased = erased + 1 end
+end
+if ARGV[3] ~= '1' and redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') > erased then return 'MORE' end
+for i = 4, #ARGV do
+redis.call('ZREM', KEYS[1], ARGV[i], '!' .. ARGV[i])
+redis.call('HDEL', KEYS[2], ARGV[i])
+end
+for _, session in ipairs(redis.call('HKEYS', KEYS[2])) do
+if not redis.call('ZSCORE', KEYS[1], session) then redis.call('HDEL', KEYS[2], session) end
+end
+redis.call('ZADD', KEYS[1], whole(math.floor(micros() / 1000) + ARGV[2]), '!')
+redis.call('HSET', KEYS[2], '!', ARGV[1])
+expireIndex()
+return 'ENDED'`,
+};
+
+const writeSideAt22: ScriptPart = {
+  file: "write-side.lua",
+  line: 22,
+  text: `\
+local state, request = KEYS[1], cjson.decode(ARGV[1])
+local found = redis.call('HMGET', state, 'epoch', 'owner', 'erased', 'label', 'key', 'fence')
+local s, key = { owner = found[2] or nil, erased = found[3], label = found[4] }, found[5]
+if request.expectedEpoch and request.expectedEpoch ~= (found[1] or '') then return 'EPOCH' end
+if request.fencingToken and request.fencingToken < tonumber(found[6] or 0) then return 'FENCED' end
+local refusal = forbid(request, s) or refuseKey(request, key)
+if refusal then return refusal end
+for i = 2, 1 + 3 * request.expects, 3 do
+local stored = redis.call('HGET', state, ARGV[i])
+if (stored and '1' or '0') ~= ARGV[i + 1] or stored and stored ~= ARGV[i + 2] then return { 'CONFLICT' } end
+end
+local exists = found[1] ~= false
+if not exists and request.sets == 0 then return { 'OK', '' } end
+local time, firstSet = now(), 2 + 3 * request.expects
+local fields = { 'updated', time }
+if not exists then fields = { 'updated', time, 'epoch', request.epoch, 'rev', request.epoch, 'created', time } end
+for i = firstSet, firstSet + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
+local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
+claim(request, s, set)
+if request.sets > 0 then noteKey(request, key, set) end
+inChunks('HSET', state, fields)
+changeSide(state, firstSet + 2 * request.sets, #ARGV, request.bound)
+if request.ttl then
+for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, string.format('%.0f', time + request.ttl)) end
+end
+return { 'OK', s.owner or '' }`,
+};
+
+export const appendScript = script([
+  plainAppendAt14,
+  countUsageAt7,
+  plainAppendAt44,
+  numbersAt5,
+  loadSessionAt6,
+  forbidAt4,
+  sortOutAt7,
+  refuseKeyAt5,
+  sharedMarksAt8,
+  readMarkAt6,
+  storedTurnAt6,
+  exceedsAt4,
+  viewAt7,
+  asReadAt7,
+  checkTurnAndCutAt16,
+  compareKeysAt6,
+  refuseAt4,
+  beginsRoundAt3,
+  nowAt3,
+  inChunksAt3,
+  forgetAt8,
+  writeMarkAt8,
+  truncateAt16,
+  claimAt4,
+  noteKeyAt4,
+  changeSideAt6,
+  explainIdsAt8,
+  markTurnAt5,
+  countUsageAt7,
+  expireAllAt3,
+  appendAt46,
+]);
+
+export const beginSwapsScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  refuseKeyAt5,
+  beginSwapsAt12,
+]);
+
+export const clearSessionScript = script([
+  clearSessionAt10,
+]);
+
+export const commitReductionScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  forbidAt4,
+  asReadAt7,
+  refuseKeyAt5,
+  nowAt3,
+  rememberReductionAt6,
+  noteKeyAt4,
+  inChunksAt3,
+  forgetAt8,
+  readDiscardedAt7,
+  writeDiscardedAt6,
+  discardIdsAt13,
+  sharedMarksAt8,
+  writeMarkAt8,
+  rememberTurnsAt8,
+  commitReductionAt25,
+]);
+
+export const countEntriesScript = script([
+  listTimeAt3,
+  countEntriesAt12,
+]);
+
+export const describeSessionScript = script([
+  describeSessionAt12,
+]);
+
+export const dropEntriesScript = script([
+  listTimeAt3,
+  stampOfAt4,
+  expireListsAt6,
+  dropEntriesAt14,
+]);
+
+export const enterTurnScript = script([
+  holderAt4,
+  enterTurnAt14,
+]);
+
+export const eraseSessionScript = script([
+  nowAt3,
+  eraseSessionAt16,
+]);
+
+export const extendExpiryScript = script([
+  expireAllAt3,
+  nowAt3,
+  extendExpiryAt12,
+]);
+
+export const finishForkScript = script([
+  nowAt3,
+  inChunksAt3,
+  explainIdsAt8,
+  writeDiscardedAt6,
+  adoptDiscardedAt8,
+  sharedMarksAt8,
+  writeMarkAt8,
+  numbersAt5,
+  readMarkAt6,
+  expireAllAt3,
+  finishForkAt23,
+]);
+
+export const finishSwapsScript = script([
+  finishSwapsAt9,
+]);
+
+export const leaveTurnScript = script([
+  holderAt4,
+  leaveTurnAt12,
+]);
+
+export const listEntriesScript = script([
+  listTimeAt3,
+  pruneAt6,
+  listEntriesAt15,
+]);
+
+export const markOwnerScript = script([
+  listTimeAt3,
+  expireListsAt6,
+  stampOfAt4,
+  markOwnerAt17,
+]);
+
+export const openForkScript = script([
+  openForkAt9,
+]);
+
+export const putEntriesScript = script([
+  listTimeAt3,
+  stampOfAt4,
+  scoresAt7,
+  pruneAt6,
+  expireListsAt6,
+  putEntriesAt26,
+]);
+
+export const readAllScript = script([
+  readAllAt9,
+]);
+
+export const readEpochScript = script([
+  readEpochAt9,
+]);
+
+export const readForkPageScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  readForkPageAt12,
+]);
+
+export const readMarksScript = script([
+  sharedMarksAt8,
+  numbersAt5,
+  readMarkAt6,
+  readMarksAt12,
+]);
+
+export const readPageScript = script([
+  readPageAt11,
+]);
+
+export const readRoundsScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  beginsRoundAt3,
+  readRoundsAt12,
+]);
+
+export const readSideScript = script([
+  readSideAt9,
+]);
+
+export const readStateScript = script([
+  readStateAt6,
+]);
+
+export const readStatsScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  nowAt3,
+  readStatsAt14,
+]);
+
+export const readTurnScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  sharedMarksAt8,
+  readMarkAt6,
+  storedTurnAt6,
+  readTurnAt12,
+]);
+
+export const readViewScript = script([
+  numbersAt5,
+  viewAt7,
+  readViewAt11,
+]);
+
+export const readWholeStateScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  nowAt3,
+  sharedMarksAt8,
+  readMarkAt6,
+  readWholeStateAt15,
+]);
+
+export const readWindowScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  readWindowAt14,
+]);
+
+export const rebuildScript = script([
+  forbidAt4,
+  nowAt3,
+  numbersAt5,
+  mendAt9,
+  explainIdsAt8,
+  sharedMarksAt8,
+  writeMarkAt8,
+  restoreTurnsAt8,
+  inChunksAt3,
+  restoreDiscardedAt9,
+  rebuildAt22,
+]);
+
+export const relabelSessionScript = script([
+  relabelSessionAt12,
+]);
+
+export const releaseLeaseScript = script([
+  releaseLeaseAt9,
+]);
+
+export const renewTurnScript = script([
+  holderAt4,
+  nowAt3,
+  renewTurnAt12,
+]);
+
+export const restartSessionScript = script([
+  nowAt3,
+  restartSessionAt13,
+]);
+
+export const rewindScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  forbidAt4,
+  asReadAt7,
+  beginsRoundAt3,
+  nowAt3,
+  inChunksAt3,
+  forgetAt8,
+  sharedMarksAt8,
+  writeMarkAt8,
+  readMarkAt6,
+  truncateAt16,
+  rewindAt16,
+]);
+
+export const stageForkScript = script([
+  explainIdsAt8,
+  beginsRoundAt3,
+  sharedMarksAt8,
+  numbersAt5,
+  readMarkAt6,
+  writeMarkAt8,
+  inChunksAt3,
+  stageForkAt20,
+]);
+
+export const swapRecordsScript = script([
+  numbersAt5,
+  loadSessionAt6,
+  swapRecordsAt13,
+]);
+
+export const unmarkOwnerScript = script([
+  listTimeAt3,
+  expireListsAt6,
+  unmarkOwnerAt17,
+]);
+
+export const writeSideScript = script([
+  forbidAt4,
+  refuseKeyAt5,
+  nowAt3,
+  claimAt4,
+  noteKeyAt4,
+  inChunksAt3,
+  changeSideAt6,
+  writeSideAt22,
+]);

@@ -1,0 +1,36 @@
+-- Replaces the texts that are as they were read.
+--
+-- KEYS: log, ids, state.
+-- ARGV: the request as JSON { epoch, records: [{ position, was, hash?, digest? }], fields: [{ name, was }] }, where
+--   `was` is the SHA-1 of a text; the new texts of the records, then of the fields.
+-- Replies: how many were replaced.
+--
+-- twin: model/record-swaps.ts
+--
+--- @include load-session
+--- @const digestLength
+
+local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
+local request, s = cjson.decode(ARGV[1]), loadSession()
+if s.epoch ~= request.epoch then return 0 end
+local swapped = 0
+for i, swap in ipairs(request.records) do
+  local index = swap.position - s.base
+  local stored = index >= 0 and redis.call('LINDEX', log, index)
+  if stored and redis.sha1hex(stored) == swap.was then
+    redis.call('LSET', log, index, ARGV[i + 1])
+    local known = swap.hash and redis.call('HGET', ids, swap.hash)
+    if known and tonumber(known:sub(digestLength + 1)) == swap.position then
+      redis.call('HSET', ids, swap.hash, swap.digest .. known:sub(digestLength + 1))
+    end
+    swapped = swapped + 1
+  end
+end
+for i, swap in ipairs(request.fields) do
+  local stored = redis.call('HGET', state, swap.name)
+  if stored and redis.sha1hex(stored) == swap.was then
+    redis.call('HSET', state, swap.name, ARGV[#request.records + i + 1])
+    swapped = swapped + 1
+  end
+end
+return swapped

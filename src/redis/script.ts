@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { lazy } from "../base/options.js";
+
+/** Consecutive lines of a script that come from one file of `lua/`; `line` is the number that the first has there. */
+export interface ScriptPart {
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A Lua script as the runner sends it. */
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+  /** File and line, below `src/redis/lua`, from which a line of the source comes. */
+  originOf(line: number): string | undefined;
+}
+
+/**
+ * A script of these parts. Text and hash are made when they are first needed: the hashes of all scripts take longer
+ * than most of what an import of this package runs, and most programs send few of them.
+ */
+export function script(parts: readonly ScriptPart[]): Script {
+  const built = lazy(() => {
+    const source = parts.map(({ text }) => text).join("\n");
+    return { source, sha: createHash("sha1").update(source).digest("hex") };
+  });
+  return {
+    get source() {
+      return built().source;
+    },
+    get sha() {
+      return built().sha;
+    },
+    originOf: (line) => originOf(parts, line),
+  };
+}
+
+function originOf(parts: readonly ScriptPart[], line: number): string | undefined {
+  let left = line - 1;
+  for (const { file, line: first, text } of parts) {
+    const lines = text.split("\n").length;
+    if (left < lines) {
+      return `${file}:${first + left}`;
+    }
+    left -= lines;
+  }
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import { digestLength, idHashLength } from "./id-hash.js";
+
+/** Fields of `state` that make up a view, in the order in which every read returns them. */
+export const viewFields = [
+  "epoch",
+  "rev",
+  "base",
+  "start",
+  "next",
+  "head",
+  "headCount",
+  "tokens",
+  "counter",
+  "owner",
+  "erased",
+] as const;
+
+/**
+ * Fields of `state` that describe a session, in the order of the reply; the metadata of lists is put in their place.
+ */
+export const describedFields = [
+  "epoch",
+  "owner",
+  "label",
+  "created",
+  "updated",
+  "base",
+  "next",
+  "rounds",
+  "tokens",
+  "usage",
+  "title",
+  "listed",
+] as const;
+
+/** Fields of `ids` up to which Redis may keep it in its compact form. */
+export const mostCompact = 32;
+
+/** Characters of an entry: hash and digest of an id, and the second in which its message was discarded. */
+export const discardedEntryLength = idHashLength + digestLength + 10;
+
+/** Characters of the longest text of entries: 128 of them, so that a change copies little. */
+export const discardedChunkLength = 128 * discardedEntryLength;
+
+/**
+ * Lowest score of a session in an owner's ZSET. Sessions are scored by microseconds; below them lie members
+ * `!<session>` scored by the session's expiry in milliseconds, and `!`, the mark of an erasure, by its own.
+ */
+export const firstScore = "100000000000000";
