@@ -47,11 +47,11 @@ async function detailsOf(
   sessionId: string,
 ): Promise<FoundSession | undefined> {
   try {
-    const details = await store.index.describe(sessionId).catch((error: unknown) => {
+    const details = await store.index.describe({ id: sessionId }).catch((error: unknown) => {
       if (!EncryptionError.isInstance(error)) {
         throw error;
       }
-      return plainIndex.describe(sessionId);
+      return plainIndex.describe({ id: sessionId });
     });
     return details && isLocked(details.label) ? { ...details, label: {}, locked: true } : details;
   } catch (error) {
@@ -64,7 +64,7 @@ async function figuresOf(
   sessionId: string,
 ): Promise<StoredStats | "wrong type" | undefined> {
   try {
-    return await pages.readStats(sessionId);
+    return await pages.readStats({ id: sessionId });
   } catch (error) {
     return isOfWrongType(error) ? "wrong type" : Promise.reject(error as Error);
   }

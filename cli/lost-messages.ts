@@ -27,7 +27,10 @@ export async function findLostMessages(server: Server, sessionId: string, remain
   const unreadable: number[] = [];
   let from: number | undefined;
   for (;;) {
-    const page = await server.store.readLog(sessionId, { limit: pageLength, ...(from !== undefined && { from }) });
+    const page = await server.store.readLog(
+      { id: sessionId },
+      { limit: pageLength, ...(from !== undefined && { from }) },
+    );
     const ids = page.records.map((record) => identifyRecord(record)?.id);
     ids.forEach((id, index) => id === undefined && unreadable.push(places.length + index));
     places.push(...(await placesOf(server, sessionId, { ids, remains })));

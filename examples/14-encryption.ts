@@ -15,7 +15,7 @@ const sessionId = `patient-${randomUUID()}`;
 const memory = new RedisChatMemory({ store, encryption: { current: spring } });
 await memory.history(sessionId).addMessages([new HumanMessage("My knee hurts."), new AIMessage("Since when?")]);
 
-const { records } = await store.readLog(sessionId);
+const { records } = await store.readLog({ id: sessionId });
 console.log(`stored: ${records.length} records, readable: ${records.join("").includes("knee")}`);
 
 const stranger = new RedisChatMemory({ store, encryption: { current: autumn } });

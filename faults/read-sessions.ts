@@ -37,9 +37,9 @@ export async function readSessions(
 }
 
 async function readSession(store: SessionStore, topology: Topology, id: string): Promise<FinalSession> {
-  const view = await store.readView(id);
+  const view = await store.readView({ id });
   const { entries } = decodeView(view, { sessionId: id, strict: false, onEvent: undefined });
-  const { records, damaged } = await store.readLog(id);
+  const { records, damaged } = await store.readLog({ id });
   const messages = entries.map(({ message }) => message);
   const head = entries.filter(({ position }) => position === undefined).map(({ message }) => message);
   const slot = topology.name === "cluster" ? await slotOf(topology, id) : undefined;

@@ -102,7 +102,7 @@ async function runCase(storeCase: StoreCase, { setup, index, capabilities }: Cas
   try {
     await storeCase.check({
       store: store as CompleteSessionStore,
-      session: `contract-${index}`,
+      session: { id: `contract-${index}` },
       has: (capability) => capabilities.has(capability),
       time: (milliseconds) => milliseconds * scale,
       wait: async (milliseconds) => void (await wait(milliseconds * scale)),

@@ -47,7 +47,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     expect(await sealed.history("old").getMessages()).toEqual(expected);
     expect(await sealed.history("old").getTranscript()).toEqual(expected);
     expect(await plain.history("other").getMessages()).toEqual(turn("x"));
-    const { records } = await store.readLog("old");
+    const { records } = await store.readLog({ id: "old" });
     expect(records.map((record) => record.includes("secret"))).toEqual([true, true, false, false]);
     expect(records[2]).toMatch(
       /^\{"type":"human","data":\{"id":"2-q"\},"sealed":"k1","meta":\{"v":2,"at":\d+\}\}\n[\u0000-\u007f]+$/,
@@ -76,7 +76,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
   it.each(calls)("refuses $door $who with $code, and nothing changes", async ({ code, keys, call }) => {
     const side = { set: { "tool:1": "{}" } };
     await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t1", side });
-    const everything = async () => [await store.readView("s"), await store.readSide!("s", "")];
+    const everything = async () => [await store.readView({ id: "s" }), await store.readSide!({ id: "s" }, "")];
     const before = await everything();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
     const events: MemoryEvent[] = [];
@@ -92,7 +92,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     const run = { name: "t", toolCallId: "c1", inputs: { city: "Oslo" }, outputs: "secret", status: "success" };
     await log(testKeys("k1")).addInvocation(run);
     expect(await log(testKeys("k2", "k1")).toList()).toEqual([expect.objectContaining({ outputs: "secret" })]);
-    expect(JSON.stringify(await store.readSide!("s", ""))).not.toMatch(/secret|Oslo/);
+    expect(JSON.stringify(await store.readSide!({ id: "s" }, ""))).not.toMatch(/secret|Oslo/);
     await expect(log(keys).toList()).rejects.toEqual(lost(code));
     await expect(log(keys).addInvocation(run)).rejects.toEqual(lost(code));
   });
@@ -104,7 +104,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     const second = memoryWith(testKeys("k2", "k1"), { reducer }).history("s");
     await second.addMessages(turn("3"));
     expect(textsOf(await second.getMessages())).toEqual(["secret rules", ...textsOf(turn("3"))]);
-    const { head, records } = await store.readView("s");
+    const { head, records } = await store.readView({ id: "s" });
     expect(head).toMatch(/^sealed:k2\.[\w-]+$/);
     expect([head, ...records].join()).not.toContain("secret");
     await expect(memoryWith(testKeys("k2")).history("s").addMessages(turn("4"))).rejects.toEqual(lost("unknown_key"));
@@ -181,7 +181,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
   it("can be read by a process that still writes plain text, before encryption is switched on", async () => {
     const early = memoryWith({ current: null, previous: [testKey("k1")] });
     await early.history("s").addMessages(turn("1"));
-    expect((await store.readLog("s")).records.join()).toContain("secret");
+    expect((await store.readLog({ id: "s" })).records.join()).toContain("secret");
     await memoryWith(testKeys("k1")).history("s").addMessages(turn("2"));
     await early.history("s").addMessages(turn("3"));
     expect(await early.history("s").append(turn("2"))).toMatchObject({ duplicates: 2 });
@@ -212,11 +212,11 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
       const memory = memoryWith(testKeys("k1"));
       await memory.history("s").addMessages(turn("1"));
       await memory.history("s2").addMessages(turn("1"));
-      const [question, answer] = (await store.readLog("s")).records as [string, string];
+      const [question, answer] = (await store.readLog({ id: "s" })).records as [string, string];
       const sealedOf = (record: string) => record.slice(record.indexOf("\n") + 1);
       const changed = String.fromCharCode(question.charCodeAt(question.length - 1) ^ 1);
       const forged = [
-        (await store.readLog("s2")).records[0]!,
+        (await store.readLog({ id: "s2" })).records[0]!,
         question.replace('"1-q"', '"1-x"'),
         question.replace('"human"', '"system"'),
         question.replace(sealedOf(question), () => sealedOf(answer)),

@@ -47,7 +47,7 @@ describe("the option encryption", () => {
       const history = new RedisChatMemory({ store, encryption }).history("s");
       await expect(history.append([], { side: { set: { a: "b" } } })).rejects.toMatchObject({ name });
     }
-    expect((await store.readView("s")).epoch).toBe("");
+    expect((await store.readView({ id: "s" })).epoch).toBe("");
   });
 });
 

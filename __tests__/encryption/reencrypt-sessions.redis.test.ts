@@ -38,8 +38,12 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     new RedisChatMemory({ store, reducer, ...(encryption && { encryption }) });
   const sealedWith = (encryption: EncryptionOptions) => new SealedSessionStore(store, KeyRing.of(encryption));
   const everything = async () => {
-    const view = await store.readView("s");
-    return [view.head, ...(await store.readLog("s")).records, ...Object.values(await store.readSide("s", ""))];
+    const view = await store.readView({ id: "s" });
+    return [
+      view.head,
+      ...(await store.readLog({ id: "s" })).records,
+      ...Object.values(await store.readSide({ id: "s" }, "")),
+    ];
   };
 
   it("moves plain and older text to the current key; then the older keys can go", async () => {
@@ -54,7 +58,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     await memoryWith(testKeys("k2", "k1"))
       .history("s")
       .append([], { side: { set: { other: "secret" } } });
-    const before = await sealedWith(testKeys("k2", "k1")).readView("s");
+    const before = await sealedWith(testKeys("k2", "k1")).readView({ id: "s" });
     const seen: unknown[] = [];
     const request = { sessionIds: ["s", "unknown"], onProgress: (progress: unknown) => seen.push(progress) };
     const done = await reencryptSessions(sealedWith(testKeys("k2", "k1")), request);
@@ -63,9 +67,12 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     expect(seen.at(-1)).toEqual(done);
     expect((await everything()).join()).not.toMatch(/secret|"sealed":"k1"|sealed:k1\./);
     const only = memoryWith(testKeys("k2"));
-    expect(await sealedWith(testKeys("k2")).readView("s")).toEqual({ ...before, rev: before.rev });
+    expect(await sealedWith(testKeys("k2")).readView({ id: "s" })).toEqual({ ...before, rev: before.rev });
     expect(await only.history("s").getTranscript()).toEqual(messages);
-    expect(await sealedWith(testKeys("k2")).readSide("s", "")).toEqual({ note: "secret note", other: "secret" });
+    expect(await sealedWith(testKeys("k2")).readSide({ id: "s" }, "")).toEqual({
+      note: "secret note",
+      other: "secret",
+    });
     expect(await only.history("s").append(messages)).toMatchObject({ appended: 0, duplicates: 7 });
     expect(await only.history("s").append(turn("9"), { turnId: "t" })).toMatchObject({ repeated: true });
     expect(await reencryptSessions(sealedWith(testKeys("k2")), { sessionIds: ["s"] })).toMatchObject({ sealed: 0 });
@@ -120,18 +127,20 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
   it("keeps titles and metadata sealed, in lists too, and moves them to the current key", async () => {
     const label = { title: "secret title", metadata: '{"a":"secret"}', listed: '{"a":"secret"}' };
     const first = sealedWith(testKeys("k1"));
-    await first.append("s", { records: [], side: { set: { a: "b" } }, owner: "ann", label });
+    await first.append({ id: "s", owner: "ann", label }, { records: [], side: { set: { a: "b" } } });
     const listed = async (from: CompleteSessionStore) => {
       await from.index.flush();
       return (await from.index.list("ann", { limit: 5 })).sessions.map((session) => session.label);
     };
     expect(await listed(first)).toEqual([expect.objectContaining({ title: "secret title" })]);
-    expect(JSON.stringify([await listed(store), await store.index.describe("s")])).not.toContain("secret");
-    const { labelVersion: version } = (await first.index.describe("s"))!;
-    expect(await first.index.relabel("s", { label: { ...label, title: "secret too" }, version })).toBe("changed");
+    expect(JSON.stringify([await listed(store), await store.index.describe({ id: "s" })])).not.toContain("secret");
+    const { labelVersion: version } = (await first.index.describe({ id: "s" }))!;
+    expect(await first.index.relabel({ id: "s" }, { label: { ...label, title: "secret too" }, version })).toBe(
+      "changed",
+    );
     await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
     const second = sealedWith(testKeys("k2"));
-    expect(await second.index.describe("s")).toMatchObject({ label: { ...label, title: "secret too" } });
+    expect(await second.index.describe({ id: "s" })).toMatchObject({ label: { ...label, title: "secret too" } });
     expect(await listed(second)).toEqual([expect.objectContaining({ title: "secret too" })]);
     expect(JSON.stringify(await listed(sealedWith(testKeys("k3"))))).not.toContain("secret");
   });
@@ -179,10 +188,10 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
     const ring = KeyRing.of(testKeys("k2", "k1"));
     const keys = { current: ring.derived("k2", "s")!.tag, known: ring.known("s").map(({ tag }) => tag) };
-    const pass = (await store.recordSwaps.begin("s", keys))!;
+    const pass = (await store.recordSwaps.begin({ id: "s", keys }))!;
     await memoryWith(testKeys("k1", "k2")).history("s").addMessages(turn("2"));
     await memoryWith(testKeys("k2", "k1")).history("s").addMessages(turn("3"));
-    expect(await store.recordSwaps.finish("s", pass, keys.current)).toBe(false);
+    expect(await store.recordSwaps.finish({ id: "s" }, pass, keys.current)).toBe(false);
     await expect(memoryWith(testKeys("k2")).history("s").addMessages(turn("4"))).rejects.toMatchObject({
       code: "unknown_key",
     });
@@ -198,7 +207,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
       await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
       expect(await expiries()).toEqual(before);
       const swapped = await client.hgetall(ids);
-      await sealedWith(testKeys("k2")).rebuild("s", (record) => identifyRecord(record));
+      await sealedWith(testKeys("k2")).rebuild({ id: "s" }, (record) => identifyRecord(record));
       const rebuilt = await client.hgetall(ids);
       const digests = (all: Record<string, string>) => Object.values(all).filter((value) => !/^[tT]\d{7}/.test(value));
       expect(digests(rebuilt).sort()).toEqual(digests(swapped).sort());

@@ -15,7 +15,7 @@ describe("A session whose slot is being moved", () => {
     client = new Cluster([...cluster.nodes], { redisOptions: leastUser });
   });
   // All tests use one slot, and a node gives none away while it holds keys of it.
-  afterEach(() => written.clear("s"));
+  afterEach(() => written.clear({ id: "s" }));
   afterAll(async () => {
     client.disconnect();
     await cluster.stop();
@@ -25,43 +25,48 @@ describe("A session whose slot is being moved", () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix, commandTimeout: 40_000 });
     written = store;
-    await store.append("s", {
-      records: [human("q1"), ...records("a", 4)],
-      ttlMs: 60_000,
-      side: { set: { field: "x" } },
-    });
+    await store.append(
+      { id: "s" },
+      {
+        records: [human("q1"), ...records("a", 4)],
+        ttlMs: 60_000,
+        side: { set: { field: "x" } },
+      },
+    );
     // From here on the start is known, and views are read in a MULTI.
-    await store.readView("s");
+    await store.readView({ id: "s" });
     return { store, keys: sessionKeys(keyPrefix, "s") };
   };
 
   it("is read and written as usual while the slot is MIGRATING", async () => {
     const { store, keys } = await prepared();
     const { finish } = await beginMove(cluster, keys.state);
-    expect(await store.append("s", { records: records("b", 2), ttlMs: 60_000 })).toMatchObject({
+    expect(await store.append({ id: "s" }, { records: records("b", 2), ttlMs: 60_000 })).toMatchObject({
       appended: 2,
       next: 7,
     });
-    const view = await store.readView("s");
+    const view = await store.readView({ id: "s" });
     expect(view.records).toHaveLength(7);
-    expect((await store.readLog("s", { from: 5 })).records).toEqual(texts(records("b", 2)));
-    expect((await store.readRounds("s", 1)).records).toHaveLength(7);
-    expect(await store.commitReduction("s", { ...asRead(view), start: 5, head: "h", headCount: 1 })).toBe("committed");
-    const reduced = await store.readView("s");
-    expect(await store.rewind("s", { ...asRead(reduced), to: 6, forget: ["b2"] })).toBe("rewound");
-    expect(await store.writeSide("s", { set: { field: "y" } })).toBe(true);
-    expect(await store.writeSide("s", { set: { field: "z" }, ttlMs: 60_000 })).toBe(true);
-    expect(await store.readSide("s", "")).toEqual({ field: "z" });
-    await store.clear("s");
+    expect((await store.readLog({ id: "s" }, { from: 5 })).records).toEqual(texts(records("b", 2)));
+    expect((await store.readRounds({ id: "s" }, 1)).records).toHaveLength(7);
+    expect(await store.commitReduction({ id: "s" }, { ...asRead(view), start: 5, head: "h", headCount: 1 })).toBe(
+      "committed",
+    );
+    const reduced = await store.readView({ id: "s" });
+    expect(await store.rewind({ id: "s" }, { ...asRead(reduced), to: 6, forget: ["b2"] })).toBe("rewound");
+    expect(await store.writeSide({ id: "s" }, { set: { field: "y" } })).toBe(true);
+    expect(await store.writeSide({ id: "s" }, { set: { field: "z" }, ttlMs: 60_000 })).toBe(true);
+    expect(await store.readSide({ id: "s" }, "")).toEqual({ field: "z" });
+    await store.clear({ id: "s" });
     await finish();
-    expect((await store.readView("s")).epoch).toBe("");
+    expect((await store.readView({ id: "s" })).epoch).toBe("");
   });
 
   it("is written as soon as its keys are on one node again, within the command timeout", async () => {
     const { store, keys } = await prepared();
     const { moveKey, finish } = await beginMove(cluster, keys.state);
     await moveKey(keys.log);
-    const pending = [store.append("s", { records: records("b", 2) }), store.readView("s")] as const;
+    const pending = [store.append({ id: "s" }, { records: records("b", 2) }), store.readView({ id: "s" })] as const;
     await new Promise((resolve) => setTimeout(resolve, 150));
     await moveKey(keys.ids);
     await moveKey(keys.state);
@@ -69,7 +74,7 @@ describe("A session whose slot is being moved", () => {
     const [result, view] = await Promise.all(pending);
     expect(result).toMatchObject({ appended: 2, next: 7 });
     expect([5, 7]).toContain(view.records.length);
-    expect((await store.append("s", { records: records("b", 3) })).duplicates).toBe(2);
+    expect((await store.append({ id: "s" }, { records: records("b", 3) })).duplicates).toBe(2);
   });
 
   it("fails with unavailable, without hanging, if its keys stay on two nodes", async () => {
@@ -78,14 +83,14 @@ describe("A session whose slot is being moved", () => {
     const { moveKey, finish } = await beginMove(cluster, keys.state);
     await moveKey(keys.log);
     const refused = { name: "StoreError", code: expect.stringMatching(/^(unavailable|timeout)$/), retryable: true };
-    await expect(hasty.append("s", { records: [record("n")] })).rejects.toMatchObject(refused);
-    await expect(hasty.readView("s")).rejects.toMatchObject(refused);
+    await expect(hasty.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject(refused);
+    await expect(hasty.readView({ id: "s" })).rejects.toMatchObject(refused);
     await moveKey(keys.ids);
     await moveKey(keys.state);
     await finish();
     // What was given up may still be sent by the client; either way the message is there once.
-    await store.append("s", { records: [record("n")] });
-    expect((await store.readView("s")).records.filter((text) => text === record("n").record)).toHaveLength(1);
+    await store.append({ id: "s" }, { records: [record("n")] });
+    expect((await store.readView({ id: "s" })).records.filter((text) => text === record("n").record)).toHaveLength(1);
   });
 
   it("keeps waiting for replicas after a move", async () => {
@@ -102,11 +107,13 @@ describe("A session whose slot is being moved", () => {
     }
     await finish();
     // No node has a replica here: the write is redirected and applied, and the missing acknowledgement is told.
-    await expect(waiting.append("s", { records: [record("n")] })).rejects.toMatchObject({
+    await expect(waiting.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/0 of the 1/),
     });
-    expect((await new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! }).readView("s")).next).toBe(6);
+    expect(
+      (await new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! }).readView({ id: "s" })).next,
+    ).toBe(6);
   });
 
   it("needs ASKING, and no command that the user with the least commands lacks", async () => {

@@ -16,24 +16,27 @@ describe("Two writers and a reducer on one session", () => {
     const write = async (store: RedisSessionStore, writer: string) => {
       for (let turn = 0; turn < turns; turn += 1) {
         const request = { records: turnOf(writer, turn), ttlMs: 60_000 };
-        await store.append("s", request);
+        await store.append({ id: "s" }, request);
         if (turn % 10 === 0) {
-          expect(await store.append("s", request)).toMatchObject({ appended: 0, duplicates: 2 });
+          expect(await store.append({ id: "s" }, request)).toMatchObject({ appended: 0, duplicates: 2 });
         }
       }
     };
     const reduce = async (store: RedisSessionStore) => {
       while (writing) {
-        const { epoch, rev, next, records } = await store.readView("s");
+        const { epoch, rev, next, records } = await store.readView({ id: "s" });
         if (epoch !== "" && records.length > 6) {
-          const outcome = await store.commitReduction("s", {
-            epoch,
-            rev,
-            next,
-            start: next - 4,
-            head: `up to ${next - 4}`,
-            headCount: 1,
-          });
+          const outcome = await store.commitReduction(
+            { id: "s" },
+            {
+              epoch,
+              rev,
+              next,
+              start: next - 4,
+              head: `up to ${next - 4}`,
+              headCount: 1,
+            },
+          );
           committed += outcome === "committed" ? 1 : 0;
         }
       }
@@ -43,7 +46,7 @@ describe("Two writers and a reducer on one session", () => {
     writing = false;
     await reducing;
 
-    const { records: log, next } = await third!.readLog("s");
+    const { records: log, next } = await third!.readLog({ id: "s" });
     expect(next).toBe(4 * turns);
     for (const writer of ["a", "b"]) {
       const mine = Array.from({ length: turns }, (_, turn) => texts(turnOf(writer, turn)));
@@ -53,7 +56,7 @@ describe("Two writers and a reducer on one session", () => {
       expect(new Set(places).size).toBe(turns);
     }
     expect(committed).toBeGreaterThan(10);
-    const view = await first!.readView("s");
+    const view = await first!.readView({ id: "s" });
     expect(view.head).toBe(`up to ${view.start}`);
     expect(view.records).toEqual(log.slice(view.start));
     clients.forEach((client) => client.disconnect());
@@ -64,11 +67,11 @@ describe("Two writers and a reducer on one session", () => {
     const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
     const turn = turnOf("a", 1);
     for (let index = 0; index < 30; index += 1) {
-      await store.append(`s${index}`, { records: turn, ttlMs: 20 + index, side: { set: { field: "x" } } });
+      await store.append({ id: `s${index}` }, { records: turn, ttlMs: 20 + index, side: { set: { field: "x" } } });
     }
     let left = 30;
     for (const end = performance.now() + 5_000; left > 0 && performance.now() < end;) {
-      const views = await Promise.all(Array.from({ length: 30 }, (_, index) => store.readView(`s${index}`)));
+      const views = await Promise.all(Array.from({ length: 30 }, (_, index) => store.readView({ id: `s${index}` })));
       for (const view of views) {
         expect([view.damaged, view.records.length, view.epoch === ""]).toEqual([
           false,

@@ -84,13 +84,13 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
       const store = new RedisSessionStore({ ...options, commandTimeout: 20_000 });
       // A Cluster of ioredis keeps what its nodes said to itself.
       const code = way === "cluster" ? undefined : "ECONNREFUSED";
-      const first = await failureOf(store.append("s", { records: [record("a")] }));
+      const first = await failureOf(store.append({ id: "s" }, { records: [record("a")] }));
       expect(first.failure).toEqual(unreachable(code));
       const place = way === "cluster" ? `${at.host}:${port} (nodes of a Cluster)` : `${at.host}:${port}`;
       const reason = code === undefined ? "" : ` (${code})`;
       const sentence = `Session s: Redis at ${place} cannot be reached${reason}`;
       expect(first.failure.message).toBe(`${sentence}; the outcome is unknown, and the same call again is safe.`);
-      const second = await failureOf(store.readView("s"));
+      const second = await failureOf(store.readView({ id: "s" }));
       expect(second.failure).toEqual(unreachable(code));
       expect(second.failure.message).toBe(`${sentence}.`);
       expect(first.took + second.took).toBeLessThan(5_000);
@@ -101,7 +101,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
 
   it("says at once that the host is unknown, and shows no password", async () => {
     const store = new RedisSessionStore({ url: "redis://:secret@no-such-host.invalid", commandTimeout: 60_000 });
-    const { failure, took } = await failureOf(store.readView("s"));
+    const { failure, took } = await failureOf(store.readView({ id: "s" }));
     // The second code: no name server can be reached.
     expect(failure).toEqual(unreachable(expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)));
     expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain("secret");
@@ -119,7 +119,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
       config: { host: "localhost", port: tlsPort, tls: { ca: tls.client.ca } },
     });
     try {
-      const { failure, took } = await failureOf(doubtful.readView("s"));
+      const { failure, took } = await failureOf(doubtful.readView({ id: "s" }));
       expect(failure).toMatchObject({
         name: "StoreError",
         code: "unavailable",
@@ -128,7 +128,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
         cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
       });
       expect(took).toBeLessThan(5_000);
-      expect(await trusting.append("s", { records: [record("a")] })).toMatchObject({ appended: 1 });
+      expect(await trusting.append({ id: "s" }, { records: [record("a")] })).toMatchObject({ appended: 1 });
     } finally {
       await doubtful.close();
       await trusting.close();
@@ -143,7 +143,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
     const server = await startRedis(tls.args(tlsPort));
     const held = await holdServer(tlsPort);
     const store = new RedisSessionStore({ url: `rediss://localhost:${held.port}`, commandTimeout: 20_000 });
-    const call = failureOf(store.readView("s"));
+    const call = failureOf(store.readView({ id: "s" }));
     await held.said(1);
     await store.close();
     // The answer to the first message, and to its end.
@@ -164,7 +164,7 @@ describe("RedisSessionStore whose connection cannot be opened", () => {
       commandTimeout: 10_000,
     });
     for (let count = 0; count < 3; count += 1) {
-      expect((await failureOf(store.readView("s"))).failure).toEqual(unreachable("ECONNREFUSED"));
+      expect((await failureOf(store.readView({ id: "s" }))).failure).toEqual(unreachable("ECONNREFUSED"));
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
     await store.close();
@@ -178,22 +178,22 @@ describe("RedisSessionStore whose server goes away", () => {
     const proxy = await startFaultProxy(server.port);
     const config = { host: "127.0.0.1", port: proxy.port, retryStrategy: () => null };
     const store = new RedisSessionStore({ config, keyPrefix: uniquePrefix() });
-    await store.append("s", { records: [record("a")] });
+    await store.append({ id: "s" }, { records: [record("a")] });
     for (let count = 0; count < 3; count += 1) {
       proxy.cut();
       // A call that the client takes before it notices the cut fails with it.
-      await store.append("s", { records: [record(`b${count}`)] }).catch(() => undefined);
+      await store.append({ id: "s" }, { records: [record(`b${count}`)] }).catch(() => undefined);
       // One of the calls that notice it opens the new connection; the others share it.
       const clients = () => direct.info("clients").then((text) => /connected_clients:(\d+)/.exec(text)![1]);
-      await Promise.all(["x", "y", "z"].map((session) => store.readView(session)));
-      expect(await store.append("s", { records: [record(`b${count}`)] })).toMatchObject({ next: 2 + count });
+      await Promise.all(["x", "y", "z"].map((session) => store.readView({ id: session })));
+      expect(await store.append({ id: "s" }, { records: [record(`b${count}`)] })).toMatchObject({ next: 2 + count });
       while ((await clients()) !== "2") {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
     direct.disconnect();
     await store.close();
-    await expect(store.readView("s")).rejects.toMatchObject({ code: "closed" });
+    await expect(store.readView({ id: "s" })).rejects.toMatchObject({ code: "closed" });
     await proxy.stop();
     await server.stop();
   });
@@ -207,20 +207,20 @@ describe("RedisSessionStore whose server goes away", () => {
     const patient = new RedisSessionStore({ config, keyPrefix, commandTimeout: 100_000 });
     const store = new RedisSessionStore({ config, keyPrefix, commandTimeout: 10_000 });
     try {
-      await patient.append("s", { records: [record("a")] });
+      await patient.append({ id: "s" }, { records: [record("a")] });
       await server.stop();
-      const pending = patient.append("s", { records: [record("b")] });
+      const pending = patient.append({ id: "s" }, { records: [record("b")] });
       server = await startRedisOn(port);
       expect(await pending).toMatchObject({ appended: 1 });
-      await store.readView("s");
+      await store.readView({ id: "s" });
       await server.stop();
-      const { failure, took } = await failureOf(store.append("s", { records: [record("c")] }));
+      const { failure, took } = await failureOf(store.append({ id: "s" }, { records: [record("c")] }));
       expect(failure).toEqual(unreachable("ECONNREFUSED"));
       expect(took).toBeLessThan(8_000);
       // Not another two seconds.
-      expect((await failureOf(store.readView("s"))).took).toBeLessThan(1_500);
+      expect((await failureOf(store.readView({ id: "s" }))).took).toBeLessThan(1_500);
       server = await startRedisOn(port);
-      while ((await failureOf(store.readView("s"))).failure.message !== "The call succeeded.") {
+      while ((await failureOf(store.readView({ id: "s" }))).failure.message !== "The call succeeded.") {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     } finally {

@@ -3,6 +3,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { SessionRef } from "../../src/store/session-ref.js";
 import type { CommitRequest, RewindRequest } from "../../src/store/session-writes.js";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
@@ -48,12 +49,12 @@ describe("A write whose reply was lost and that the client sends again", () => {
       this.keyPrefix = keyPrefix;
     }
 
-    override rewind(sessionId: string, request: RewindRequest) {
-      return loseReply(this.keyPrefix, () => super.rewind(sessionId, request));
+    override rewind(session: SessionRef, request: RewindRequest) {
+      return loseReply(this.keyPrefix, () => super.rewind(session, request));
     }
 
-    override commitReduction(sessionId: string, request: CommitRequest) {
-      return loseReply(this.keyPrefix, () => super.commitReduction(sessionId, request));
+    override commitReduction(session: SessionRef, request: CommitRequest) {
+      return loseReply(this.keyPrefix, () => super.commitReduction(session, request));
     }
   }
 

@@ -83,9 +83,9 @@ describe("a failover to an older log while a copy is made", () => {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix });
     const [first, lost, other] = [records("a", 400), records("b", 300), records("c", 300)];
-    await store.append("ann", { records: first });
+    await store.append({ id: "ann" }, { records: first });
     const bringBack = await noteKeys(keyPrefix);
-    await store.append("ann", { records: lost });
+    await store.append({ id: "ann" }, { records: lost });
     const known = new Map([...first, ...lost, ...other].map((item) => [item.record, item]));
     const identify = (record: string) => ({ record, identity: known.get(record)! });
     const crash = new Error("The process ended.");
@@ -95,11 +95,11 @@ describe("a failover to an older log while a copy is made", () => {
       }
       return identify(record);
     };
-    await expect(store.forks.fork("ann", "copy", { copyRecord })).rejects.toBe(crash);
+    await expect(store.forks.fork({ id: "ann" }, { id: "copy" }, { copyRecord })).rejects.toBe(crash);
     await bringBack();
-    await store.append("ann", { records: other });
-    await store.forks.fork("ann", "copy", { copyRecord: identify });
-    const copy = await store.readLog("copy");
+    await store.append({ id: "ann" }, { records: other });
+    await store.forks.fork({ id: "ann" }, { id: "copy" }, { copyRecord: identify });
+    const copy = await store.readLog({ id: "copy" });
     expect(copy.records).toEqual([...first, ...other].map(({ record }) => record));
     await store.close();
   });

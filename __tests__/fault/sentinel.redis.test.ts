@@ -35,8 +35,8 @@ describe("RedisSessionStore with Sentinel", () => {
   it("reads the number of the database from the path and from the query", async () => {
     const url = sentinels.url.replace("//", `//:${encoded}@`);
     const [one, two] = [`${url}/1`, `${url}?db=2`].map((text) => new RedisSessionStore({ url: text }));
-    await one!.append("s", { records: [record("a")] });
-    expect((await two!.readView("s")).next).toBe(0);
+    await one!.append({ id: "s" }, { records: [record("a")] });
+    expect((await two!.readView({ id: "s" })).next).toBe(0);
     const direct = new Redis(sentinels.master.port, "127.0.0.1", { password, db: 1 });
     expect(await direct.dbsize()).toBe(3);
     direct.disconnect();
@@ -48,7 +48,7 @@ describe("RedisSessionStore with Sentinel", () => {
     const config = { sentinels: [...sentinels.sentinels], name: "another", password };
     const store = new RedisSessionStore({ config, commandTimeout: 60_000 });
     const began = performance.now();
-    await expect(store.readView("s")).rejects.toMatchObject({
+    await expect(store.readView({ id: "s" })).rejects.toMatchObject({
       code: "unavailable",
       retryable: true,
       cause: { message: expect.stringMatching(/No such master|invalid reply/) },
@@ -60,7 +60,7 @@ describe("RedisSessionStore with Sentinel", () => {
   it("writes and reads by url, config and client, and continues after the master is killed", async () => {
     const opened = (await ways()).map(([way, options, done]) => ({ way, done, store: new RedisSessionStore(options) }));
     for (const { way, store } of opened) {
-      expect(await store.append(way, { records: [record("a")] })).toMatchObject({ appended: 1 });
+      expect(await store.append({ id: way }, { records: [record("a")] })).toMatchObject({ appended: 1 });
     }
     const direct = new Redis(sentinels.replica.port, "127.0.0.1", { password });
     while ((await direct.dbsize()) < 3 * opened.length) {
@@ -70,11 +70,13 @@ describe("RedisSessionStore with Sentinel", () => {
     sentinels.master.process.kill("SIGKILL");
     try {
       await Promise.all(
-        opened.map(({ way, store }) => untilAnswered(() => store.append(way, { records: [record("b")] }))),
+        opened.map(({ way, store }) => untilAnswered(() => store.append({ id: way }, { records: [record("b")] }))),
       );
       await sentinels.untilPromoted();
       for (const { way, store } of opened) {
-        expect((await untilAnswered(() => store.readView(way))).records).toEqual(texts([record("a"), record("b")]));
+        expect((await untilAnswered(() => store.readView({ id: way }))).records).toEqual(
+          texts([record("a"), record("b")]),
+        );
       }
     } finally {
       for (const { store, done } of opened) {
@@ -89,15 +91,15 @@ describe("RedisSessionStore with Sentinel", () => {
     const others = await startSentinels({ password });
     const { url, master } = others;
     const store = new RedisSessionStore({ url: url.replace("//", `//:${encoded}@`), commandTimeout: 2_000 });
-    await untilAnswered(() => store.append("s", { records: [record("a")] }));
+    await untilAnswered(() => store.append({ id: "s" }, { records: [record("a")] }));
     master.process.kill("SIGSTOP");
     const began = performance.now();
-    await untilAnswered(() => store.append("s", { records: [record("b")] }));
+    await untilAnswered(() => store.append({ id: "s" }, { records: [record("b")] }));
     // Two seconds until the master counts as down, a vote, and at most two timeouts of the connection.
     expect(performance.now() - began).toBeLessThan(40_000);
     await others.untilPromoted();
     master.process.kill("SIGCONT");
-    await untilAnswered(() => store.append("s", { records: [record("c")] }));
+    await untilAnswered(() => store.append({ id: "s" }, { records: [record("c")] }));
     await store.close();
     const promoted = new Redis(others.replica.port, "127.0.0.1", { password });
     expect(await promoted.llen("lcmem:{s}:log")).toBeGreaterThanOrEqual(2);

@@ -21,7 +21,7 @@ describe("RedisSessionStore on a connection that died silently", () => {
   });
 
   const stalls = () => events.filter(({ type }) => type === "connection_stalled");
-  const append = (store: RedisSessionStore, id: string) => store.append("s", { records: [record(id)] });
+  const append = (store: RedisSessionStore, id: string) => store.append({ id: "s" }, { records: [record(id)] });
   /** A client without `socketTimeout`, a store on it that gives up soon, and one that does not. */
   const onOneClient = () => {
     const client = closed(new Redis({ host: "127.0.0.1", port: proxy.port, retryStrategy: () => 20 }));
@@ -66,7 +66,7 @@ describe("RedisSessionStore on a connection that died silently", () => {
         await expect(append(store, "b")).rejects.toMatchObject({ code: "timeout" });
       }
       proxy.cut();
-      await patient.readView("s");
+      await patient.readView({ id: "s" });
     }
     expect(stalls()).toEqual(
       Array(2).fill({ type: "connection_stalled", sessionId: "s", operation: "append", timeouts: 3 }),
@@ -81,7 +81,7 @@ describe("RedisSessionStore on a connection that died silently", () => {
       await expect(append(store, `b${count}`)).rejects.toMatchObject({ code: "timeout" });
       proxy.releaseReplies();
       // It is answered after the append that was given up.
-      await patient.readView("s");
+      await patient.readView({ id: "s" });
     }
     expect(stalls()).toEqual([]);
   });

@@ -32,7 +32,7 @@ describe("RedisSessionStore when replies are lost", () => {
       keyPrefix,
       ...options,
     });
-    await untilAnswered(() => store.append("warm", { records: [record("w")] }));
+    await untilAnswered(() => store.append({ id: "warm" }, { records: [record("w")] }));
     return { store, keyPrefix };
   };
   const untilStored = async (keyPrefix: string, count: number) => {
@@ -44,32 +44,32 @@ describe("RedisSessionStore when replies are lost", () => {
   it("adds nothing twice if the client itself resends an applied append", async () => {
     const { store, keyPrefix } = await opened();
     proxy.dropReplies();
-    const pending = store.append("s", { records: records("a", 3), expectedNext: 0, expectedEpoch: "" });
+    const pending = store.append({ id: "s", hold: { epoch: "" } }, { records: records("a", 3), expectedNext: 0 });
     await untilStored(keyPrefix, 3);
     proxy.restoreReplies();
     proxy.cut();
     const result = await pending;
     expect([result.appended, result.duplicates, result.next]).toEqual([0, 3, 3]);
-    expect((await store.readView("s")).records).toEqual(texts(records("a", 3)));
+    expect((await store.readView({ id: "s" })).records).toEqual(texts(records("a", 3)));
     await store.close();
   });
 
   it("commits once if the client itself resends an applied commit", async () => {
     const { store, keyPrefix } = await opened();
-    await store.append("s", { records: records("a", 5) });
-    const view = await store.readView("s");
+    await store.append({ id: "s" }, { records: records("a", 5) });
+    const view = await store.readView({ id: "s" });
     // The script is known to the server, so that the first try is the one that is applied.
-    const warm = await store.readView("warm");
-    await store.commitReduction("warm", { ...asRead(warm), start: 0, head: "h", headCount: 1 });
+    const warm = await store.readView({ id: "warm" });
+    await store.commitReduction({ id: "warm" }, { ...asRead(warm), start: 0, head: "h", headCount: 1 });
     proxy.dropReplies();
-    const pending = store.commitReduction("s", { ...asRead(view), start: 3, head: "h", headCount: 1 });
+    const pending = store.commitReduction({ id: "s" }, { ...asRead(view), start: 3, head: "h", headCount: 1 });
     while ((await direct.hget(sessionKeys(keyPrefix, "s").state, "head")) !== "h") {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     proxy.restoreReplies();
     proxy.cut();
     expect(await pending).toBe("committed");
-    expect(await store.readView("s")).toMatchObject({ start: 3, head: "h" });
+    expect(await store.readView({ id: "s" })).toMatchObject({ start: 3, head: "h" });
     await store.close();
   });
 
@@ -77,7 +77,7 @@ describe("RedisSessionStore when replies are lost", () => {
     const { store, keyPrefix } = await opened({ commandTimeout: 200 });
     proxy.dropReplies();
     const request = { records: records("a", 3), expectedNext: 0, ttlMs: 60_000 };
-    const failure = await store.append("s", request).catch((error: unknown) => error);
+    const failure = await store.append({ id: "s" }, request).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       name: "StoreError",
       code: "timeout",
@@ -88,7 +88,7 @@ describe("RedisSessionStore when replies are lost", () => {
     await untilStored(keyPrefix, 3);
     proxy.restoreReplies();
     proxy.cut();
-    const again = await untilAnswered(() => store.append("s", request));
+    const again = await untilAnswered(() => store.append({ id: "s" }, request));
     expect(again).toMatchObject({ appended: 0, duplicates: 3, next: 3 });
     await store.close();
   });
@@ -98,19 +98,19 @@ describe("RedisSessionStore when replies are lost", () => {
     proxy.dropReplies();
     const change = { epoch: "e", rev: "r", next: 1 };
     const calls = [
-      store.append("s", { records: [record("a")] }),
-      store.readView("s"),
-      store.readView("s", { neverReduced: true }),
-      store.readRounds("s", 1),
-      store.readLog("s"),
-      store.commitReduction("s", { ...change, start: 0, head: "", headCount: 0 }),
-      store.rewind("s", { ...change, to: 0, forget: [] }),
-      store.clear("s"),
-      store.rebuild("s", () => undefined),
-      store.readSide("s", ""),
-      store.writeSide("s", { set: { field: "x" } }),
-      store.acquireLease("s", 1_000),
-      store.releaseLease("s", "token"),
+      store.append({ id: "s" }, { records: [record("a")] }),
+      store.readView({ id: "s" }),
+      store.readView({ id: "s" }, { neverReduced: true }),
+      store.readRounds({ id: "s" }, 1),
+      store.readLog({ id: "s" }),
+      store.commitReduction({ id: "s" }, { ...change, start: 0, head: "", headCount: 0 }),
+      store.rewind({ id: "s" }, { ...change, to: 0, forget: [] }),
+      store.clear({ id: "s" }),
+      store.rebuild({ id: "s" }, () => undefined),
+      store.readSide({ id: "s" }, ""),
+      store.writeSide({ id: "s" }, { set: { field: "x" } }),
+      store.acquireLease({ id: "s" }, 1_000),
+      store.releaseLease({ id: "s" }, "token"),
     ];
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({ status: "rejected", reason: { name: "StoreError", code: "timeout" } });
@@ -123,8 +123,8 @@ describe("RedisSessionStore when replies are lost", () => {
   it("is slow but correct on a slow connection", async () => {
     const { store } = await opened();
     proxy.delayReplies(60);
-    await store.append("s", { records: records("a", 3) });
-    expect((await store.readView("s")).records).toHaveLength(3);
+    await store.append({ id: "s" }, { records: records("a", 3) });
+    expect((await store.readView({ id: "s" })).records).toHaveLength(3);
     await store.close();
   });
 
@@ -132,9 +132,9 @@ describe("RedisSessionStore when replies are lost", () => {
     const { store } = await opened();
     for (let index = 0; index < 5; index += 1) {
       proxy.cut();
-      await store.append("s", { records: [record(`a${index}`)] });
+      await store.append({ id: "s" }, { records: [record(`a${index}`)] });
     }
-    expect((await store.readView("s")).next).toBe(5);
+    expect((await store.readView({ id: "s" })).next).toBe(5);
     await store.close();
   });
 });
@@ -160,54 +160,62 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
   it("fails with timeout while the server is paused, and repeating the call is safe", async () => {
     const impatient = new RedisSessionStore({ client, keyPrefix, commandTimeout: 150 });
     // The script is known to the server, so that the call that is given up is the one that is carried out later.
-    await store.append("warm", { records: [record("w")] });
+    await store.append({ id: "warm" }, { records: [record("w")] });
     await client.client("PAUSE", 60_000, "WRITE");
-    await expect(impatient.append("s", { records: records("a", 2) })).rejects.toMatchObject({ code: "timeout" });
+    await expect(impatient.append({ id: "s" }, { records: records("a", 2) })).rejects.toMatchObject({
+      code: "timeout",
+    });
     const other = new Redis(server.url);
     await other.client("UNPAUSE");
     other.disconnect();
     // On the same connection this comes after the append that was given up.
-    expect(await store.append("s", { records: records("a", 2) })).toMatchObject({ appended: 0, duplicates: 2 });
+    expect(await store.append({ id: "s" }, { records: records("a", 2) })).toMatchObject({ appended: 0, duplicates: 2 });
   });
 
   it("changes nothing when memory is full; clearing and rewinding still work", async () => {
-    await store.append("s", { records: records("a", 4), side: { set: { field: "x" } } });
-    await store.append("left", { records: [record("a")] });
+    await store.append({ id: "s" }, { records: records("a", 4), side: { set: { field: "x" } } });
+    await store.append({ id: "left" }, { records: [record("a")] });
     const keys = sessionKeys(keyPrefix, "left");
     await client.unlink(keys.log, keys.state);
-    const view = await store.readView("s");
+    const view = await store.readView({ id: "s" });
     await client.config("SET", "maxmemory", "1mb", "maxmemory-policy", "noeviction");
     try {
       const full = { name: "StoreError", code: "out_of_memory", retryable: true };
       await expect(
-        store.append("s", { records: [record("n")], ttlMs: 60_000, side: { set: { field: "y" }, remove: ["field"] } }),
+        store.append(
+          { id: "s" },
+          { records: [record("n")], ttlMs: 60_000, side: { set: { field: "y" }, remove: ["field"] } },
+        ),
       ).rejects.toMatchObject(full);
-      await expect(store.append("new", { records: [record("n")] })).rejects.toMatchObject(full);
-      await expect(store.append("left", { records: [record("n")] })).rejects.toMatchObject(full);
+      await expect(store.append({ id: "new" }, { records: [record("n")] })).rejects.toMatchObject(full);
+      await expect(store.append({ id: "left" }, { records: [record("n")] })).rejects.toMatchObject(full);
       await expect(
-        store.commitReduction("s", {
-          ...asRead(view),
-          start: 2,
-          head: "h",
-          headCount: 1,
-          discard: { forget: ["a1", "a2"] },
-        }),
+        store.commitReduction(
+          { id: "s" },
+          {
+            ...asRead(view),
+            start: 2,
+            head: "h",
+            headCount: 1,
+            discard: { forget: ["a1", "a2"] },
+          },
+        ),
       ).rejects.toMatchObject(full);
-      await expect(store.writeSide("s", { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(full);
-      await expect(store.rebuild("s", () => undefined)).rejects.toMatchObject(full);
-      await expect(store.acquireLease("s", 60_000)).rejects.toMatchObject(full);
-      expect(await store.readView("s")).toEqual(view);
-      expect(await store.readSide("s", "")).toEqual({ field: "x" });
+      await expect(store.writeSide({ id: "s" }, { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(full);
+      await expect(store.rebuild({ id: "s" }, () => undefined)).rejects.toMatchObject(full);
+      await expect(store.acquireLease({ id: "s" }, 60_000)).rejects.toMatchObject(full);
+      expect(await store.readView({ id: "s" })).toEqual(view);
+      expect(await store.readSide({ id: "s" }, "")).toEqual({ field: "x" });
       expect(await client.pttl(sessionKeys(keyPrefix, "s").log)).toBe(-1);
       expect(await client.exists(sessionKeys(keyPrefix, "new").state)).toBe(0);
       expect(await client.hlen(keys.ids)).toBe(2);
-      expect(await store.rewind("s", { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("rewound");
-      expect((await store.readView("s")).next).toBe(2);
-      await store.clear("s");
+      expect(await store.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("rewound");
+      expect((await store.readView({ id: "s" })).next).toBe(2);
+      await store.clear({ id: "s" });
     } finally {
       await client.config("SET", "maxmemory", "0");
     }
-    expect((await store.append("s", { records: [record("n")] })).next).toBe(1);
+    expect((await store.append({ id: "s" }, { records: [record("n")] })).next).toBe(1);
   });
 
   it.each([
@@ -216,29 +224,29 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
     ["state", "rpush"],
   ] as const)("changes nothing when the key %s is of another type", async (part, command) => {
     const keys = sessionKeys(keyPrefix, "s");
-    await store.append("s", { records: records("a", 2) });
-    const view = await store.readView("s");
+    await store.append({ id: "s" }, { records: records("a", 2) });
+    const view = await store.readView({ id: "s" });
     await client.unlink(keys[part]);
     await client.call(command, keys[part], "of another type");
     const dumps = () => Promise.all([keys.log, keys.ids, keys.state].map((key) => client.dumpBuffer(key)));
     const before = await dumps();
     const wrong = expect.objectContaining({ name: "StoreError", code: "wrong_type", retryable: false });
-    await expect(store.append("s", { records: [record("n")], ttlMs: 60_000 })).rejects.toEqual(wrong);
-    await expect(store.readView("s")).rejects.toEqual(wrong);
-    await expect(new RedisSessionStore({ client, keyPrefix }).readView("s")).rejects.toEqual(wrong);
-    await expect(store.commitReduction("s", { ...asRead(view), start: 1, head: "", headCount: 0 })).rejects.toEqual(
-      wrong,
-    );
-    await expect(store.rewind("s", { ...asRead(view), to: 1, forget: ["a2"] })).rejects.toEqual(wrong);
+    await expect(store.append({ id: "s" }, { records: [record("n")], ttlMs: 60_000 })).rejects.toEqual(wrong);
+    await expect(store.readView({ id: "s" })).rejects.toEqual(wrong);
+    await expect(new RedisSessionStore({ client, keyPrefix }).readView({ id: "s" })).rejects.toEqual(wrong);
+    await expect(
+      store.commitReduction({ id: "s" }, { ...asRead(view), start: 1, head: "", headCount: 0 }),
+    ).rejects.toEqual(wrong);
+    await expect(store.rewind({ id: "s" }, { ...asRead(view), to: 1, forget: ["a2"] })).rejects.toEqual(wrong);
     expect(await dumps()).toEqual(before);
     // As long as the log is a list, everything else is derived from it.
-    const rebuilt = store.rebuild("s", () => undefined);
+    const rebuilt = store.rebuild({ id: "s" }, () => undefined);
     await (part === "log" ? expect(rebuilt).rejects.toEqual(wrong) : rebuilt);
-    expect(await store.readLog("s").catch(() => wrong)).toEqual(
+    expect(await store.readLog({ id: "s" }).catch(() => wrong)).toEqual(
       part === "log" ? wrong : expect.objectContaining({ damaged: false, records: texts(records("a", 2)) }),
     );
-    await store.clear("s");
-    expect((await store.append("s", { records: [record("n")] })).next).toBe(1);
+    await store.clear({ id: "s" });
+    expect((await store.append({ id: "s" }, { records: [record("n")] })).next).toBe(1);
   });
 
   it("reports that the server is a replica, and waits for replicas if configured", async () => {
@@ -250,29 +258,29 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
       while (!(await direct.info("replication")).includes("master_link_status:up")) {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      expect(await waiting.append("s", { records: records("a", 2) })).toMatchObject({ appended: 2, next: 2 });
-      expect((await onReplica.readView("s")).records).toEqual(texts(records("a", 2)));
-      await expect(onReplica.append("s", { records: [record("n")] })).rejects.toMatchObject({
+      expect(await waiting.append({ id: "s" }, { records: records("a", 2) })).toMatchObject({ appended: 2, next: 2 });
+      expect((await onReplica.readView({ id: "s" })).records).toEqual(texts(records("a", 2)));
+      await expect(onReplica.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject({
         code: "read_only",
         retryable: true,
       });
-      await expect(onReplica.clear("s")).rejects.toMatchObject({ code: "read_only" });
+      await expect(onReplica.clear({ id: "s" })).rejects.toMatchObject({ code: "read_only" });
       await client.script("FLUSH");
-      expect(await waiting.append("s", { records: [record("b")] })).toMatchObject({ appended: 1 });
-      await waiting.clear("s");
-      expect((await onReplica.readView("s")).epoch).toBe("");
+      expect(await waiting.append({ id: "s" }, { records: [record("b")] })).toMatchObject({ appended: 1 });
+      await waiting.clear({ id: "s" });
+      expect((await onReplica.readView({ id: "s" })).epoch).toBe("");
     } finally {
       direct.disconnect();
       await onReplica.close();
       await replica.stop();
     }
     const hasty = new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 2_000 });
-    await expect(hasty.append("s", { records: [record("c")] })).rejects.toMatchObject({
+    await expect(hasty.append({ id: "s" }, { records: [record("c")] })).rejects.toMatchObject({
       code: "unavailable",
       retryable: true,
       message: expect.stringMatching(/0 of the 1 replicas/),
     });
-    expect(await store.append("s", { records: [record("c")] })).toMatchObject({ duplicates: 1 });
+    expect(await store.append({ id: "s" }, { records: [record("c")] })).toMatchObject({ duplicates: 1 });
   });
 
   it("says that the outcome is unknown when the master is demoted while its replicas acknowledge", async () => {
@@ -280,7 +288,7 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
     const waiting = new RedisSessionStore({ url: demoted.url, keyPrefix, waitReplicas: 1, commandTimeout: 60_000 });
     const direct = new Redis(demoted.url);
     try {
-      const pending = waiting.append("s", { records: [record("a")] }).catch((error: unknown) => error);
+      const pending = waiting.append({ id: "s" }, { records: [record("a")] }).catch((error: unknown) => error);
       while (!(await direct.info("clients")).includes("blocked_clients:1")) {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
@@ -307,7 +315,9 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
         keyPrefix,
         commandTimeout: 20_000,
       });
-      const failure = await reader.append("s", { records: [record("a")] }).catch((error: unknown) => error as Error);
+      const failure = await reader
+        .append({ id: "s" }, { records: [record("a")] })
+        .catch((error: unknown) => error as Error);
       expect(failure).toMatchObject({
         name: "StoreError",
         code: "unavailable",
@@ -332,7 +342,7 @@ describe("RedisSessionStore without a server", () => {
     ];
     for (const store of stores) {
       const began = performance.now();
-      await expect(store.append("s", { records: [record("a")] })).rejects.toMatchObject({
+      await expect(store.append({ id: "s" }, { records: [record("a")] })).rejects.toMatchObject({
         name: "StoreError",
         code: expect.stringMatching(/^(timeout|unavailable)$/),
         retryable: true,

@@ -283,11 +283,14 @@ describe("HistoryManager", () => {
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }]);
     await manager.commit();
-    const fields = await session.store.readSide("s", "");
+    const fields = await session.store.readSide({ id: "s" }, "");
     for (const broken of ["{", "null", "{}", "[1]", "-1"]) {
-      await session.store.writeSide("s", {
-        set: Object.fromEntries(Object.keys(fields).map((name) => [name, broken])),
-      });
+      await session.store.writeSide(
+        { id: "s" },
+        {
+          set: Object.fromEntries(Object.keys(fields).map((name) => [name, broken])),
+        },
+      );
       const other = session.instance();
       other.appendToolCalls([call("d")]);
       await other.addToolCallResults([{ id: "d", name: "search", chunks: chunks(1) }]);

@@ -24,11 +24,11 @@ describe("the timeline of a session", () => {
         const starts: { readonly end: number; readonly start: number; readonly head: number }[] = [];
         for (const answers of rounds) {
           await memory.history("s").addMessages([human("q"), ...Array.from({ length: answers }, () => ai("a"))]);
-          const { next, start, headCount } = await store.readView("s");
+          const { next, start, headCount } = await store.readView({ id: "s" });
           starts.push({ end: next, start, head: headCount });
         }
-        const { next, start } = await store.readView("s");
-        const reductions = await store.pages.readReductions("s");
+        const { next, start } = await store.readView({ id: "s" });
+        const reductions = await store.pages.readReductions({ id: "s" });
         const cuts = cutsOf({ reductions, reductionCount: reductions.length, start, next }, () => undefined);
         for (const { end, ...seen } of starts) {
           expect({ end, ...viewAt(end, cuts) }).toMatchObject({ end, ...seen });

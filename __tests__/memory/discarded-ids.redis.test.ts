@@ -108,15 +108,18 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
     let last = 0;
     for (const size of [1, 5, 130, 2, 400, 1, 1, 127, 129, 3]) {
       const added = Array.from({ length: size }, (_, index) => record(`m${last + index}`));
-      const { view } = await store.append("s", { records: added, viewLimit: { messages: 0 } });
+      const { view } = await store.append({ id: "s" }, { records: added, viewLimit: { messages: 0 } });
       last += size;
       const discard = { forget: added.map(({ id }) => id), remember };
-      await store.commitReduction("s", { ...asRead(view!), start: last, head: "", headCount: 0, discard });
+      await store.commitReduction({ id: "s" }, { ...asRead(view!), start: last, head: "", headCount: 0, discard });
     }
     const known = Array.from({ length: 300 }, (_, index) => record(`m${last - 300 + index}`));
-    await expect(store.append("s", { records: known })).resolves.toMatchObject({ appended: 0, duplicates: 300 });
+    await expect(store.append({ id: "s" }, { records: known })).resolves.toMatchObject({
+      appended: 0,
+      duplicates: 300,
+    });
     const older = [record(`m${last - 301}`)];
-    await expect(store.append("s", { records: older })).resolves.toMatchObject({ appended: 1, duplicates: 0 });
+    await expect(store.append({ id: "s" }, { records: older })).resolves.toMatchObject({ appended: 1, duplicates: 0 });
   });
 
   it("are known for some seconds, counted at the next discard", async () => {
@@ -125,9 +128,12 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
       store = new InMemorySessionStore({ now: () => now });
     }
     const discardOne = async (id: string) => {
-      const { view } = await store.append("s", { records: [record(id)], viewLimit: { messages: 0 } });
+      const { view } = await store.append({ id: "s" }, { records: [record(id)], viewLimit: { messages: 0 } });
       const discard = { forget: [id], remember: { count: 10, seconds: 100 } };
-      await store.commitReduction("s", { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard });
+      await store.commitReduction(
+        { id: "s" },
+        { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard },
+      );
     };
     await discardOne("old");
     await discardOne("older");
@@ -138,11 +144,11 @@ describe.each(["Redis", "memory"] as const)("messages that retention discarded, 
       const aged = chunk.replace(/\d{10}(?=.{22}|$)/g, (second) => String(Number(second) - 101).padStart(10, "0"));
       await client.hset(`${keyPrefix}:{s}:state`, "discarded:1", aged);
     }
-    await expect(store.append("s", { records: [record("old")] })).resolves.toMatchObject({ duplicates: 1 });
+    await expect(store.append({ id: "s" }, { records: [record("old")] })).resolves.toMatchObject({ duplicates: 1 });
     await discardOne("new");
-    await expect(store.append("s", { records: records("new", 0) })).resolves.toMatchObject({ appended: 0 });
+    await expect(store.append({ id: "s" }, { records: records("new", 0) })).resolves.toMatchObject({ appended: 0 });
     const all = ["old", "older", "new"].map((id) => record(id));
-    await expect(store.append("s", { records: all })).resolves.toMatchObject({ appended: 2, duplicates: 1 });
+    await expect(store.append({ id: "s" }, { records: all })).resolves.toMatchObject({ appended: 2, duplicates: 1 });
   });
 
   it("are known in bounds that are checked", () => {
@@ -164,9 +170,12 @@ it("The ids of discarded messages take less than 140 bytes of Redis each", async
   const fill = async (count: number) => {
     for (let from = 0; from < count; from += 1_000) {
       const added = Array.from({ length: 1_000 }, (_, index) => record(`m${from + index}`));
-      const { view } = await store.append("s", { records: added, viewLimit: { messages: 0 } });
+      const { view } = await store.append({ id: "s" }, { records: added, viewLimit: { messages: 0 } });
       const discard = { forget: added.map(({ id }) => id), remember: { count: 10_000, seconds: 60 } };
-      await store.commitReduction("s", { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard });
+      await store.commitReduction(
+        { id: "s" },
+        { ...asRead(view!), start: view!.next, head: "", headCount: 0, discard },
+      );
     }
     return used();
   };

@@ -48,7 +48,7 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     batch.length = 2;
     await call;
     expect((await history.getMessages()).map(({ text }) => text)).toEqual(["one", "three", "fives"]);
-    const { tokens } = await store.readView("ann");
+    const { tokens } = await store.readView({ id: "ann" });
     expect(tokens).toBe(tokenCounter && 13);
   });
 
@@ -58,7 +58,7 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     const call = history.append([message], { turnId: "t" });
     message.content = "changed";
     await call;
-    const [record] = (await store.readLog("ann")).records;
+    const [record] = (await store.readLog({ id: "ann" })).records;
     expect(JSON.parse(record!).meta.tokens).toEqual(tokenCounter && { characters: 3 });
   });
 
@@ -80,7 +80,7 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     const call = history.append([human("one")], { side });
     side.set.field = "second";
     await call;
-    expect(await store.readSide("ann", "")).toEqual({ field: "first" });
+    expect(await store.readSide({ id: "ann" }, "")).toEqual({ field: "first" });
   });
 });
 
@@ -166,7 +166,7 @@ describe("what is no list of messages", () => {
         expect(await history.getTranscript()).toEqual([]);
       }
       const store = new InMemorySessionStore();
-      for (const call of [store.append("ann", { records: [], side }), store.writeSide("ann", side)]) {
+      for (const call of [store.append({ id: "ann" }, { records: [], side }), store.writeSide({ id: "ann" }, side)]) {
         const refused = await call.catch((error: unknown) => error);
         expect(ConfigurationError.isInstance(refused) && refused.option).toMatch(/^side/);
       }

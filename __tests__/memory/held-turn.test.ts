@@ -17,12 +17,12 @@ describe("a turn that is held", () => {
   const take = async () => {
     const { turnQueue: queue } = new InMemorySessionStore();
     const entry = { holdMs: 30 * seconds, graceMs: 2 * seconds };
-    await queue.enter("s", { ...entry, ticket: "first" });
-    const parts = { queue, line: {}, sessionId: "s", ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
+    await queue.enter({ id: "s" }, { ...entry, ticket: "first" });
+    const parts = { queue, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
     const held = new HeldTurn({ ...parts, longestMs: 5 * minutes, onRelease: () => undefined });
     const isFree = async () => {
-      const { isHeld } = await queue.enter("s", { ...entry, ticket: "second" });
-      await queue.leave("s", "second");
+      const { isHeld } = await queue.enter({ id: "s" }, { ...entry, ticket: "second" });
+      await queue.leave({ id: "s" }, "second");
       return isHeld;
     };
     return { held, isFree };

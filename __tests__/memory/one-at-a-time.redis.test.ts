@@ -14,7 +14,7 @@ import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionOf } from "../../src/session/session-of.js";
+import { sessionOf } from "../../src/memory/session-of.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
@@ -45,10 +45,10 @@ function patientMemory(keyPrefix: string): RedisChatMemory {
   const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix, onEvent });
   const { turnQueue } = store;
   const patient: TurnQueue = {
-    enter: (id, entry) => turnQueue.enter(id, { ...entry, graceMs: 60_000 }),
-    renew: (id, turn) => turnQueue.renew(id, turn),
-    restart: (id, fence) => turnQueue.restart(id, fence),
-    leave: (id, ticket) => turnQueue.leave(id, ticket),
+    enter: (session, entry) => turnQueue.enter(session, { ...entry, graceMs: 60_000 }),
+    renew: (session, turn) => turnQueue.renew(session, turn),
+    restart: (session) => turnQueue.restart(session),
+    leave: (session, ticket) => turnQueue.leave(session, ticket),
   };
   const memory = new RedisChatMemory({ store: Object.defineProperty(store, "turnQueue", { value: patient }) });
   open.push(memory);

@@ -22,7 +22,7 @@ describe("a turn that is held while a replica takes over", () => {
       RedisSessionStore,
       RedisSessionStore,
     ];
-    await master.append("s", { records: [record("before")] });
+    await master.append({ id: "s" }, { records: [record("before")] });
     await inStep();
   }, 60_000);
   afterEach(async () => {
@@ -37,21 +37,21 @@ describe("a turn that is held while a replica takes over", () => {
     }
   }
   async function take(store: RedisSessionStore, ticket: string) {
-    const place = await store.turnQueue.enter("s", entry(ticket));
+    const place = await store.turnQueue.enter({ id: "s" }, entry(ticket));
     if (!place.isHeld) {
       throw new Error("The turn is not free.");
     }
-    return { fencingToken: place.fencingToken, expectedEpoch: place.epoch };
+    return { id: "s", hold: place.hold };
   }
 
   it("goes on where the replica knew it: others wait, and it may write", async () => {
     const first = await take(master, "first");
     await inStep();
     await clients[1]!.replicaof("NO", "ONE");
-    expect(await promoted.turnQueue.enter("s", entry("second"))).toEqual({ isHeld: false, ahead: 0 });
-    expect(await promoted.append("s", { records: [record("a")], ...first })).toMatchObject({ next: 2 });
-    expect(await promoted.turnQueue.renew("s", { ticket: "first", holdMs: 600_000 })).toBe(true);
-    await promoted.turnQueue.leave("s", "first");
+    expect(await promoted.turnQueue.enter({ id: "s" }, entry("second"))).toEqual({ isHeld: false, ahead: 0 });
+    expect(await promoted.append(first, { records: [record("a")] })).toMatchObject({ next: 2 });
+    expect(await promoted.turnQueue.renew({ id: "s" }, { ticket: "first", holdMs: 600_000 })).toBe(true);
+    await promoted.turnQueue.leave({ id: "s" }, "first");
     await take(promoted, "second");
   });
 
@@ -59,12 +59,12 @@ describe("a turn that is held while a replica takes over", () => {
     await clients[1]!.replicaof("NO", "ONE");
     const first = await take(master, "first");
     const second = await take(promoted, "second");
-    const late = promoted.append("s", { records: [record("late")], ...first });
+    const late = promoted.append(first, { records: [record("late")] });
     await expect(late).rejects.toMatchObject({ name: "ConflictError", code: "fenced" });
-    const side = promoted.writeSide("s", { set: { field: "late" }, ...first });
+    const side = promoted.writeSide(first, { set: { field: "late" } });
     await expect(side).rejects.toMatchObject({ code: "fenced" });
-    expect(await promoted.turnQueue.renew("s", { ticket: "first", holdMs: 600_000 })).toBe(false);
-    expect(await promoted.append("s", { records: [record("a")], ...second })).toMatchObject({ next: 2 });
-    expect((await promoted.readView("s")).records).toEqual([record("before").record, record("a").record]);
+    expect(await promoted.turnQueue.renew({ id: "s" }, { ticket: "first", holdMs: 600_000 })).toBe(false);
+    expect(await promoted.append(second, { records: [record("a")] })).toMatchObject({ next: 2 });
+    expect((await promoted.readView({ id: "s" })).records).toEqual([record("before").record, record("a").record]);
   });
 });

@@ -86,7 +86,7 @@ describe("RedisToolInvocationHistory", () => {
     const store = new InMemorySessionStore();
     const events: MemoryEvent[] = [];
     const log = new RedisToolInvocationHistory({ sessionId: "s", store, onEvent: (event) => events.push(event) });
-    await store.writeSide("s", { set: { "tool:0": "{", "tool:1": '{"secret":1}' } });
+    await store.writeSide({ id: "s" }, { set: { "tool:0": "{", "tool:1": '{"secret":1}' } });
     const record = await log.addInvocation(run);
     expect(await log.toList()).toEqual([record]);
     expect(events.filter(({ type }) => type === "record_skipped")).toHaveLength(2);

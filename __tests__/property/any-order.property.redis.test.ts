@@ -33,7 +33,7 @@ describe("whatever the order in which commands of three processes and their repl
       const plain = new RedisSessionStore({ client });
       for (const [index, owner] of [...owners, owners[0]].entries()) {
         const records = [human(`old-${owner}-${index}-1`), record(`old-${owner}-${index}-2`)];
-        await plain.append(sessions[index]!, { records, owner: owner! });
+        await plain.append({ id: sessions[index]!, owner: owner! }, { records });
       }
       await plain.index.flush();
       const stores = clients.map((each) => new RedisSessionStore({ client: each, commandTimeout: 60_000 }));
@@ -87,7 +87,7 @@ async function expectNothingWrong(
   const described: SessionDetails[] = [];
   for await (const id of store.index.scan()) {
     found.push(await expectWholeLog(store, id));
-    described.push((await store.index.describe(id))!);
+    described.push((await store.index.describe({ id }))!);
   }
   const staged = await client.keys("*:staged:*:progress");
   const copied = await Promise.all(staged.map((key) => client.hget(key, "owner")));
@@ -104,11 +104,11 @@ async function expectNothingWrong(
 }
 
 async function expectWholeLog(store: RedisSessionStore, id: string): Promise<Found> {
-  const { records } = await store.readLog(id);
+  const { records } = await store.readLog({ id });
   const ids = records.map((each) => identify(each).id);
-  const { damaged, next, base } = await store.readView(id);
+  const { damaged, next, base } = await store.readView({ id });
   expect({ damaged, length: next - base, ids }).toEqual({ damaged: false, length: ids.length, ids: [...new Set(ids)] });
-  return { owner: (await store.index.describe(id))?.owner, ids };
+  return { owner: (await store.index.describe({ id }))?.owner, ids };
 }
 
 /** Summaries by session; times of expiry are computed anew at each look. */

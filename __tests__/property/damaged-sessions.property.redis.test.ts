@@ -183,8 +183,8 @@ describe("A session whose keys were changed by hand", () => {
           () => reader.getTranscript(),
           () => reader.getTranscript({ from: 2, limit: 2 }),
           () => reader.getRounds(2),
-          () => store.readTurn("s", "x".repeat(14)),
-          () => store.readSide("s", ""),
+          () => store.readTurn({ id: "s" }, "x".repeat(14)),
+          () => store.readSide({ id: "s" }, ""),
         ];
         for (const read of reads) {
           await typed(read);
@@ -217,8 +217,8 @@ describe("A session whose keys were changed by hand", () => {
         if (retention === "keep" && logBefore.length > 0) {
           expect(kept.slice(0, logBefore.length)).toEqual(logBefore);
         }
-        const view = await store.readView("s");
-        const page = await store.readLog("s");
+        const view = await store.readView({ id: "s" });
+        const page = await store.readLog({ id: "s" });
         expect([view.damaged, page.damaged, page.records]).toEqual([false, false, kept]);
         const messages = [human("after", "after"), ai("answer", { id: "answer" })];
         await expect(reader.append(messages, { turnId: "after" })).resolves.toMatchObject({ appended: 2 });
@@ -226,7 +226,7 @@ describe("A session whose keys were changed by hand", () => {
         const texts = (await reader.getMessages()).map(({ text }) => text);
         expect(texts.slice(-2)).toEqual(["after", "answer"]);
         await reader.rewind("after");
-        expect(await client.exists(keys.log)).toBe((await store.readLog("s")).records.length > 0 ? 1 : 0);
+        expect(await client.exists(keys.log)).toBe((await store.readLog({ id: "s" })).records.length > 0 ? 1 : 0);
         await expect(reader.append([human("last", "last")])).resolves.toMatchObject({ appended: 1 });
         expect((await reader.getMessages()).at(-1)!.text).toBe("last");
         await client.unlink(keys.log, keys.ids, keys.state);

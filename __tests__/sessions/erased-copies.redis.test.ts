@@ -23,7 +23,7 @@ describe("a copy whose source is erased before it is complete", () => {
   beforeEach(async () => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
-    await store.append("source", { records: list, owner: "ann" });
+    await store.append({ id: "source", owner: "ann" }, { records: list });
   });
   afterEach(() => store.close());
 
@@ -46,12 +46,14 @@ describe("a copy whose source is erased before it is complete", () => {
     const request = copying(100, () => {
       erasing ??= store.index.eraseOwner("ann", { guardMs });
     });
-    const outcome = await store.forks.fork("source", "copy", request).catch(({ code }: { code: string }) => code);
+    const outcome = await store.forks
+      .fork({ id: "source" }, { id: "copy" }, request)
+      .catch(({ code }: { code: string }) => code);
     await erasing;
     expect(outcome ?? "no source").toEqual(expect.any(String));
     await store.index.flush();
     expect(await staged()).toEqual([]);
-    expect((await store.readView("copy")).epoch).toBe("");
+    expect((await store.readView({ id: "copy" })).epoch).toBe("");
     for (const key of await client.keys(`${keyPrefix}*`)) {
       const fields = key.endsWith("}:sessions") ? await client.zrange(key, "0", "-1") : await client.hkeys(key);
       expect(fields.sort()).toEqual(key.endsWith("}:state") ? ["erased", "next"] : ["!"]);
@@ -72,10 +74,11 @@ describe("a copy whose source is erased before it is complete", () => {
       return send();
     });
     const slow = new RedisSessionStore({ client: held, keyPrefix });
-    const request = { ...copying(-1, () => undefined), ...(owner !== undefined && { fields: { owner } }) };
-    await expect(slow.forks.fork("source", "copy", request)).rejects.toMatchObject({ code: "erased" });
+    const request = copying(-1, () => undefined);
+    const target = { id: "copy", ...(owner !== undefined && { owner }) };
+    await expect(slow.forks.fork({ id: "source" }, target, request)).rejects.toMatchObject({ code: "erased" });
     expect(isHeld).toBe(true);
-    expect((await store.readView("copy")).epoch).toBe("");
+    expect((await store.readView({ id: "copy" })).epoch).toBe("");
     expect(await staged()).toEqual([]);
     await slow.close();
     expect(await client.zrange(ownerKeys(keyPrefix, "ann").sessions, "0", "-1")).toEqual(["!"]);
@@ -86,7 +89,7 @@ describe("a copy whose source is erased before it is complete", () => {
     const request = copying(700, () => {
       throw died;
     });
-    await expect(store.forks.fork("source", "copy", request)).rejects.toBe(died);
+    await expect(store.forks.fork({ id: "source" }, { id: "copy" }, request)).rejects.toBe(died);
     expect(await staged()).toHaveLength(3);
     expect(await store.index.eraseOwner("bob", { guardMs })).toBe(0);
     expect(await staged()).toHaveLength(3);

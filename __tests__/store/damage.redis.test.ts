@@ -18,9 +18,9 @@ describe("A session with a missing key", () => {
     const keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix });
     keys = sessionKeys(keyPrefix, "s");
-    await store.append("s", { records: chat, ttlMs: 60_000, side: { set: { field: "x" } } });
-    const view = await store.readView("s");
-    await store.commitReduction("s", { ...asRead(view), start: 4, head: "summary", headCount: 1 });
+    await store.append({ id: "s" }, { records: chat, ttlMs: 60_000, side: { set: { field: "x" } } });
+    const view = await store.readView({ id: "s" });
+    await store.commitReduction({ id: "s" }, { ...asRead(view), start: 4, head: "summary", headCount: 1 });
   });
   afterAll(() => client.disconnect());
 
@@ -34,7 +34,7 @@ describe("A session with a missing key", () => {
 
   describe.each(missing.map((parts) => [parts.join(" and "), parts] as const))("(%s)", (_, parts) => {
     it("refuses appends, commits and rewinds, and changes nothing", async () => {
-      const view = await store.readView("s");
+      const view = await store.readView({ id: "s" });
       await unlink(parts);
       const before = await contents();
       const damaged = expect.objectContaining({
@@ -44,13 +44,13 @@ describe("A session with a missing key", () => {
         message: expect.stringMatching(/rebuild\(\).*clear\(\)/),
       });
       await expect(
-        store.append("s", { records: [record("n")], ttlMs: 99_000, side: { set: { field: "y" } } }),
+        store.append({ id: "s" }, { records: [record("n")], ttlMs: 99_000, side: { set: { field: "y" } } }),
       ).rejects.toEqual(damaged);
-      await expect(store.append("s", { records: [], ttlMs: 99_000 })).rejects.toEqual(damaged);
-      await expect(store.commitReduction("s", { ...asRead(view), start: 5, head: "", headCount: 0 })).rejects.toEqual(
-        damaged,
-      );
-      await expect(store.rewind("s", { ...asRead(view), to: 2, forget: ["q2"] })).rejects.toEqual(damaged);
+      await expect(store.append({ id: "s" }, { records: [], ttlMs: 99_000 })).rejects.toEqual(damaged);
+      await expect(
+        store.commitReduction({ id: "s" }, { ...asRead(view), start: 5, head: "", headCount: 0 }),
+      ).rejects.toEqual(damaged);
+      await expect(store.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["q2"] })).rejects.toEqual(damaged);
       expect(await contents()).toEqual(before);
     });
 
@@ -58,18 +58,18 @@ describe("A session with a missing key", () => {
       await unlink(parts);
       const other = new RedisSessionStore({ client, keyPrefix: keys.log.split(":{")[0]! });
       for (const reader of [store, other]) {
-        const view = await reader.readView("s");
+        const view = await reader.readView({ id: "s" });
         const lost = (parts as readonly string[]).includes("log");
         const stateless = (parts as readonly string[]).includes("state");
         expect(view.damaged).toBe(true);
         expect(view.records).toEqual(lost ? [] : stateless ? texts(chat) : texts(chat.slice(4)));
         expect([view.base, view.start, view.next]).toEqual(stateless ? [0, 0, 6] : [0, 4, 6]);
-        expect(await reader.readLog("s")).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
-        expect(await reader.readLog("s", { from: 3, limit: 2 })).toMatchObject({
+        expect(await reader.readLog({ id: "s" })).toMatchObject({ damaged: true, records: lost ? [] : texts(chat) });
+        expect(await reader.readLog({ id: "s" }, { from: 3, limit: 2 })).toMatchObject({
           damaged: true,
           records: lost ? [] : texts(chat.slice(3, 5)),
         });
-        expect(await reader.readRounds("s", 2)).toMatchObject({
+        expect(await reader.readRounds({ id: "s" }, 2)).toMatchObject({
           damaged: true,
           records: lost ? [] : texts(chat.slice(2)),
         });
@@ -77,12 +77,12 @@ describe("A session with a missing key", () => {
     });
 
     it("can be written again after a rebuild, which keeps what is left", async () => {
-      const former = await store.readView("s");
+      const former = await store.readView({ id: "s" });
       await unlink(parts);
-      await store.rebuild("s", identify);
+      await store.rebuild({ id: "s" }, identify);
       const lost = (parts as readonly string[]).includes("log");
       const stateless = (parts as readonly string[]).includes("state");
-      const view = await store.readView("s");
+      const view = await store.readView({ id: "s" });
       expect(view.damaged).toBe(false);
       expect(view.rev).not.toBe(former.rev);
       expect(view.epoch === former.epoch).toBe(!stateless);
@@ -101,36 +101,36 @@ describe("A session with a missing key", () => {
           records: texts(chat.slice(4)),
         });
       }
-      expect(await store.readSide("s", "")).toEqual(stateless ? {} : { field: "x" });
-      const again = await store.append("s", { records: [...chat, human("q4")] });
+      expect(await store.readSide({ id: "s" }, "")).toEqual(stateless ? {} : { field: "x" });
+      const again = await store.append({ id: "s" }, { records: [...chat, human("q4")] });
       expect([again.appended, again.duplicates]).toEqual(lost ? [7, 0] : [1, 6]);
-      expect((await store.readRounds("s", 1)).firstRound).toBe(lost ? 7 : 4);
+      expect((await store.readRounds({ id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
     });
 
     it("keeps one expiry for all keys after a rebuild", async () => {
       await unlink(parts);
-      await store.rebuild("s", identify);
-      await store.append("s", { records: [record("n")] });
+      await store.rebuild({ id: "s" }, identify);
+      await store.append({ id: "s" }, { records: [record("n")] });
       const times = await Promise.all([keys.log, keys.ids, keys.state].map((key) => client.call("PEXPIRETIME", key)));
       expect(new Set(times).size).toBe(1);
       expect(times[0]).toBeGreaterThan(Date.now());
     });
 
     it("can be written again after clear, and shows nothing from before", async () => {
-      const former = await store.readView("s");
+      const former = await store.readView({ id: "s" });
       await unlink(parts);
-      await store.clear("s");
+      await store.clear({ id: "s" });
       expect(await client.exists(keys.log, keys.ids, keys.state)).toBe(0);
-      const result = await store.append("s", { records: chat });
+      const result = await store.append({ id: "s" }, { records: chat });
       expect([result.appended, result.next, result.epoch === former.epoch]).toEqual([6, 6, false]);
-      expect(await store.readView("s")).toMatchObject({ head: "", start: 0, damaged: false });
+      expect(await store.readView({ id: "s" })).toMatchObject({ head: "", start: 0, damaged: false });
     });
   });
 
   it("starts a new session if only the ids are left, because they hold no message", async () => {
     await unlink(["log", "state"]);
-    expect(await store.readView("s")).toMatchObject({ epoch: "", damaged: false, records: [] });
-    const result = await store.append("s", { records: chat });
+    expect(await store.readView({ id: "s" })).toMatchObject({ epoch: "", damaged: false, records: [] });
+    const result = await store.append({ id: "s" }, { records: chat });
     expect([result.appended, result.duplicates, result.next]).toEqual([6, 0, 6]);
     expect(await client.hlen(keys.ids)).toBe(7);
     expect(await client.pttl(keys.ids)).toBe(-1);
@@ -138,24 +138,24 @@ describe("A session with a missing key", () => {
 
   it("is damaged, too, if side fields were written after the state was lost", async () => {
     await unlink(["state"]);
-    await store.writeSide("s", { set: { field: "new" } });
-    expect(await store.readView("s")).toMatchObject({ damaged: true, records: texts(chat), next: 6 });
-    await expect(store.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
-    await store.rebuild("s", identify);
-    expect(await store.readView("s")).toMatchObject({ damaged: false, next: 6 });
-    expect(await store.readSide("s", "")).toEqual({ field: "new" });
-    await expect(store.append("s", { records: [record("n")] })).resolves.toMatchObject({ next: 7 });
+    await store.writeSide({ id: "s" }, { set: { field: "new" } });
+    expect(await store.readView({ id: "s" })).toMatchObject({ damaged: true, records: texts(chat), next: 6 });
+    await expect(store.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
+    await store.rebuild({ id: "s" }, identify);
+    expect(await store.readView({ id: "s" })).toMatchObject({ damaged: false, next: 6 });
+    expect(await store.readSide({ id: "s" }, "")).toEqual({ field: "new" });
+    await expect(store.append({ id: "s" }, { records: [record("n")] })).resolves.toMatchObject({ next: 7 });
   });
 
   it("is detected if another client pushed or popped records, and rebuilt from what is left", async () => {
     await client.rpush(keys.log, "no record");
-    expect(await store.readView("s")).toMatchObject({ damaged: true });
-    await expect(store.append("s", { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
-    await store.rebuild("s", identify);
-    expect(await store.readView("s")).toMatchObject({ damaged: false, next: 7, start: 4, head: "summary" });
+    expect(await store.readView({ id: "s" })).toMatchObject({ damaged: true });
+    await expect(store.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
+    await store.rebuild({ id: "s" }, identify);
+    expect(await store.readView({ id: "s" })).toMatchObject({ damaged: false, next: 7, start: 4, head: "summary" });
     await client.ltrim(keys.log, 0, 2);
-    await store.rebuild("s", identify);
-    expect(await store.readView("s")).toMatchObject({
+    await store.rebuild({ id: "s" }, identify);
+    expect(await store.readView({ id: "s" })).toMatchObject({
       damaged: false,
       next: 3,
       start: 0,
@@ -167,23 +167,26 @@ describe("A session with a missing key", () => {
   it("loses and duplicates nothing if a rebuild runs beside a writer", async () => {
     const many = records("m", 2_500);
     const known = new Map(many.map((item) => [item.record, item]));
-    await store.append("t", { records: many });
+    await store.append({ id: "t" }, { records: many });
     let writes = 0;
     const writer = async () => {
       for (let index = 0; index < 20; index += 1) {
-        await store.append("t", { records: [record(`w${index}`)] });
+        await store.append({ id: "t" }, { records: [record(`w${index}`)] });
         writes += 1;
       }
     };
     const rebuilding = store
-      .rebuild("t", (text) => known.get(text) ?? identifyByText(text))
+      .rebuild({ id: "t" }, (text) => known.get(text) ?? identifyByText(text))
       .catch((error: unknown) => error as Error);
     const [outcome] = await Promise.all([rebuilding, writer()]);
     expect(outcome === undefined || (outcome as unknown as { code: string }).code === "stale").toBe(true);
     expect(writes).toBe(20);
-    const again = await store.append("t", {
-      records: [...many, ...Array.from({ length: 20 }, (_, index) => record(`w${index}`))],
-    });
+    const again = await store.append(
+      { id: "t" },
+      {
+        records: [...many, ...Array.from({ length: 20 }, (_, index) => record(`w${index}`))],
+      },
+    );
     expect([again.appended, again.duplicates]).toEqual([0, 2_520]);
   });
 });

@@ -14,9 +14,9 @@ describe("A batch of ioredis", () => {
   it("holds nothing once it has its replies, so that V8, which keeps it, does not keep them", async () => {
     const multi = jest.spyOn(client, "multi");
     const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
-    await store.append("s", { records: chat });
-    await store.readView("s");
-    const view = await store.readView("s");
+    await store.append({ id: "s" }, { records: chat });
+    await store.readView({ id: "s" });
+    const view = await store.readView({ id: "s" });
     expect(view.records).toEqual(texts(chat));
     const batches = multi.mock.results.map(({ value }) => value as object);
     expect(batches.length).toBeGreaterThan(0);

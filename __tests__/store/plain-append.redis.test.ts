@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import type { SessionRef } from "../../src/store/session-ref.js";
 import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
 import { asRead, human, record, records } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -29,9 +30,9 @@ describe("An append that takes the script's short path", () => {
   async function session(change: (store: RedisSessionStore) => Promise<unknown> = async () => undefined) {
     const keyPrefix = uniquePrefix();
     const store = new RedisSessionStore({ client, keyPrefix });
-    await store.append("s", { records: chat, ttlMs: 60_000 });
+    await store.append({ id: "s" }, { records: chat, ttlMs: 60_000 });
     await change(store);
-    await store.readView("s");
+    await store.readView({ id: "s" });
     const { log, ids, state } = sessionKeys(keyPrefix, "s");
     const contents = async () => {
       const { epoch, rev, created, updated, cut, reductions, ...fields } = await client.hgetall(state);
@@ -43,13 +44,13 @@ describe("An append that takes the script's short path", () => {
   }
 
   const reduced = async (store: RedisSessionStore) => {
-    const view = await store.readView("s");
-    await store.commitReduction("s", { ...asRead(view), start: 2, head: "[]", headCount: 1 });
+    const view = await store.readView({ id: "s" });
+    await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "[]", headCount: 1 });
   };
   const discarded = async (store: RedisSessionStore) => {
-    const view = await store.readView("s");
+    const view = await store.readView({ id: "s" });
     const discard = { forget: ["q1", "a1"] };
-    await store.commitReduction("s", { ...asRead(view), start: 2, head: "", headCount: 0, discard });
+    await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
   };
   const requests: [string, AppendRequest][] = [
     ["one record", { records: [human("n1")] }],
@@ -69,10 +70,10 @@ describe("An append that takes the script's short path", () => {
   ])("(%s)", (_, change) => {
     it.each(requests)("leaves the session as the long path does, and says the same (%s)", async (__, request) => {
       const [short, long] = [await session(change), await session(change)];
-      const result = await short.store.append("s", request);
+      const result = await short.store.append({ id: "s" }, request);
       expect(isShort()).toBe(true);
       // A store that has not seen the session does not know where its log ends.
-      const expected = await new RedisSessionStore({ client, keyPrefix: long.keyPrefix }).append("s", request);
+      const expected = await new RedisSessionStore({ client, keyPrefix: long.keyPrefix }).append({ id: "s" }, request);
       expect(isShort()).toBe(false);
       expect({ ...result, epoch: "", time: 0 }).toEqual({ ...expected, epoch: "", time: 0 });
       expect(await short.contents()).toEqual(await long.contents());
@@ -82,14 +83,14 @@ describe("An append that takes the script's short path", () => {
 
   it("names the session's epoch and the server's time", async () => {
     const { store, state, lifetimes } = await session();
-    const { epoch, time } = await store.append("s", { records: [record("n")], ttlMs: 90_000 });
+    const { epoch, time } = await store.append({ id: "s" }, { records: [record("n")], ttlMs: 90_000 });
     expect(isShort()).toBe(true);
     expect(await client.hmget(state, "epoch", "updated")).toEqual([epoch, String(time)]);
     expect(await lifetimes()).toEqual([time! + 90_000, time! + 90_000, time! + 90_000]);
   });
 
   const repeated: NewRecord = { ...chat[0]!, digest: "otherone" };
-  it.each<[string, AppendRequest, object]>([
+  it.each<[string, AppendRequest & Pick<SessionRef, "owner">, object]>([
     ["a repetition", { records: [chat[3]!, record("n")] }, { appended: 1, duplicates: 1 }],
     ["a conflict that is kept", { records: [repeated, record("n")], onConflict: "keep" }, { conflicts: [0] }],
     ["a view that becomes too large", { records: [record("n")], viewLimit: { messages: 4 } }, { next: 5 }],
@@ -97,9 +98,10 @@ describe("An append that takes the script's short path", () => {
     ["an index that becomes long", { records: records("n", 28) }, { appended: 28 }],
     ["a token counter", { records: [{ ...record("n"), tokens: 3 }], counter: "c" }, { appended: 1 }],
     ["an owner", { records: [record("n")], owner: "ann" }, { appended: 1 }],
-  ])("goes the long way for %s", async (_, request, result) => {
+  ])("goes the long way for %s", async (_, { owner, ...request }, result) => {
     const { store } = await session();
-    expect(await store.append("s", request)).toMatchObject(result);
+    const caller = { id: "s", ...(owner !== undefined && { owner }) };
+    expect(await store.append(caller, request)).toMatchObject(result);
     expect(isShort()).toBe(false);
   });
 
@@ -128,7 +130,7 @@ describe("An append that takes the script's short path", () => {
   ])("goes the long way where the field %s holds %j", async (field, value) => {
     const { store, state } = await session();
     await client.hset(state, field!, value!);
-    await store.append("s", { records: [record("n")] }).catch(() => undefined);
+    await store.append({ id: "s" }, { records: [record("n")] }).catch(() => undefined);
     expect(isShort()).toBe(false);
   });
 });

@@ -38,19 +38,19 @@ describe("RedisSessionStore's keys", () => {
   };
 
   it("are three with one hash tag, which exist as long as the session", async () => {
-    await store.append("alice{1}", { records: [human("q")], ttlMs: 60_000, side: { set: { "tool:1": "x" } } });
+    await store.append({ id: "alice{1}" }, { records: [human("q")], ttlMs: 60_000, side: { set: { "tool:1": "x" } } });
     const all = ["ids", "log", "state"].map((part) => `${keyPrefix}:{alice%7B1%7D}:${part}`);
     expect(await keysOf()).toEqual(all);
-    const view = await store.readView("alice{1}");
-    await store.commitReduction("alice{1}", { ...asRead(view), start: 1, head: "h", headCount: 1 });
-    await store.writeSide("alice{1}", { remove: ["tool:1"] });
+    const view = await store.readView({ id: "alice{1}" });
+    await store.commitReduction({ id: "alice{1}" }, { ...asRead(view), start: 1, head: "h", headCount: 1 });
+    await store.writeSide({ id: "alice{1}" }, { remove: ["tool:1"] });
     expect(await keysOf()).toEqual(all);
-    await store.clear("alice{1}");
+    await store.clear({ id: "alice{1}" });
     expect(await keysOf()).toEqual([]);
   });
 
   it("hold the records as they are, hashes of the ids, and the state by name", async () => {
-    await store.append("s", { records: [record("m1"), record("m2")] });
+    await store.append({ id: "s" }, { records: [record("m1"), record("m2")] });
     const { log, ids, state } = sessionKeys(keyPrefix, "s");
     expect(await client.lrange(log, 0, -1)).toEqual(texts([record("m1"), record("m2")]));
     const { "[how to read:]": explanation, ...pairs } = await client.hgetall(ids);
@@ -71,10 +71,10 @@ describe("RedisSessionStore's keys", () => {
       ["c", 1],
       ["d", 200],
     ] as const) {
-      await store.append("s", { records: records(letter, count) });
+      await store.append({ id: "s" }, { records: records(letter, count) });
       encodings.push(await client.call("OBJECT", "ENCODING", ids));
     }
-    await store.append("long", { records: records("a", 200) });
+    await store.append({ id: "long" }, { records: records("a", 200) });
     encodings.push(await client.call("OBJECT", "ENCODING", sessionKeys(keyPrefix, "long").ids));
     expect(encodings.map((name) => name === "hashtable")).toEqual([false, false, true, true, true]);
     expect(await client.hget(ids, "[how to read:]")).toContain("SHA-256 of a message id");
@@ -84,11 +84,11 @@ describe("RedisSessionStore's keys", () => {
   it("expire at the same millisecond, whoever set the time to live", async () => {
     for (let index = 0; index < 200; index += 1) {
       const sessionId = `s${index}`;
-      await store.append(sessionId, { records: [record("a")], ttlMs: 60_000 });
+      await store.append({ id: sessionId }, { records: [record("a")], ttlMs: 60_000 });
       const [first, ...others] = await expiries(sessionId);
       expect(first).toBeGreaterThan(Date.now());
       expect(others).toEqual([first, first]);
-      await store.writeSide(sessionId, { set: { field: "x" }, ttlMs: 90_000 });
+      await store.writeSide({ id: sessionId }, { set: { field: "x" }, ttlMs: 90_000 });
       const later = await expiries(sessionId);
       expect(later[0]).toBeGreaterThan(first! + 20_000);
       expect(new Set(later).size).toBe(1);
@@ -96,28 +96,31 @@ describe("RedisSessionStore's keys", () => {
   });
 
   it("keep their common expiry through writes without a time to live", async () => {
-    await store.append("s", { records: records("a", 4), ttlMs: 60_000 });
+    await store.append({ id: "s" }, { records: records("a", 4), ttlMs: 60_000 });
     const before = await expiries("s");
-    await store.append("s", { records: records("b", 4), side: { set: { field: "x" } } });
-    const view = await store.readView("s");
-    await store.commitReduction("s", {
-      ...asRead(view),
-      start: 8,
-      head: "h",
-      headCount: 1,
-      discard: { forget: [...records("a", 4), ...records("b", 4)].map(({ id }) => id) },
-    });
-    await store.append("s", { records: records("c", 2) });
+    await store.append({ id: "s" }, { records: records("b", 4), side: { set: { field: "x" } } });
+    const view = await store.readView({ id: "s" });
+    await store.commitReduction(
+      { id: "s" },
+      {
+        ...asRead(view),
+        start: 8,
+        head: "h",
+        headCount: 1,
+        discard: { forget: [...records("a", 4), ...records("b", 4)].map(({ id }) => id) },
+      },
+    );
+    await store.append({ id: "s" }, { records: records("c", 2) });
     const after = await expiries("s");
     expect(new Set(after).size).toBe(1);
     expect(Math.abs(after[0]! - before[0]!)).toBeLessThanOrEqual(2);
   });
 
   it("do not remain after a lease is acquired and released", async () => {
-    const token = await store.acquireLease("s", 60_000);
+    const token = await store.acquireLease({ id: "s" }, 60_000);
     expect(await keysOf()).toEqual([`${keyPrefix}:{s}:lease`]);
     expect(await client.pttl(`${keyPrefix}:{s}:lease`)).toBeGreaterThan(50_000);
-    await store.releaseLease("s", token!);
+    await store.releaseLease({ id: "s" }, token!);
     expect(await keysOf()).toEqual([]);
   });
 });
@@ -142,13 +145,13 @@ describe("RedisSessionStore's round trips", () => {
     keyPrefix = uniquePrefix();
     store = new RedisSessionStore({ client, keyPrefix, onEvent: (event) => events.push(event) });
     // Every script is known to the server from here on.
-    await store.append("warm", { records: records("a", 2) });
-    await store.readView("warm");
-    await store.readRounds("warm", 1);
-    const view = await store.readView("warm");
-    await store.commitReduction("warm", { ...asRead(view), start: 1, head: "h", headCount: 1 });
-    await store.writeSide("warm", { set: { field: "x" } });
-    await store.readSide("warm", "");
+    await store.append({ id: "warm" }, { records: records("a", 2) });
+    await store.readView({ id: "warm" });
+    await store.readRounds({ id: "warm" }, 1);
+    const view = await store.readView({ id: "warm" });
+    await store.commitReduction({ id: "warm" }, { ...asRead(view), start: 1, head: "h", headCount: 1 });
+    await store.writeSide({ id: "warm" }, { set: { field: "x" } });
+    await store.readSide({ id: "warm" }, "");
   });
   afterAll(async () => {
     client.disconnect();
@@ -173,34 +176,37 @@ describe("RedisSessionStore's round trips", () => {
         side: { set: { field: "x" } },
         viewLimit: { messages: 0 },
       };
-      expect(await flightsOf(() => store.append("s", request))).toBe(1);
+      expect(await flightsOf(() => store.append({ id: "s" }, request))).toBe(1);
     },
   );
 
   it("are one for a view, known or not, reduced or not, whoever reduced it", async () => {
-    await store.append("s", { records: records("a", 300) });
-    expect(await flightsOf(() => store.readView("s"))).toBe(1);
-    expect(await flightsOf(() => store.readView("s"))).toBe(1);
-    expect(await flightsOf(() => store.readView("unknown", { neverReduced: true }))).toBe(1);
-    const view = await store.readView("s");
+    await store.append({ id: "s" }, { records: records("a", 300) });
+    expect(await flightsOf(() => store.readView({ id: "s" }))).toBe(1);
+    expect(await flightsOf(() => store.readView({ id: "s" }))).toBe(1);
+    expect(await flightsOf(() => store.readView({ id: "unknown" }, { neverReduced: true }))).toBe(1);
+    const view = await store.readView({ id: "s" });
     const elsewhere = new RedisSessionStore({ client, keyPrefix });
-    await elsewhere.commitReduction("s", { ...asRead(view), start: 290, head: "h", headCount: 1 });
-    expect(await flightsOf(async () => expect((await store.readView("s")).records).toHaveLength(10))).toBe(1);
-    expect(await flightsOf(async () => expect((await store.readView("s")).records).toHaveLength(10))).toBe(1);
+    await elsewhere.commitReduction({ id: "s" }, { ...asRead(view), start: 290, head: "h", headCount: 1 });
+    expect(await flightsOf(async () => expect((await store.readView({ id: "s" })).records).toHaveLength(10))).toBe(1);
+    expect(await flightsOf(async () => expect((await store.readView({ id: "s" })).records).toHaveLength(10))).toBe(1);
   });
 
   it("are one for rounds, a page, a commit and side fields, and two for clearing", async () => {
-    const view = (await store.append("s", { records: [human("q"), ...records("a", 300)], viewLimit: { messages: 1 } }))
-      .view!;
-    expect(await flightsOf(() => store.readRounds("s", 3))).toBe(1);
-    expect(await flightsOf(() => store.readLog("s", { from: 5, limit: 10 }))).toBe(1);
+    const view = (
+      await store.append({ id: "s" }, { records: [human("q"), ...records("a", 300)], viewLimit: { messages: 1 } })
+    ).view!;
+    expect(await flightsOf(() => store.readRounds({ id: "s" }, 3))).toBe(1);
+    expect(await flightsOf(() => store.readLog({ id: "s" }, { from: 5, limit: 10 }))).toBe(1);
     expect(
-      await flightsOf(() => store.commitReduction("s", { ...asRead(view), start: 290, head: "h", headCount: 1 })),
+      await flightsOf(() =>
+        store.commitReduction({ id: "s" }, { ...asRead(view), start: 290, head: "h", headCount: 1 }),
+      ),
     ).toBe(1);
-    expect(await flightsOf(() => store.writeSide("s", { set: { field: "x" } }))).toBe(1);
-    expect(await flightsOf(() => store.readSide("s", ""))).toBe(1);
+    expect(await flightsOf(() => store.writeSide({ id: "s" }, { set: { field: "x" } }))).toBe(1);
+    expect(await flightsOf(() => store.readSide({ id: "s" }, ""))).toBe(1);
     // It asks first which life of the session it ends.
-    expect(await flightsOf(() => store.clear("s"))).toBe(2);
+    expect(await flightsOf(() => store.clear({ id: "s" }))).toBe(2);
   });
 
   it("are two for a view whose start another process moved back, and the view is right", async () => {
@@ -208,30 +214,30 @@ describe("RedisSessionStore's round trips", () => {
       new RedisSessionStore({ client, keyPrefix }),
       new RedisSessionStore({ client, keyPrefix }),
     ];
-    await here.append("s", { records: records("a", 10) });
-    const view = await here.readView("s");
-    await here.commitReduction("s", { ...asRead(view), start: 8, head: "h", headCount: 1 });
-    const reduced = await here.readView("s");
-    await elsewhere.rewind("s", { ...asRead(reduced), to: 6, forget: ["a7", "a8", "a9", "a10"] });
+    await here.append({ id: "s" }, { records: records("a", 10) });
+    const view = await here.readView({ id: "s" });
+    await here.commitReduction({ id: "s" }, { ...asRead(view), start: 8, head: "h", headCount: 1 });
+    const reduced = await here.readView({ id: "s" });
+    await elsewhere.rewind({ id: "s" }, { ...asRead(reduced), to: 6, forget: ["a7", "a8", "a9", "a10"] });
     proxy.resetFlights();
-    expect((await here.readView("s")).records).toEqual(texts(records("a", 6)));
+    expect((await here.readView({ id: "s" })).records).toEqual(texts(records("a", 6)));
     expect(proxy.flights()).toBe(2);
   });
 
   it("do not carry a script's text again for another store on the same client", async () => {
-    await store.append("s", { records: records("a", 1) });
+    await store.append({ id: "s" }, { records: records("a", 1) });
     const sent = jest.spyOn(client, "call");
-    await new RedisSessionStore({ client, keyPrefix }).append("s", { records: records("b", 1) });
+    await new RedisSessionStore({ client, keyPrefix }).append({ id: "s" }, { records: records("b", 1) });
     expect(sent.mock.calls.map(([verb]) => verb)).toEqual(["evalsha"]);
     sent.mockRestore();
   });
 
   it("are one more, once, after the script cache is flushed", async () => {
-    await store.append("s", { records: records("a", 2) });
+    await store.append({ id: "s" }, { records: records("a", 2) });
     await client.script("FLUSH");
-    expect(await flightsOf(() => store.append("s", { records: records("b", 2) }))).toBe(2);
-    expect(await flightsOf(() => store.append("s", { records: records("c", 2) }))).toBe(1);
-    expect((await store.readView("s")).records).toEqual(
+    expect(await flightsOf(() => store.append({ id: "s" }, { records: records("b", 2) }))).toBe(2);
+    expect(await flightsOf(() => store.append({ id: "s" }, { records: records("c", 2) }))).toBe(1);
+    expect((await store.readView({ id: "s" })).records).toEqual(
       texts([...records("a", 2), ...records("b", 2), ...records("c", 2)]),
     );
   });
@@ -268,10 +274,10 @@ describe("RedisSessionStore's connection", () => {
       client.listenerCount("error"),
     ];
     const store = new RedisSessionStore({ client, keyPrefix: uniquePrefix() });
-    await store.append("s", { records: records("a", 2) });
-    await store.readView("s");
-    await store.readRounds("s", 1);
-    await store.clear("s");
+    await store.append({ id: "s" }, { records: records("a", 2) });
+    await store.readView({ id: "s" });
+    await store.readRounds({ id: "s" }, 1);
+    await store.clear({ id: "s" });
     await store.close();
     expect([
       Object.keys(client).sort(),
@@ -293,19 +299,19 @@ describe("RedisSessionStore's connection", () => {
       const store = new RedisSessionStore({ config, keyPrefix: uniquePrefix() });
       expect(await connections(name)).toBe(0);
       await Promise.all(
-        Array.from({ length: 20 }, (_, index) => store.append(`s${index}`, { records: [record("a")] })),
+        Array.from({ length: 20 }, (_, index) => store.append({ id: `s${index}` }, { records: [record("a")] })),
       );
       expect(await connections(name)).toBe(1);
       await store.close();
       expect(await connections(name)).toBe(0);
-      await expect(store.readView("s0")).rejects.toMatchObject({ name: "StoreError", code: "closed" });
+      await expect(store.readView({ id: "s0" })).rejects.toMatchObject({ name: "StoreError", code: "closed" });
     }
   });
 
   it("completes the calls in progress before it closes", async () => {
     const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix: uniquePrefix() });
-    await store.readView("s");
-    const pending = store.append("s", { records: records("a", 100) });
+    await store.readView({ id: "s" });
+    const pending = store.append({ id: "s" }, { records: records("a", 100) });
     await new Promise((resolve) => setImmediate(resolve));
     await store.close();
     await expect(pending).resolves.toMatchObject({ appended: 100 });
@@ -373,12 +379,12 @@ describe("RedisSessionStore's options", () => {
       maxAppendBytes: 150,
     });
     const long = (id: string, length: number) => ({ ...record(id), record: "x".repeat(length) });
-    await expect(store.append("s", { records: [long("a", 101)] })).rejects.toMatchObject({ code: "too_large" });
-    await expect(store.append("s", { records: [long("a", 80), long("b", 80)] })).rejects.toMatchObject({
+    await expect(store.append({ id: "s" }, { records: [long("a", 101)] })).rejects.toMatchObject({ code: "too_large" });
+    await expect(store.append({ id: "s" }, { records: [long("a", 80), long("b", 80)] })).rejects.toMatchObject({
       code: "too_large",
     });
-    expect((await store.readView("s")).epoch).toBe("");
-    await expect(store.append("s", { records: [long("a", 100)] })).resolves.toMatchObject({ appended: 1 });
+    expect((await store.readView({ id: "s" })).epoch).toBe("");
+    await expect(store.append({ id: "s" }, { records: [long("a", 100)] })).resolves.toMatchObject({ appended: 1 });
     await store.close();
   });
 
@@ -389,12 +395,14 @@ describe("RedisSessionStore's options", () => {
       digest: "01234567",
       record: String(index),
     }));
-    await expect(store.append("s", { records: [...most, { ...most[0]!, id: "one more" }] })).rejects.toMatchObject({
+    await expect(
+      store.append({ id: "s" }, { records: [...most, { ...most[0]!, id: "one more" }] }),
+    ).rejects.toMatchObject({
       code: "too_large",
     });
-    expect((await store.append("s", { records: most })).next).toBe(most.length);
-    expect((await store.readLog("s", { from: most.length - 1 })).records).toEqual([String(most.length - 1)]);
-    await store.clear("s");
+    expect((await store.append({ id: "s" }, { records: most })).next).toBe(most.length);
+    expect((await store.readLog({ id: "s" }, { from: most.length - 1 })).records).toEqual([String(most.length - 1)]);
+    await store.clear({ id: "s" });
     await store.close();
   });
 });

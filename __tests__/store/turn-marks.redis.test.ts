@@ -26,19 +26,19 @@ async function appendTurn(
   turn: number,
   { count, done }: { count: number; done: boolean },
 ) {
-  const stored = (await store.readTurn(session, nameOf(turn)))?.count ?? 0;
+  const stored = (await store.readTurn({ id: session }, nameOf(turn)))?.count ?? 0;
   const records = Array.from({ length: count }, (_, index) => recordOf(turn, stored + index));
-  return store.append(session, { records, turn: { name: nameOf(turn), stored, done } });
+  return store.append({ id: session }, { records, turn: { name: nameOf(turn), stored, done } });
 }
 
 /** Position and turn of each record. */
 async function positions(store: CompleteSessionStore) {
-  const { records, from } = await store.readLog(session);
+  const { records, from } = await store.readLog({ id: session });
   return records.map((record, index) => ({ name: identify(record).turn!.name, position: from + index }));
 }
 
 async function rewind(store: CompleteSessionStore, share: number) {
-  const view = await store.readView(session);
+  const view = await store.readView({ id: session });
   const to = view.base + Math.floor((view.next - view.base) * share);
   const all = await positions(store);
   const left = (name: string) => all.filter((entry) => entry.name === name && entry.position < to);
@@ -48,20 +48,20 @@ async function rewind(store: CompleteSessionStore, share: number) {
     count: left(name).length,
     first: left(name)[0]?.position ?? to,
   }));
-  const { records } = await store.readLog(session, { from: to });
+  const { records } = await store.readLog({ id: session }, { from: to });
   const forget = records.map((record) => identify(record).id);
-  return store.rewind(session, { ...asRead(view), to, forget, turns });
+  return store.rewind({ id: session }, { ...asRead(view), to, forget, turns });
 }
 
 async function discard(store: CompleteSessionStore, share: number) {
-  const view = await store.readView(session);
+  const view = await store.readView({ id: session });
   const start = view.base + Math.floor((view.next - view.base) * share);
   const all = await positions(store);
   const staying = new Set(all.filter(({ position }) => position >= start).map(({ name }) => name));
   const turns = [...new Set(all.map(({ name }) => name))].filter((name) => !staying.has(name));
-  const forget = (await store.readLog(session)).records.map((record) => identify(record).id);
+  const forget = (await store.readLog({ id: session })).records.map((record) => identify(record).id);
   const request = { ...asRead(view), start, head: "h", headCount: 1, discard: { forget, turns } };
-  return store.commitReduction(session, request);
+  return store.commitReduction({ id: session }, request);
 }
 
 type Command = (store: CompleteSessionStore) => Promise<unknown>;
@@ -102,11 +102,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
           discard(store, share),
     ),
   },
-  { weight: 1, arbitrary: fc.constant<Command>((store) => store.rebuild(session, identify)) },
+  { weight: 1, arbitrary: fc.constant<Command>((store) => store.rebuild({ id: session }, identify)) },
   {
     weight: 1,
     arbitrary: fc.constant<Command>(async (store) => {
-      const state = await store.transfers.readState(session);
+      const state = await store.transfers.readState({ id: session });
       return state?.discardedTurns;
     }),
   },
@@ -121,12 +121,12 @@ describe("The marks of turns in Redis", () => {
 
   const marks = async (store: CompleteSessionStore) => {
     const names = Array.from({ length: turns }, (_, turn) => nameOf(turn));
-    const found = await store.transfers.readTurns(session, names);
-    const seen = await Promise.all([0, 7, 90].map((turn) => store.readView(session, { turn: nameOf(turn) })));
+    const found = await store.transfers.readTurns({ id: session }, names);
+    const seen = await Promise.all([0, 7, 90].map((turn) => store.readView({ id: session }, { turn: nameOf(turn) })));
     return [
       found,
       seen.map(({ turn }) => turn),
-      await Promise.all([1, 8, 91].map((n) => store.readTurn(session, nameOf(n)))),
+      await Promise.all([1, 8, 91].map((n) => store.readTurn({ id: session }, nameOf(n)))),
     ];
   };
 
@@ -138,13 +138,13 @@ describe("The marks of turns in Redis", () => {
         const [model, real] = [await each(stores[0]), await each(stores[1])] as [unknown, unknown];
         expect(typeof real).toBe(typeof model);
         expect(await marks(stores[1])).toEqual(await marks(stores[0]));
-        expect(await stores[1].readLog(session)).toEqual(await stores[0].readLog(session));
+        expect(await stores[1].readLog({ id: session })).toEqual(await stores[0].readLog({ id: session }));
       }
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       const [copied, original] = await Promise.all(
         stores.map(async (store) => {
-          await store.forks.fork(session, "copy", { copyRecord });
-          return Promise.all([1, 8, 91, 200].map((turn) => store.readTurn("copy", nameOf(turn))));
+          await store.forks.fork({ id: session }, { id: "copy" }, { copyRecord });
+          return Promise.all([1, 8, 91, 200].map((turn) => store.readTurn({ id: "copy" }, nameOf(turn))));
         }),
       );
       expect(original).toEqual(copied);
@@ -158,8 +158,8 @@ describe("The marks of turns in Redis", () => {
       await discard(store, 1);
       await appendTurn(store, 1, { count: 1, done: false });
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
-      await store.forks.fork(session, "copy", { copyRecord });
-      expect(await store.readTurn("copy", nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
+      await store.forks.fork({ id: session }, { id: "copy" }, { copyRecord });
+      expect(await store.readTurn({ id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
     }
   });
 
@@ -175,7 +175,7 @@ describe("The marks of turns in Redis", () => {
     expect(shared.length).toBeLessThan(100);
     expect(fields.every(([name]) => name.length === 14)).toBe(true);
     const found = await store.transfers.readTurns(
-      session,
+      { id: session },
       Array.from({ length: 600 }, (_, turn) => nameOf(turn)),
     );
     expect(found.map((mark) => mark?.first)).toEqual(Array.from({ length: 600 }, (_, turn) => turn));
@@ -194,21 +194,32 @@ describe("The marks of turns in Redis", () => {
     const numbers = { base: 0, start: 0, next: 50, rounds: 0, updated: 1, created: 1 };
     await client.hset(state, { epoch: "old", rev: "old", ...numbers });
 
-    const again = await store.append(session, {
-      records: [recordOf(7, 9)],
-      turn: { name: nameOf(7), stored: 0, done: true },
-    });
+    const again = await store.append(
+      { id: session },
+      {
+        records: [recordOf(7, 9)],
+        turn: { name: nameOf(7), stored: 0, done: true },
+      },
+    );
     expect([again.appended, again.turn?.count, again.turn?.first]).toEqual([0, 1, 7]);
     await appendTurn(store, 10, { count: 2, done: true });
     expect(await client.hget(ids, nameOf(10))).toBe("T000000310");
     await appendTurn(store, 60, { count: 1, done: true });
-    expect((await store.readView(session, { turn: nameOf(60) })).turn).toEqual({ done: true, count: 1, first: 52 });
-    expect((await store.readView(session, { turn: nameOf(11) })).turn).toEqual({ done: true, count: 1, first: 11 });
+    expect((await store.readView({ id: session }, { turn: nameOf(60) })).turn).toEqual({
+      done: true,
+      count: 1,
+      first: 52,
+    });
+    expect((await store.readView({ id: session }, { turn: nameOf(11) })).turn).toEqual({
+      done: true,
+      count: 1,
+      first: 11,
+    });
     await rewind(store, 0.5);
-    const found = await store.transfers.readTurns(session, [10, 11, 25, 26, 27, 60].map(nameOf));
+    const found = await store.transfers.readTurns({ id: session }, [10, 11, 25, 26, 27, 60].map(nameOf));
     expect(found.map((mark) => mark?.count)).toEqual([1, 1, 1, undefined, undefined, undefined]);
-    await store.rebuild(session, identify);
-    expect(await store.transfers.readTurns(session, [11, 25, 26].map(nameOf))).toEqual([
+    await store.rebuild({ id: session }, identify);
+    expect(await store.transfers.readTurns({ id: session }, [11, 25, 26].map(nameOf))).toEqual([
       { done: true, count: 1, first: 11 },
       { done: true, count: 1, first: 25 },
       undefined,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { SessionView } from "../../src/store/session-reads.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import type { TurnFence } from "../../src/store/holds.js";
+import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
 import { identify } from "./store-commands.js";
 
 /** Stores on the same sessions, as several instances of an application have them, and what they were seen to answer. */
@@ -10,7 +10,7 @@ export interface Clients {
   readonly stores: readonly CompleteSessionStore[];
   /** Views of each session, as they were read or as they came back. */
   readonly views: Map<string, SessionView[]>;
-  readonly fences: TurnFence[];
+  readonly fences: SessionHold[];
   /** The version of each session's label, as it was read last. */
   readonly labels: Map<string, string>;
   /** The `next` of the last page of each owner's list. */
@@ -64,9 +64,14 @@ export function given<T extends object>(values: T): { [Name in keyof T]?: Exclud
   return Object.fromEntries(entries) as { [Name in keyof T]?: Exclude<T[Name], undefined> };
 }
 
+/** The session as a caller touches it who may name an owner. */
+export function called(id: string, whose: string | undefined): SessionRef {
+  return { id, ...given({ owner: whose }) };
+}
+
 /** Reads a session's view, and remembers it. */
 export async function look({ views }: Clients, store: CompleteSessionStore, id: string): Promise<SessionView> {
-  const view = await store.readView(id);
+  const view = await store.readView({ id });
   views.set(id, [...(views.get(id) ?? []), view]);
   return view;
 }

@@ -3,6 +3,7 @@ import type { SessionLabel } from "../../src/store/lists.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnRemainder } from "../../src/store/turns.js";
 import {
+  called,
   command,
   given,
   look,
@@ -44,14 +45,14 @@ const append = command(
     onConflict: fc.constantFrom("keep" as const, "error" as const),
   }),
   async ({ fences }, store, { session: id, records, fence: back, turn, side, ...rest }) => {
-    const stored = turn && ((await store.readTurn(id, turn, given({ owner: rest.owner })))?.count ?? 0);
+    const stored = turn && ((await store.readTurn(called(id, rest.owner), turn))?.count ?? 0);
     const ofTurn = (item: NewRecord) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${turn}"}` });
-    const fence = back === undefined ? undefined : fences.at(-1 - back);
-    return store.append(id, {
+    const hold = back === undefined ? undefined : fences.at(-1 - back);
+    const caller = { ...called(id, rest.owner), ...given({ label: rest.label, hold }) };
+    return store.append(caller, {
       records: turn === undefined ? records : records.map(ofTurn),
       onConflict: rest.onConflict,
-      ...given({ owner: rest.owner, label: rest.label, ttlMs: rest.ttlMs }),
-      ...(fence && { fencingToken: fence.fencingToken, expectedEpoch: fence.epoch }),
+      ...given({ ttlMs: rest.ttlMs }),
       ...(turn !== undefined && { turn: { name: turn, done: true, stored: Number(stored) } }),
       ...(side !== undefined && { side: { set: { field: side } } }),
     });
@@ -59,7 +60,7 @@ const append = command(
 );
 
 const read = command("read", fc.record({ session, owner }), async (clients, store, { session: id, owner: caller }) => {
-  const log = await store.readLog(id, given({ owner: caller }));
+  const log = await store.readLog(called(id, caller));
   return [log, await look(clients, store, id)];
 });
 
@@ -76,12 +77,15 @@ const commit = command(
     const { epoch, rev, next, base } = await lookBack(clients, store, options);
     const { head, remember: count } = options;
     const start = Math.min(next, base + options.start);
-    const { records } = await store.readLog(options.session, { from: base, limit: Math.max(1, start - base) });
+    const { records } = await store.readLog({ id: options.session }, { from: base, limit: Math.max(1, start - base) });
     const forget = start > base ? records.map((record) => identify(record).id) : [];
-    return store.commitReduction(options.session, {
-      ...{ epoch, rev, next, start, head, headCount: head.length },
-      ...(count !== undefined && { discard: { forget, remember: { count, seconds: secondsOfIds } } }),
-    });
+    return store.commitReduction(
+      { id: options.session },
+      {
+        ...{ epoch, rev, next, start, head, headCount: head.length },
+        ...(count !== undefined && { discard: { forget, remember: { count, seconds: secondsOfIds } } }),
+      },
+    );
   },
 );
 
@@ -91,9 +95,9 @@ const rewind = command(
   async (clients, store, options) => {
     const { epoch, rev, next, base } = await lookBack(clients, store, options);
     const to = Math.max(base, next - options.back);
-    const { records } = await store.readLog(options.session, { from: to });
+    const { records } = await store.readLog({ id: options.session }, { from: to });
     const cut = { epoch, rev, next, to, forget: messageIds, turns: turnsIn(records) };
-    return store.rewind(options.session, { ...cut, ...given({ owner: options.owner }) });
+    return store.rewind(called(options.session, options.owner), cut);
   },
 );
 
@@ -114,15 +118,15 @@ const replaceFrom = command(
     records: fc.array(newRecord, { minLength: 1, maxLength: 3 }),
   }),
   async (_, store, { session: id, owner: caller, id: since, records }) => {
-    const access = given({ owner: caller });
-    const page = await store.pages.readPage(id, { since, limit: 100, ...access });
+    const whose = called(id, caller);
+    const page = await store.pages.readPage(whose, { since, limit: 100 });
     if (page === undefined) {
       return "unknown";
     }
     const turns = turnsIn(page.records);
     const { epoch, rev, next, from: to } = page;
     const forget = page.records.map((record) => identify(record).id);
-    return store.replaceTail(id, { records, ...access, cut: { epoch, rev, next, to, forget, turns } });
+    return store.replaceTail(whose, { records, cut: { epoch, rev, next, to, forget, turns } });
   },
 );
 
@@ -137,33 +141,36 @@ const fork = command(
     title: seldom(fc.constant("copy")),
   }),
   (_, store, { session: id, target, owner: whose, title, ...rest }) =>
-    store.forks.fork(id, target, {
-      ...given({ at: rest.at, ttlMs: rest.ttlMs }),
-      fields: given({ owner: whose, title }),
-      identifyHead: () => ["m1"],
-      copyRecord: (record) => ({ record, identity: identify(record) }),
-    }),
+    store.forks.fork(
+      { id },
+      { ...called(target, whose), ...(title !== undefined && { label: { title } }) },
+      {
+        ...given({ at: rest.at, ttlMs: rest.ttlMs }),
+        identifyHead: () => ["m1"],
+        copyRecord: (record) => ({ record, identity: identify(record) }),
+      },
+    ),
 );
 
 const turns = fc.oneof(
   command("enter", fc.record({ session, ticket, holdMs, ttlMs: seldom(ttlMs) }), async ({ fences }, store, options) => {
     const { session: id, ticket: own, holdMs: hold } = options;
     const entry = { ticket: own, holdMs: hold, graceMs, ...given({ ttlMs: options.ttlMs }) };
-    const place = await store.turnQueue.enter(id, entry);
+    const place = await store.turnQueue.enter({ id }, entry);
     if (place.isHeld) {
-      fences.push({ fencingToken: place.fencingToken, epoch: place.epoch });
+      fences.push(place.hold);
     }
     return place;
   }),
   command("renew", fc.record({ session, ticket, holdMs }), (_, store, { session: id, ...turn }) =>
-    store.turnQueue.renew(id, turn),
+    store.turnQueue.renew({ id }, turn),
   ),
   command("leave", fc.record({ session, ticket }), (_, store, options) =>
-    store.turnQueue.leave(options.session, options.ticket),
+    store.turnQueue.leave({ id: options.session }, options.ticket),
   ),
   command("restart", fc.record({ session, back: fc.constantFrom(0, 0, 1) }), async ({ fences }, store, options) => {
-    const fence = fences.at(-1 - options.back);
-    return fence && { epoch: await store.turnQueue.restart(options.session, fence) };
+    const hold = fences.at(-1 - options.back);
+    return hold && { epoch: await store.turnQueue.restart({ id: options.session, hold }) };
   }),
 );
 
@@ -186,11 +193,11 @@ const lists = fc.oneof(
   }),
   command("relabel", fc.record({ session, owner, label }), async ({ labels }, store, options) => {
     const { session: id, owner: caller } = options;
-    const access = given({ owner: caller });
-    const version = (await store.index.describe(id, access))?.labelVersion ?? "";
+    const whose = called(id, caller);
+    const version = (await store.index.describe(whose))?.labelVersion ?? "";
     const known = labels.get(id) ?? version;
     labels.set(id, version);
-    return store.index.relabel(id, { ...access, label: options.label, version: known });
+    return store.index.relabel(whose, { label: options.label, version: known });
   }),
   command("scan", fc.constantFrom(...owners), async (_, store, whose) => {
     const found: string[] = [];
@@ -204,10 +211,10 @@ const lists = fc.oneof(
 
 const ends = fc.oneof(
   command("clear", fc.record({ session, owner }), (_, store, options) =>
-    store.clear(options.session, given({ owner: options.owner })),
+    store.clear(called(options.session, options.owner)),
   ),
   command("erase", fc.record({ session, owner }), (_, store, options) =>
-    store.index.erase(options.session, { guardMs, ...given({ owner: options.owner }) }),
+    store.index.erase(called(options.session, options.owner), { guardMs }),
   ),
   command("eraseOwner", fc.constantFrom(...owners), (_, store, whose) => store.index.eraseOwner(whose, { guardMs })),
 );
@@ -215,7 +222,7 @@ const ends = fc.oneof(
 const rebuild = command("rebuild", session, async (clients, store, id) => {
   // By the read the client knows the owner, whose list follows.
   await look(clients, store, id);
-  return store.rebuild(id, identify);
+  return store.rebuild({ id }, identify);
 });
 
 const pass = command("pass", fc.constantFrom(10_000, 30_000, 100_000, 400_000), async (clients, _, milliseconds) =>

@@ -19,8 +19,8 @@ export async function observed(clients: Clients, instance: number): Promise<unkn
   const [found, lists] = await Promise.all([
     Promise.all(
       sessions.map(async (id) => [
-        await store.readView(id, { ids: ["m1", "m2"], turn: "turn-name-0001" }),
-        await store.index.describe(id),
+        await store.readView({ id }, { ids: ["m1", "m2"], turn: "turn-name-0001" }),
+        await store.index.describe({ id }),
       ]),
     ),
     Promise.all(
@@ -33,7 +33,7 @@ export async function observed(clients: Clients, instance: number): Promise<unkn
   return named({ found, lists }, clients);
 }
 
-const tokens: ReadonlySet<string> = new Set(["epoch", "rev", "labelVersion", "fencingToken"]);
+const tokens: ReadonlySet<string> = new Set(["epoch", "rev", "labelVersion", "token"]);
 const moments: ReadonlySet<string> = new Set(["time", "createdAt", "updatedAt"]);
 
 function named(value: unknown, clients: Clients): unknown {

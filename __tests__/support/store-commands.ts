@@ -49,7 +49,7 @@ function ofTurn(item: NewRecord, turn: string | undefined): NewRecord {
 
 /** What a rewind leaves of each turn of which it removes a record. */
 async function remainders({ store }: StoreUnderTest, to: number): Promise<TurnRemainder[]> {
-  const { records, from } = await store.readLog(session);
+  const { records, from } = await store.readLog({ id: session });
   const positions = records.map((record, index) => ({ name: identify(record).turn?.name, position: from + index }));
   const removed = new Set(positions.filter(({ position }) => position >= to).map(({ name }) => name));
   return turnNames
@@ -62,7 +62,7 @@ async function remainders({ store }: StoreUnderTest, to: number): Promise<TurnRe
 
 /** Turns whose records all lie before a position. */
 async function turnsBefore({ store }: StoreUnderTest, start: number): Promise<string[]> {
-  const { records, from } = await store.readLog(session);
+  const { records, from } = await store.readLog({ id: session });
   const names = records.map((record) => identify(record).turn?.name);
   const staying = new Set(names.slice(Math.max(0, start - from)));
   return turnNames.filter((name) => names.includes(name) && !staying.has(name));
@@ -70,7 +70,7 @@ async function turnsBefore({ store }: StoreUnderTest, start: number): Promise<st
 
 /** The claim of a writer who mostly knows what is stored of the turn. */
 async function claimOf({ store }: StoreUnderTest, { name, done, unaware }: TurnChoice): Promise<TurnClaim> {
-  const stored = (await store.readTurn!(session, name))?.count ?? 0;
+  const stored = (await store.readTurn!({ id: session }, name))?.count ?? 0;
   return { name, done, stored: unaware ? 0 : stored };
 }
 
@@ -113,7 +113,7 @@ const append = fc
     expectedNext: seldom(fc.nat(1)),
     expectedEpoch: seldom(fc.nat(5)),
     expectNone: seldom(fc.constant(true)),
-    fencingToken: seldom(fc.nat(2)),
+    token: seldom(fc.nat(2)),
     onConflict: fc.constantFrom("keep" as const, "error" as const, undefined),
     ttlMs: optional(fc.constantFrom(600_000, 900_000)),
     counter: mostly(fc.constantFrom("c1", "c1", "c1", "c1", "c2")),
@@ -123,7 +123,7 @@ const append = fc
       fc.record({ name: fc.constantFrom(...turnNames), done: fc.boolean(), unaware: fc.constantFrom(false, true) }),
     ),
   })
-  .map(({ expectedEpoch, expectNone, expectedNext, turn, records, ...rest }): StoreCommand => {
+  .map(({ expectedEpoch, expectNone, expectedNext, token, turn, records, ...rest }): StoreCommand => {
     return async (under) => {
       const epoch = expectNone ? "" : expectedEpoch === undefined ? undefined : viewAt(under, expectedEpoch)?.epoch;
       const next = expectedNext === undefined ? undefined : (viewAt(under, 0)?.next ?? 0) + expectedNext;
@@ -132,9 +132,10 @@ const append = fc
         records: records.map((item) => ofTurn(item, turn?.name)),
         ...(turn && { turn: await claimOf(under, turn) }),
         expectedNext: next,
-        ...(epoch !== undefined && { expectedEpoch: epoch }),
       };
-      const result = await under.store.append(session, request);
+      const hold = { epoch: epoch ?? viewAt(under, 0)?.epoch ?? "", ...(token !== undefined && { token }) };
+      const isWithin = epoch !== undefined || token !== undefined;
+      const result = await under.store.append({ id: session, ...(isWithin && { hold }) }, request);
       if (result.view !== undefined) {
         under.views.push(result.view);
       }
@@ -143,7 +144,7 @@ const append = fc
   });
 
 const readView = fc.boolean().map((neverReduced): StoreCommand => async (under) => {
-  const view = await under.store.readView(session, { neverReduced });
+  const view = await under.store.readView({ id: session }, { neverReduced });
   under.views.push(view);
   return view;
 });
@@ -171,11 +172,14 @@ const commit = fc
       const { head, headCount, counter } = options;
       const start = placeIn({ base, next }, options);
       const forget = options.discardAll ? ids : options.discard;
-      return under.store.commitReduction(session, {
-        ...{ epoch, rev, next, start, head, headCount, tokens: options.tokens, counter },
-        ...(options.knowsTokens && { tokensRead: tokens }),
-        ...(options.discard && { discard: { forget: forget!, turns: await turnsBefore(under, start) } }),
-      });
+      return under.store.commitReduction(
+        { id: session },
+        {
+          ...{ epoch, rev, next, start, head, headCount, tokens: options.tokens, counter },
+          ...(options.knowsTokens && { tokensRead: tokens }),
+          ...(options.discard && { discard: { forget: forget!, turns: await turnsBefore(under, start) } }),
+        },
+      );
     };
   });
 
@@ -190,7 +194,7 @@ const rewind = fc
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
       const to = placeIn({ base, next }, place);
-      return under.store.rewind!(session, { epoch, rev, next, to, forget, turns: await remainders(under, to) });
+      return under.store.rewind!({ id: session }, { epoch, rev, next, to, forget, turns: await remainders(under, to) });
     };
   });
 
@@ -209,12 +213,15 @@ const replaceTail = fc
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
       const to = placeIn({ base, next }, place);
-      return under.store.replaceTail!(session, {
-        records: records.map((item) => ofTurn(item, turn?.name)),
-        ...(turn && { turn: await claimOf(under, turn) }),
-        viewLimit,
-        cut: { epoch, rev, next, to, forget: ids, turns: await remainders(under, to) },
-      });
+      return under.store.replaceTail!(
+        { id: session },
+        {
+          records: records.map((item) => ofTurn(item, turn?.name)),
+          ...(turn && { turn: await claimOf(under, turn) }),
+          viewLimit,
+          cut: { epoch, rev, next, to, forget: ids, turns: await remainders(under, to) },
+        },
+      );
     };
   });
 
@@ -227,37 +234,37 @@ const writeSide = fc
   .map(
     ({ changes, expected, ttlMs }): StoreCommand =>
       ({ store }) =>
-        store.writeSide(session, { ...changes, expected, ttlMs }),
+        store.writeSide({ id: session }, { ...changes, expected, ttlMs }),
   );
 
 const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   fc.integer({ min: 1, max: 4 }).map(
     (count): StoreCommand =>
       ({ store }) =>
-        store.readRounds(session, count),
+        store.readRounds({ id: session }, count),
   ),
   fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map(
     (page): StoreCommand =>
       ({ store }) =>
-        store.readLog(session, page),
+        store.readLog({ id: session }, page),
   ),
   fc.constantFrom(...turnNames).map((turn): StoreCommand => async ({ store }) => {
-    const view = await store.readView(session, { turn, ids });
-    return [await store.readTurn!(session, turn), view.turn, view.positions];
+    const view = await store.readView({ id: session }, { turn, ids });
+    return [await store.readTurn!({ id: session }, turn), view.turn, view.positions];
   }),
   fc.constantFrom("", "t:", "u:1").map(
     (prefix): StoreCommand =>
       ({ store }) =>
-        store.readSide(session, prefix),
+        store.readSide({ id: session }, prefix),
   ),
   fc.nat(9).map(
     (unreadable): StoreCommand =>
       ({ store }) =>
-        store.rebuild(session, (record, position) => (position === unreadable ? undefined : identify(record))),
+        store.rebuild({ id: session }, (record, position) => (position === unreadable ? undefined : identify(record))),
   ),
 );
 
-const clear: fc.Arbitrary<StoreCommand> = fc.constant(({ store }) => store.clear(session));
+const clear: fc.Arbitrary<StoreCommand> = fc.constant(({ store }) => store.clear({ id: session }));
 
 /** Random commands, weighted as a busy session would see them. */
 export const storeCommand: fc.Arbitrary<StoreCommand> = fc.oneof(
@@ -284,16 +291,16 @@ export async function outcome(command: StoreCommand, under: StoreUnderTest): Pro
 /** Everything that can be read, with random tokens by name. */
 export async function everything(under: StoreUnderTest): Promise<unknown> {
   const { store } = under;
-  const view = await store.readView(session);
+  const view = await store.readView({ id: session });
   under.views.push(view);
   const [log, rounds, side, page, around, stats, reductions] = await Promise.all([
-    store.readLog(session),
-    store.readRounds(session, 2),
-    store.readSide(session, ""),
-    store.pages.readPage(session, { limit: 4, before: Math.max(0, view.next - 1) }),
-    store.pages.readPage(session, { limit: 3, around: "m4" }),
-    store.pages.readStats(session),
-    store.pages.readReductions(session),
+    store.readLog({ id: session }),
+    store.readRounds({ id: session }, 2),
+    store.readSide({ id: session }, ""),
+    store.pages.readPage({ id: session }, { limit: 4, before: Math.max(0, view.next - 1) }),
+    store.pages.readPage({ id: session }, { limit: 3, around: "m4" }),
+    store.pages.readStats({ id: session }),
+    store.pages.readReductions({ id: session }),
   ]);
   const rest = { log, rounds, side, page, around, stats, reductions };
   return named({ view, ...rest }, under);

@@ -74,18 +74,18 @@ describe("A server whose clock jumps", () => {
       server.shiftClock(shift);
       const next = 2 * (index + 1);
       const added = records("a", next).slice(-2);
-      expect(await store.append("s", { records: added, ttlMs: 2 * hour * 1_000 })).toMatchObject({ next });
+      expect(await store.append({ id: "s" }, { records: added, ttlMs: 2 * hour * 1_000 })).toMatchObject({ next });
       const [moment, ...others] = await expiries("s");
       expect(others).toEqual([moment, moment]);
       const life = Number(moment) / 1_000 - shift - Date.now() / 1_000;
       expect(Math.abs(life - 2 * hour)).toBeLessThan(60);
     }
-    const { epoch } = await store.readView("s");
+    const { epoch } = await store.readView({ id: "s" });
     server.shiftClock(2 * hour);
     await untilGone("s");
-    expect(await store.readView("s")).toMatchObject({ epoch: "", records: [], damaged: false });
-    expect(await store.append("s", { records: records("a", 1) })).toMatchObject({ appended: 1, next: 1 });
-    expect((await store.readView("s")).epoch).not.toBe(epoch);
+    expect(await store.readView({ id: "s" })).toMatchObject({ epoch: "", records: [], damaged: false });
+    expect(await store.append({ id: "s" }, { records: records("a", 1) })).toMatchObject({ appended: 1, next: 1 });
+    expect((await store.readView({ id: "s" })).epoch).not.toBe(epoch);
   });
 
   it("ends the lease of a holder that sleeps: another pays, and the one that wakes changes nothing", async () => {
@@ -125,14 +125,16 @@ describe("A server whose clock jumps", () => {
 
   it("refuses the reduction and the rewind of a session that expired after it was read", async () => {
     const store = new RedisSessionStore({ client, keyPrefix });
-    await store.append("s", { records: records("a", 4), ttlMs: 60_000 });
-    const view = await store.readView("s");
+    await store.append({ id: "s" }, { records: records("a", 4), ttlMs: 60_000 });
+    const view = await store.readView({ id: "s" });
     server.shiftClock(hour);
     await untilGone("s");
-    await store.append("s", { records: records("b", 4) });
-    expect(await store.commitReduction("s", { ...asRead(view), start: 2, head: "h", headCount: 1 })).toBe("stale");
-    expect(await store.rewind("s", { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("stale");
-    expect((await store.readView("s")).records).toEqual(texts(records("b", 4)));
+    await store.append({ id: "s" }, { records: records("b", 4) });
+    expect(await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "h", headCount: 1 })).toBe(
+      "stale",
+    );
+    expect(await store.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("stale");
+    expect((await store.readView({ id: "s" })).records).toEqual(texts(records("b", 4)));
   });
 
   /** A run whose session expires while the model answers: what is stored then, and what was told. */
@@ -182,20 +184,22 @@ describe("A server whose clock jumps", () => {
       while (!(await promoted.info("replication")).includes("master_link_status:up")) {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
-      await writer.append("s", first);
-      const view = await writer.readView("s");
+      await writer.append({ id: "s" }, first);
+      const view = await writer.readView({ id: "s" });
       await promoted.replicaof("NO", "ONE");
       const store = new RedisSessionStore({ client: promoted, keyPrefix });
-      expect(await store.append("s", first)).toMatchObject({ appended: 0, duplicates: 4, next: 4 });
-      expect(await store.append("s", { records: records("a", 6).slice(4), ttlMs: 60_000 })).toMatchObject({ next: 6 });
-      expect(await store.commitReduction("s", { ...asRead(view), start: 2, head: "h", headCount: 1 })).toBe(
+      expect(await store.append({ id: "s" }, first)).toMatchObject({ appended: 0, duplicates: 4, next: 4 });
+      expect(await store.append({ id: "s" }, { records: records("a", 6).slice(4), ttlMs: 60_000 })).toMatchObject({
+        next: 6,
+      });
+      expect(await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "h", headCount: 1 })).toBe(
         "committed",
       );
       const { log, ids, state } = sessionKeys(keyPrefix, "s");
       const times = await Promise.all([log, ids, state].map((key) => promoted.call("PEXPIRETIME", key)));
       expect(new Set(times).size).toBe(1);
       old.shiftClock(0);
-      expect(await store.readView("s")).toMatchObject({ epoch: "", records: [], damaged: false });
+      expect(await store.readView({ id: "s" })).toMatchObject({ epoch: "", records: [], damaged: false });
     } finally {
       promoted.disconnect();
       await old.stop();

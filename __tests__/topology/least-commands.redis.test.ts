@@ -99,17 +99,17 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
   const lasting = new RedisChatMemory({ client, keyPrefix }).history("lasting");
   return {
     "connecting (INFO)": () => client.info(),
-    append: () => store.append("plain", { records: records("a", 3) }),
-    "append once more": () => store.append("plain", { records: records("a", 4) }),
+    append: () => store.append({ id: "plain" }, { records: records("a", 3) }),
+    "append once more": () => store.append({ id: "plain" }, { records: records("a", 4) }),
     "append with a turnId": () => lasting.append(turn("t"), { turnId: "t" }),
     "a repeated turn": () => lasting.append(turn("t"), { turnId: "t" }),
     "append with sessionTTL and a reduction": async () => {
       await history.addMessages(turn("a"));
       await history.addMessages(turn("b"));
     },
-    readView: () => store.readView("plain"),
-    "readView with turns and ids": () => store.readView("plain", { turn: "turn-name-0001", ids: ["a1"] }),
-    readLog: () => store.readLog("plain"),
+    readView: () => store.readView({ id: "plain" }),
+    "readView with turns and ids": () => store.readView({ id: "plain" }, { turn: "turn-name-0001", ids: ["a1"] }),
+    readLog: () => store.readLog({ id: "plain" }),
     readRounds: () => lasting.getRounds(1),
     rewind: () => lasting.rewind("ta"),
     "side data": async () => {
@@ -118,31 +118,31 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
         await log.addInvocation({ name: id, inputs: {}, outputs: {}, status: "success" });
       }
       await log.toList();
-      await store.writeSide("plain", { set: { a: "1" }, expected: { b: undefined } });
-      await store.writeSide("plain", { remove: ["a"], expected: { a: "1" } });
+      await store.writeSide({ id: "plain" }, { set: { a: "1" }, expected: { b: undefined } });
+      await store.writeSide({ id: "plain" }, { remove: ["a"], expected: { a: "1" } });
     },
     rebuild: async () => {
       await lasting.rebuild();
       await history.rebuild();
     },
     "a lease": async () => {
-      const token = await store.acquireLease("s", 1_000);
-      await store.releaseLease("s", token!);
+      const token = await store.acquireLease({ id: "s" }, 1_000);
+      await store.releaseLease({ id: "s" }, token!);
     },
     "a turn": async () => {
       const held = { ticket: "a", holdMs: 1_000, graceMs: 1_000, ttlMs: 1_000 };
-      const place = await store.turnQueue.enter("turns", held);
-      await store.turnQueue.enter("turns", { ...held, ticket: "b" });
-      await store.turnQueue.renew("turns", held);
+      const place = await store.turnQueue.enter({ id: "turns" }, held);
+      await store.turnQueue.enter({ id: "turns" }, { ...held, ticket: "b" });
+      await store.turnQueue.renew({ id: "turns" }, held);
       if (place.isHeld) {
-        await store.turnQueue.restart("turns", place);
+        await store.turnQueue.restart({ id: "turns", hold: place.hold });
       }
-      await store.turnQueue.leave("turns", "b");
-      await store.turnQueue.leave("turns", "a");
+      await store.turnQueue.leave({ id: "turns" }, "b");
+      await store.turnQueue.leave({ id: "turns" }, "a");
     },
     waitReplicas: () =>
       new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 1_000 })
-        .append("waiting", { records: records("a", 1) })
+        .append({ id: "waiting" }, { records: records("a", 1) })
         .catch((error: Error) => {
           if (!/0 of the 1/.test(error.message)) {
             throw error;

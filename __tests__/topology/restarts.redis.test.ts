@@ -65,7 +65,7 @@ describe("A server that is started again", () => {
     const direct = open(server);
     const keyPrefix = uniquePrefix();
     const before = new RedisSessionStore({ client: direct, keyPrefix });
-    await before.append("s", { records: records("a", 3) });
+    await before.append({ id: "s" }, { records: records("a", 3) });
     const filler = direct.pipeline();
     for (let index = 0; index < 100; index += 1) {
       filler.set(`filler-${index}`, "x".repeat(4_000));
@@ -99,13 +99,13 @@ describe("A server that is started again", () => {
     );
     const views = await Promise.all(
       stores.map(async (store, index) => {
-        await store.append("s", { records: [record(`b${index}`)] });
-        return store.readView("s");
+        await store.append({ id: "s" }, { records: [record(`b${index}`)] });
+        return store.readView({ id: "s" });
       }),
     );
     await Promise.all([restarting, probing]);
     expect(loading.some((reply) => reply.startsWith("LOADING"))).toBe(true);
     expect(views.map(({ records: [...read] }) => read.slice(0, 3))).toEqual(Array(2).fill(texts(records("a", 3))));
-    expect((await before.readView("s")).next).toBe(5);
+    expect((await before.readView({ id: "s" })).next).toBe(5);
   });
 });

@@ -35,7 +35,7 @@ describe("A server that speaks TLS and asks for the client's certificate", () =>
 
   it("refuses a client without one, which is a typed error within the command timeout", async () => {
     const store = new RedisSessionStore({ config: { host, port, tls: { ca: tls.client.ca } }, commandTimeout: 2_000 });
-    await expect(store.append("s", { records: [record("a")] })).rejects.toMatchObject({
+    await expect(store.append({ id: "s" }, { records: [record("a")] })).rejects.toMatchObject({
       name: "StoreError",
       code: expect.stringMatching(/^(unavailable|timeout)$/),
     });
@@ -68,11 +68,11 @@ describe("TLS between all processes", () => {
       ...{ tls: tls.client, sentinelTLS: tls.client, enableTLSForSentinelMode: true },
     };
     const store = new RedisSessionStore({ config, commandTimeout: 2_000, waitReplicas: 1 });
-    await untilAnswered(() => store.append("s", { records: [record("a")] }));
+    await untilAnswered(() => store.append({ id: "s" }, { records: [record("a")] }));
     master.process.kill("SIGKILL");
     await untilPromoted();
     // The new master has no replica, so the store says of its writes that nobody else has them.
-    await expect(untilAnswered(() => store.readLog("s"))).resolves.toMatchObject({ next: 1, damaged: false });
+    await expect(untilAnswered(() => store.readLog({ id: "s" }))).resolves.toMatchObject({ next: 1, damaged: false });
     await store.close();
     await setup.stop();
   }, 60_000);

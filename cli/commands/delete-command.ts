@@ -42,7 +42,7 @@ async function deleteSessions(
       if (signal.aborted) {
         return interrupted(screen, "The sessions that are not named above are still there.");
       }
-      const deleted = await server.store.index.erase(sessionId, { guardMs });
+      const deleted = await server.store.index.erase({ id: sessionId }, { guardMs });
       missing += deleted ? 0 : 1;
       await screen.record({ sessionId, deleted });
       await screen.line(`${printable(sessionId)}: ${deleted ? "deleted" : "there is no such session"}`);

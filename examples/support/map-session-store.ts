@@ -16,6 +16,7 @@ import {
   type AppendResult,
   type CommitRequest,
   type LogPage,
+  type SessionRef,
   type SessionStore,
   type SessionView,
 } from "langchain-redis-memory/store";
@@ -34,48 +35,48 @@ interface Session {
 export class MapSessionStore implements SessionStore {
   readonly #sessions = new Map<string, Session>();
 
-  async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
-    const plan = planAppend(sessionId, request);
-    const found = this.#find(sessionId);
+  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    const plan = planAppend(session, request);
+    const found = this.#find(session);
     const digestOf = (id: string) => found?.ids.get(id)?.digest;
     const target = found && { ...viewOf(found), fence: found.fence, digestOf };
-    const { fresh, duplicates, conflicts } = decideAppend({ sessionId, request, plan }, target);
+    const { fresh, duplicates, conflicts } = decideAppend({ session, request, plan }, target);
     const counts = { appended: fresh.length, duplicates, conflicts };
     if (found === undefined && fresh.length === 0) {
       return { ...counts, next: 0, epoch: "" };
     }
-    const session = found ?? newSession();
+    const stored = found ?? newSession();
     const total = totalAfterAppend(found?.state, { fresh, counter: plan.counter });
-    session.state = { ...session.state, ...total };
+    stored.state = { ...stored.state, ...total };
     for (const { id, digest, record } of fresh) {
-      session.ids.set(id, { digest, position: session.state.base + session.log.length });
-      session.log.push(record);
+      stored.ids.set(id, { digest, position: stored.state.base + stored.log.length });
+      stored.log.push(record);
     }
-    session.fence = request.fencingToken ?? session.fence;
-    session.expiresAt = request.ttlMs === undefined ? session.expiresAt : Date.now() + request.ttlMs;
-    this.#sessions.set(sessionId, session);
-    const view = viewOf(session);
+    stored.fence = session.hold?.token ?? stored.fence;
+    stored.expiresAt = request.ttlMs === undefined ? stored.expiresAt : Date.now() + request.ttlMs;
+    this.#sessions.set(session.id, stored);
+    const view = viewOf(stored);
     const result = { ...counts, next: view.next, epoch: view.epoch };
     return exceedsLimit(view, request) ? { ...result, view } : result;
   }
 
-  async readView(sessionId: string): Promise<SessionView> {
-    const session = this.#find(sessionId);
-    return session === undefined ? emptyView() : viewOf(session);
+  async readView(session: SessionRef): Promise<SessionView> {
+    const stored = this.#find(session);
+    return stored === undefined ? emptyView() : viewOf(stored);
   }
 
-  async readLog(sessionId: string, bounds: { from?: number; limit?: number } = {}): Promise<LogPage> {
+  async readLog(caller: SessionRef, bounds: { from?: number; limit?: number } = {}): Promise<LogPage> {
     checkPage(bounds);
-    const session = this.#find(sessionId);
+    const session = this.#find(caller);
     const { base, next } = session === undefined ? emptyView() : viewOf(session);
     const from = Math.min(Math.max(bounds.from ?? base, base), next);
     const records = session?.log.slice(from - base, from - base + (bounds.limit ?? Infinity)) ?? [];
     return { records, from, base, next, damaged: false };
   }
 
-  async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
-    checkCommit(sessionId, request);
-    const session = this.#find(sessionId);
+  async commitReduction(caller: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
+    checkCommit(caller, request);
+    const session = this.#find(caller);
     const { epoch, rev, base, next, tokens, counter } = session === undefined ? emptyView() : viewOf(session);
     if (session === undefined || epoch !== request.epoch || rev !== request.rev || next < request.next) {
       return "stale";
@@ -99,14 +100,14 @@ export class MapSessionStore implements SessionStore {
     return "committed";
   }
 
-  async clear(sessionId: string): Promise<void> {
-    checkSessionId(sessionId);
-    this.#sessions.delete(sessionId);
+  async clear({ id }: SessionRef): Promise<void> {
+    checkSessionId(id);
+    this.#sessions.delete(id);
   }
 
-  #find(sessionId: string): Session | undefined {
-    checkSessionId(sessionId);
-    const session = this.#sessions.get(sessionId);
+  #find({ id }: SessionRef): Session | undefined {
+    checkSessionId(id);
+    const session = this.#sessions.get(id);
     return session !== undefined && Date.now() <= session.expiresAt ? session : undefined;
   }
 }

@@ -50,7 +50,7 @@ export function codeOf(error: unknown): StoreErrorCode | string | undefined {
 
 /** A store of one's own needs the core only; the rest is asked for by capability. */
 export async function leaseOf(store: SessionStore): Promise<string | undefined> {
-  return hasCapability(store, "leases") ? store.acquireLease("types", 1_000) : undefined;
+  return hasCapability(store, "leases") ? store.acquireLease({ id: "types" }, 1_000) : undefined;
 }
 
 /** What a store returns for a session that does not exist. */

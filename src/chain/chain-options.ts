@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import { contextOf } from "../session/session-of.js";
+import { contextOf } from "../memory/redis-chat-memory.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";

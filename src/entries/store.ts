@@ -20,14 +20,13 @@ export type {
   IndexProgress,
   ModelUsage,
   SessionAccess,
-  SessionClaim,
   SessionDetails,
   SessionIndex,
   SessionLabel,
   SessionsPage,
   SessionSummary,
 } from "../store/lists.js";
-export type { ExpiryExtension } from "../store/session-expiry.js";
+export type { SessionHold, SessionRef } from "../store/session-ref.js";
 export { checkSessionId } from "../store/session-id-rules.js";
 export {
   checkPageRequest,
@@ -42,7 +41,6 @@ export {
 } from "../store/session-pages.js";
 export {
   checkFork,
-  namesAnew,
   type CopiedRecord,
   type ForkedSession,
   type ForkRequest,
@@ -88,7 +86,6 @@ export {
   type ComparedResult,
   type DifferingRecord,
   type KeyedRecord,
-  type KeyedWrite,
   type WriterKeys,
 } from "../store/writer-keys.js";
 export {
@@ -100,4 +97,4 @@ export {
   type TurnRemainder,
 } from "../store/turns.js";
 export { exceedsLimit, totalAfterAppend, totalAfterCommit, type TokenTotal } from "../store/token-total.js";
-export type { Fenced, HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../store/holds.js";
+export type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";

@@ -8,13 +8,15 @@ import {
   type MemoryContext,
   type RedisChatMemoryOptions,
 } from "../session/memory-context.js";
-import { RedisChatMessageHistory, sharedOptions } from "./redis-chat-message-history.js";
-import { contextFor, type HistoryIdentity } from "../session/history-identity.js";
+import { RedisChatMessageHistory, optionsFor } from "./redis-chat-message-history.js";
+import { callerOf, type HistoryIdentity } from "../session/history-identity.js";
 import { MemorySessions } from "../sessions/memory-sessions.js";
-import { withoutRefresh } from "../store/refreshing-store.js";
 import { takeTurn } from "../session/hold/take-hold.js";
 import { turnOptions, type WithTurnOptions } from "../session/hold/hold-options.js";
-import { noteContext, sessionOf } from "../session/session-of.js";
+import { sessionOf } from "./session-of.js";
+
+/** The options of a memory of this copy of the package; undefined for an object that only looks like one. */
+export let contextOf: (memory: object) => MemoryContext | undefined;
 
 /**
  * The conversations of an application: one connection and one set of options, and a history for each session.
@@ -34,11 +36,14 @@ export class RedisChatMemory implements AsyncDisposable {
   /** Lists of sessions by owner, titles, export, erasure and re-encryption. */
   readonly sessions: MemorySessions;
 
+  static {
+    contextOf = (memory) => (#context in memory ? memory.#context : undefined);
+  }
+
   /** Opens no connection yet. @throws ConfigurationError naming the option. */
   constructor(options: RedisChatMemoryOptions) {
     this.#context = createMemoryContext("RedisChatMemory", options);
-    this.sessions = new MemorySessions(withoutRefresh(this.#context.store), this.#context.onEvent);
-    noteContext(this, this.#context);
+    this.sessions = new MemorySessions(this.#context.source, this.#context.onEvent);
   }
 
   /**
@@ -48,7 +53,7 @@ export class RedisChatMemory implements AsyncDisposable {
    * @throws ConfigurationError `owner`, `title`, `metadata`.
    */
   history(sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory {
-    return new RedisChatMessageHistory(sharedOptions(sessionId, contextFor(this.#context, identity)));
+    return new RedisChatMessageHistory(optionsFor(callerOf(sessionId, identity, this.#context), this.#context));
   }
 
   /**
@@ -57,7 +62,7 @@ export class RedisChatMemory implements AsyncDisposable {
    * new. It is an arrow function because it is called without its object.
    */
   readonly getMessageHistory = (sessionId: string, identity: HistoryIdentity = {}): RedisChatMessageHistory =>
-    new RunScopedHistory(sharedOptions(sessionId, contextFor(this.#context, identity)));
+    new RunScopedHistory(optionsFor(callerOf(sessionId, identity, this.#context), this.#context));
 
   /**
    * Runs a function with the session for itself: one turn of a session at a time, across all processes, first come,

@@ -22,7 +22,7 @@ import {
 import type { StoredReduction } from "../store/session-pages.js";
 import { forkSession, type ForkOptions } from "../session/fork-session.js";
 import { replaceFrom } from "../session/replace-from.js";
-import { noteSession } from "../session/session-of.js";
+import type { SessionRef } from "../store/session-ref.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
@@ -33,8 +33,17 @@ export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
   readonly sessionId: string;
 };
 
-/** Contexts that a memory shares with its histories, by the options that such a history is constructed with. */
-const sharedContexts = new WeakMap<object, MemoryContext>();
+/** What a memory constructs its histories with: a session of its own, in place of options. */
+class SessionOptions {
+  readonly session: ConversationSession;
+
+  constructor(session: ConversationSession) {
+    this.session = session;
+  }
+}
+
+/** The session behind a history of this copy of the package; undefined for what only looks like one. */
+export let sessionIn: (history: object) => ConversationSession | undefined;
 
 /**
  * The messages of one session in Redis, for everything in LangChain that takes a chat message history.
@@ -59,14 +68,18 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   readonly #session: ConversationSession;
   readonly #ownsContext: boolean;
 
+  static {
+    sessionIn = (history) => (#session in history ? history.#session : undefined);
+  }
+
   /** Opens no connection yet. @throws ConfigurationError naming the option. */
   constructor(options: RedisChatMessageHistoryOptions) {
     super();
-    const shared = options && sharedContexts.get(options);
+    const shared = (options as unknown) instanceof SessionOptions ? (options as unknown as SessionOptions) : undefined;
     this.#ownsContext = shared === undefined;
-    const context = shared ?? createMemoryContext("RedisChatMessageHistory", options);
-    this.#session = new ConversationSession(options.sessionId, context);
-    noteSession(this, this.#session, RedisChatMessageHistory.prototype);
+    this.#session =
+      shared?.session ??
+      new ConversationSession({ id: options?.sessionId }, createMemoryContext("RedisChatMessageHistory", options));
   }
 
   /** The session's id. */
@@ -172,9 +185,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     messages: readonly BaseMessage[],
     options: Omit<AppendOptions, "turn"> = {},
   ): Promise<AppendOutcome> {
-    const { sessionId, context } = this.#session;
     const write = (turnOptions: AppendOptions) => this.append(messages, turnOptions);
-    return replaceFrom({ sessionId, context, messageId, messages, options, write });
+    return replaceFrom({ session: this.#session, messageId, messages, options, write });
   }
 
   /**
@@ -188,9 +200,10 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    *   from it.
    */
   async fork(newSessionId: string, options: ForkOptions = {}): Promise<RedisChatMessageHistory> {
-    const { context } = this.#session;
+    const { ref, context } = this.#session;
     await forkSession(this.#session, newSessionId, options);
-    return new RedisChatMessageHistory(sharedOptions(newSessionId, context));
+    const owner = ref.owner === undefined ? {} : { owner: options.owner ?? ref.owner };
+    return new RedisChatMessageHistory(optionsFor({ id: newSessionId, ...owner }, context));
   }
 
   /**
@@ -203,7 +216,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
   /** Forgets the session: messages, view and side data. */
   override clear(): Promise<void> {
-    return this.#session.context.store.clear(this.sessionId);
+    return this.#session.clear();
   }
 
   /** Waits for background reductions and closes the connection, if this history opened one. */
@@ -221,8 +234,6 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 }
 
 /** Options for a history that shares the context of a memory instead of making its own. */
-export function sharedOptions(sessionId: string, context: MemoryContext): RedisChatMessageHistoryOptions {
-  const options = { sessionId, store: context.store };
-  sharedContexts.set(options, context);
-  return options;
+export function optionsFor(caller: Omit<SessionRef, "hold">, context: MemoryContext): RedisChatMessageHistoryOptions {
+  return new SessionOptions(new ConversationSession(caller, context)) as unknown as RedisChatMessageHistoryOptions;
 }

@@ -14,16 +14,17 @@ import { markTurn, storedTurn } from "./turns.js";
 interface Append extends PlannedAppend {
   readonly request: PlannedAppend["request"] & Partial<Pick<ReplaceTailRequest, "cut">>;
   /** Undefined if the session does not exist. */
-  readonly session: InMemorySession | undefined;
+  readonly stored: InMemorySession | undefined;
 }
 
-interface Appended<Result> {
+/** The session that results, and what the append did. */
+export interface Appended<Result> {
   readonly session: InMemorySession | undefined;
   readonly result: Result;
 }
 
 /**
- * Appends to a session; `session` is undefined if it does not exist. Returns the session that results (the same one
+ * Appends to a session; `stored` is undefined if it does not exist. Returns the session that results (the same one
  * changed, a new one, or undefined if there was nothing to write) and the append's result.
  */
 export function appendTo(append: Append): Appended<AppendResult> {
@@ -31,17 +32,17 @@ export function appendTo(append: Append): Appended<AppendResult> {
   refuseKeys(append);
   const repeated = repeatedTurn(append);
   if (repeated !== undefined) {
-    return { session: append.session, result: repeated };
+    return { session: append.stored, result: repeated };
   }
-  const target = append.session && targetOf(append.session, request.cut?.to);
+  const target = append.stored && targetOf(append.stored, request.cut?.to);
   const differing = differingRecords(append, target);
   if (differing.length > 0) {
     const counts = { appended: 0, duplicates: 0, conflicts: [] };
-    return { session: append.session, result: { ...counts, next: target!.next, epoch: target!.epoch, differing } };
+    return { session: append.stored, result: { ...counts, next: target!.next, epoch: target!.epoch, differing } };
   }
   const { fresh, duplicates, conflicts } = decideAppend(append, target);
   const creates = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
-  const session = append.session ?? (creates ? newSession() : undefined);
+  const session = append.stored ?? (creates ? newSession() : undefined);
   const counts = { appended: fresh.length, duplicates, conflicts };
   if (session === undefined) {
     return { session, result: { ...counts, next: 0, epoch: "" } };
@@ -57,7 +58,7 @@ export function appendTo(append: Append): Appended<AppendResult> {
 export function replaceTailOf(
   append: Append & { readonly request: ReplaceTailRequest },
 ): Appended<AppendResult | "stale"> {
-  const { session, request } = append;
+  const { stored: session, request } = append;
   refuseKeys(append);
   const repeated = repeatedTurn(append);
   if (repeated === undefined && (session === undefined || !isAsRead(session, request.cut))) {
@@ -69,15 +70,15 @@ export function replaceTailOf(
   return appendTo(append);
 }
 
-function refuseKeys({ session, sessionId, request }: Append): void {
-  if (session !== undefined) {
-    refuseUnlessKnown(sessionId, session.key, request.keys);
+function refuseKeys({ session, stored }: Append): void {
+  if (stored !== undefined) {
+    refuseUnlessKnown(session, stored.key);
   }
 }
 
 /** Records whose id is stored with another digest, where the writer asks for them. */
-function differingRecords({ session, request, plan }: Append, target: AppendTarget | undefined) {
-  if (session === undefined || request.keys?.compare !== true) {
+function differingRecords({ session: { keys }, stored: session, plan }: Append, target: AppendTarget | undefined) {
+  if (session === undefined || keys?.compare !== true) {
     return [];
   }
   return plan.records.flatMap(({ id, digest }, number) => {
@@ -91,7 +92,7 @@ function differingRecords({ session, request, plan }: Append, target: AppendTarg
 }
 
 function repeatedTurn(append: Append): AppendResult | undefined {
-  const { session = newSession(), request, plan } = append;
+  const { stored: session = newSession(), request, plan } = append;
   const turn = request.turn && storedTurn(session, request.turn);
   const duplicates = plan.duplicates + plan.records.length;
   if (turn === undefined) {
@@ -99,7 +100,7 @@ function repeatedTurn(append: Append): AppendResult | undefined {
   }
   const result = resultOf(session, append, { appended: 0, duplicates, conflicts: [] });
   const found = isSame(session, append, turn) ? { ...turn, same: true as const } : turn;
-  return { ...result, epoch: append.session?.epoch ?? "", turn: found };
+  return { ...result, epoch: append.stored?.epoch ?? "", turn: found };
 }
 
 /** True where the turn is open and this append was made before. */
@@ -120,7 +121,11 @@ function resultOf(
   return exceeded ? { ...result, view: viewOf(session) } : result;
 }
 
-function addRecords(session: InMemorySession, { request, plan }: Append, fresh: readonly NewRecord[]): void {
+function addRecords(
+  session: InMemorySession,
+  { session: caller, request, plan }: Append,
+  fresh: readonly NewRecord[],
+): void {
   const first = nextPosition(session);
   session.total = totalAfterAppend(session.total, { fresh, counter: plan.counter });
   for (const { id, digest, record } of fresh) {
@@ -131,10 +136,10 @@ function addRecords(session: InMemorySession, { request, plan }: Append, fresh: 
   if (request.turn !== undefined) {
     markTurn(session.turns, { claim: request.turn, count: fresh.length, first });
   }
-  session.fence = request.fencingToken ?? session.fence;
+  session.fence = caller.hold?.token ?? session.fence;
   const writes = fresh.length > 0 || Object.keys(request.side?.set ?? {}).length > 0;
-  session.key = withKey(session.key, writes ? request.keys?.current : undefined);
-  claimSession(session, request);
+  session.key = withKey(session.key, writes ? caller.keys?.current : undefined);
+  claimSession(session, caller);
   countUsage(session, fresh);
   applySide(session.side, request.side);
 }

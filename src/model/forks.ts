@@ -2,13 +2,8 @@ import { alreadyExists, positionConflict, refuseDiscarded, refuseUnlessKnown } f
 import { beginsRound } from "../store/round-starts.js";
 import { anyDigest } from "../store/discarded-ids.js";
 import { randomToken } from "../store/random-token.js";
-import {
-  checkFork,
-  namesAnew,
-  type ForkedSession,
-  type ForkRequest,
-  type SessionForks,
-} from "../store/session-forks.js";
+import { checkFork, type ForkedSession, type ForkRequest, type SessionForks } from "../store/session-forks.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { newSession, nextPosition, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
@@ -20,34 +15,34 @@ export class InMemoryForks implements SessionForks {
     this.#sessions = sessions;
   }
 
-  async fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined> {
-    checkFork(sessionId, newSessionId, request);
-    return this.#sessions.call("fork", sessionId, () => {
-      const source = this.#sessions.find(sessionId, request);
+  async fork(session: SessionRef, target: SessionRef, request: ForkRequest): Promise<ForkedSession | undefined> {
+    checkFork(session, target, request);
+    return this.#sessions.call("fork", session, () => {
+      const source = this.#sessions.find(session);
       if (source === undefined) {
         return undefined;
       }
-      refuseUnlessKnown(sessionId, source.key, request.keys);
+      refuseUnlessKnown(session, source.key);
       const next = nextPosition(source);
       if ((request.at ?? 0) > next) {
-        throw positionConflict(sessionId, request.at!, next);
+        throw positionConflict(session.id, request.at!, next);
       }
-      refuseDiscarded(sessionId, request.at, { base: source.base, next });
-      if (this.#sessions.writable("fork", newSessionId, {}) !== undefined) {
-        throw alreadyExists(newSessionId);
+      refuseDiscarded(session.id, request.at, { base: source.base, next });
+      if (this.#sessions.writable("fork", { id: target.id }) !== undefined) {
+        throw alreadyExists(target.id);
       }
-      const copy = copyOf(source, request);
-      this.#sessions.keep(newSessionId, copy, request.ttlMs);
+      const copy = copyOf(source, target, request);
+      this.#sessions.keep(target.id, copy, request.ttlMs);
       return { epoch: copy.epoch, next: nextPosition(copy) };
     });
   }
 }
 
-function copyOf(source: InMemorySession, request: ForkRequest): InMemorySession {
+function copyOf(source: InMemorySession, target: SessionRef, request: ForkRequest): InMemorySession {
   const { copyField = (_: string, text: string) => text } = request;
   const copy = newSession();
-  copy.key = request.key ?? "";
-  nameCopy(copy.ownership, source.ownership, request);
+  copy.key = target.keys?.current ?? "";
+  nameCopy(copy.ownership, source.ownership, { target, request });
   source.side.forEach((text, name) => copy.side.set(name, copyField(`side:${name}`, text)));
   const to = Math.max(source.base, request.at ?? nextPosition(source));
   if ((request.at ?? to) < source.base || to === 0) {
@@ -109,20 +104,20 @@ function copyRecords(
   }
 }
 
-/** Whose the copy is, and what it is called: as the request says, else as the source. */
+/** Whose the copy is, and what it is called: as the target says, else as the source. */
 function nameCopy(
   copy: InMemorySession["ownership"],
   source: InMemorySession["ownership"],
-  request: ForkRequest,
+  { target, request }: { readonly target: SessionRef; readonly request: ForkRequest },
 ): void {
-  const { fields = {}, copyField = (_, text) => text } = request;
-  const owner = fields["owner"] ?? source.owner;
-  const title = fields["title"];
-  const kept = Object.entries(source.label).filter(([name]) => name !== "title" || title === undefined);
+  const { copyField = (_, text) => text } = request;
+  const owner = target.owner ?? source.owner;
+  const given = target.label ?? {};
+  const kept = Object.entries(source.label).filter(([name]) => !Object.hasOwn(given, name));
   const label = Object.fromEntries(kept.map(([name, text]) => [name, copyField(name, text as string)]));
   Object.assign(copy, {
     ...(owner !== undefined && { owner }),
-    label: { ...label, ...(title !== undefined && { title }) },
-    labelVersion: namesAnew(request) ? randomToken() : source.labelVersion,
+    label: { ...label, ...given },
+    labelVersion: target.label !== undefined ? randomToken() : source.labelVersion,
   });
 }

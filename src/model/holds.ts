@@ -1,13 +1,13 @@
-import { epochConflict, fenced } from "../store/refusals.js";
-import { checkTicket, checkTurnEntry } from "../store/request-checks.js";
-import type { SessionAccess } from "../store/lists.js";
-import type { HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../store/holds.js";
+import { refuseFenced } from "../store/refusals.js";
+import { checkTicket, checkTurnEntry, heldBy } from "../store/request-checks.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";
 import { newSession, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
 /** Who holds a session's turn and who waits for it; times in milliseconds of the store's clock. */
 export interface InMemoryQueue {
-  holder: { readonly ticket: string; readonly endsAt: number; readonly fencingToken: number } | undefined;
+  holder: { readonly ticket: string; readonly endsAt: number; readonly token: number } | undefined;
   /** When each waiter was seen last, in the order in which they came. */
   readonly waiters: Map<string, number>;
 }
@@ -20,25 +20,25 @@ export class InMemoryTurnQueue implements TurnQueue {
     this.#sessions = sessions;
   }
 
-  async enter(sessionId: string, entry: TurnEntry): Promise<TurnPlace> {
+  async enter(session: SessionRef, entry: TurnEntry): Promise<TurnPlace> {
     checkTurnEntry(entry);
-    return this.#sessions.call("enterTurn", sessionId, () => {
-      const found = this.#sessions.writable("enterTurn", sessionId, entry);
-      const session = found ?? newSession();
-      const place = this.#placeIn(session, entry);
+    return this.#sessions.call("enterTurn", session, () => {
+      const found = this.#sessions.writable("enterTurn", session);
+      const stored = found ?? newSession();
+      const place = this.#placeIn(stored, entry);
       if (found === undefined) {
-        this.#sessions.keep(sessionId, session, entry.ttlMs);
+        this.#sessions.keep(session.id, stored, entry.ttlMs);
       } else if (place.isHeld) {
-        this.#keepAlive(session, entry);
+        this.#keepAlive(stored, entry);
       }
       return place;
     });
   }
 
-  async renew(sessionId: string, { ticket, holdMs, ttlMs }: HeldTicket): Promise<boolean> {
+  async renew({ id }: SessionRef, { ticket, holdMs, ttlMs }: HeldTicket): Promise<boolean> {
     checkTicket({ ticket, holdMs, ttlMs });
-    return this.#sessions.call("renewTurn", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
+    return this.#sessions.call("renewTurn", { id }, () => {
+      const session = this.#sessions.find({ id });
       if (session?.queue.holder?.ticket !== ticket) {
         return false;
       }
@@ -48,25 +48,21 @@ export class InMemoryTurnQueue implements TurnQueue {
     });
   }
 
-  async restart(sessionId: string, { epoch, fencingToken, ...access }: TurnFence & SessionAccess): Promise<string> {
-    return this.#sessions.call("restart", sessionId, () => {
-      const session = this.#sessions.writable("restart", sessionId, access);
-      if (session?.epoch !== epoch) {
-        throw epochConflict(sessionId);
-      }
-      if (fencingToken < session.fence) {
-        throw fenced(sessionId);
-      }
-      const { queue, fence, expiresAt } = session;
+  async restart(session: SessionRef): Promise<string> {
+    heldBy(session);
+    return this.#sessions.call("restart", session, () => {
+      const stored = this.#sessions.writable("restart", session);
+      refuseFenced(session, stored);
+      const { queue, fence, expiresAt } = stored ?? newSession();
       const restarted = { ...newSession(), queue, fence, expiresAt };
-      this.#sessions.keep(sessionId, restarted, undefined);
+      this.#sessions.keep(session.id, restarted, undefined);
       return restarted.epoch;
     });
   }
 
-  async leave(sessionId: string, ticket: string): Promise<void> {
-    return this.#sessions.call("leaveTurn", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
+  async leave({ id }: SessionRef, ticket: string): Promise<void> {
+    return this.#sessions.call("leaveTurn", { id }, () => {
+      const session = this.#sessions.find({ id });
       if (session === undefined) {
         return;
       }
@@ -75,7 +71,7 @@ export class InMemoryTurnQueue implements TurnQueue {
       if (queue.holder?.ticket === ticket) {
         queue.holder = undefined;
         if (queue.waiters.size === 0 && isUntouched(session)) {
-          this.#sessions.delete(sessionId);
+          this.#sessions.delete(id);
         }
       }
     });
@@ -93,7 +89,7 @@ export class InMemoryTurnQueue implements TurnQueue {
     const now = this.#sessions.now();
     if (queue.holder?.ticket === ticket) {
       queue.holder = { ...queue.holder, endsAt: now + holdMs };
-      return { isHeld: true, fencingToken: queue.holder.fencingToken, epoch };
+      return { isHeld: true, hold: { token: queue.holder.token, epoch } };
     }
     queue.waiters.set(ticket, now);
     for (const [other, seen] of queue.waiters) {
@@ -107,8 +103,8 @@ export class InMemoryTurnQueue implements TurnQueue {
     }
     queue.waiters.delete(ticket);
     session.fence = Math.max(now * 1000, session.fence + 1);
-    queue.holder = { ticket, endsAt: now + holdMs, fencingToken: session.fence };
-    return { isHeld: true, fencingToken: session.fence, epoch };
+    queue.holder = { ticket, endsAt: now + holdMs, token: session.fence };
+    return { isHeld: true, hold: { token: session.fence, epoch } };
   }
 }
 

@@ -3,7 +3,7 @@ import { InMemoryLeases } from "./leases.js";
 import { claimSession } from "./owners.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { emptyPage, emptyRounds, emptyView } from "../store/empty-results.js";
-import { appendTo, replaceTailOf } from "./append.js";
+import { appendTo, replaceTailOf, type Appended } from "./append.js";
 import { commitTo, lookUp, newSession, pageOf, reidentify, rewindTo, roundsOf, viewOf } from "./session.js";
 import type { InMemorySession } from "./session.js";
 import { InMemoryForks } from "./forks.js";
@@ -20,7 +20,7 @@ import { InMemoryTurnQueue } from "./holds.js";
 import { refuseFenced } from "../store/refusals.js";
 import type { TurnQueue } from "../store/holds.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../store/request-checks.js";
-import type { SessionAccess, SessionIndex } from "../store/lists.js";
+import type { SessionIndex } from "../store/lists.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type {
@@ -31,8 +31,8 @@ import type {
   ReplaceTailRequest,
   RewindRequest,
 } from "../store/session-writes.js";
-import type { ExpiryExtension } from "../store/session-expiry.js";
-import { noteLimits } from "../store/size-limits.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { SizeLimits } from "../store/size-limits.js";
 import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memory-store-options.js";
 import type { StoredTurn } from "../store/turns.js";
 import { storedTurn } from "./turns.js";
@@ -49,6 +49,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   readonly #options: SchemaOutput<typeof inMemoryStoreSchema>;
   readonly #sessions: InMemorySessions;
   readonly #leases = new InMemoryLeases();
+  readonly limits: SizeLimits;
   readonly pages: SessionPages;
   readonly forks: SessionForks;
   /** Lists of sessions by owner. */
@@ -60,9 +61,9 @@ export class InMemorySessionStore implements CompleteSessionStore {
   /** @throws ConfigurationError naming the option. */
   constructor(options: InMemorySessionStoreOptions = {}) {
     this.#options = parseOptions("InMemorySessionStore", inMemoryStoreSchema(), options);
-    const { now, onEvent } = this.#options;
+    const { now, onEvent, maxMessageBytes, maxAppendBytes } = this.#options;
     this.#sessions = new InMemorySessions({ now, onEvent, onSweep: () => this.#leases.clear(now()) });
-    noteLimits(this, this.#options);
+    this.limits = { maxMessageBytes, maxAppendBytes };
     this.pages = new InMemoryPages(this.#sessions);
     this.forks = new InMemoryForks(this.#sessions);
     this.index = new InMemoryIndex(this.#sessions);
@@ -71,153 +72,145 @@ export class InMemorySessionStore implements CompleteSessionStore {
     this.turnQueue = new InMemoryTurnQueue(this.#sessions);
   }
 
-  async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
-    const plan = planAppend(sessionId, request, this.#options);
-    return this.#sessions.call("append", sessionId, () => {
-      const found = this.#sessions.writable("append", sessionId, request);
-      const { session, result } = appendTo({ sessionId, request, plan, session: found });
-      return result.turn === undefined ? this.#kept(sessionId, session, { request, result }) : result;
+  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    const plan = planAppend(session, request, this.#options);
+    return this.#sessions.call("append", session, () => {
+      const stored = this.#sessions.writable("append", session);
+      const appended = appendTo({ session, request, plan, stored });
+      return this.#kept(session, request, appended);
     });
   }
 
-  async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
-    const plan = planReplaceTail(sessionId, request, this.#options);
-    return this.#sessions.call("replaceTail", sessionId, () => {
-      const found = this.#sessions.writable("append", sessionId, request);
-      const { session, result } = replaceTailOf({ sessionId, request, plan, session: found });
-      const writes = result !== "stale" && result.turn === undefined;
-      return writes ? this.#kept(sessionId, session, { request, result }) : result;
+  async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    const plan = planReplaceTail(session, request, this.#options);
+    return this.#sessions.call("replaceTail", session, () => {
+      const stored = this.#sessions.writable("append", session);
+      const { session: changed, result } = replaceTailOf({ session, request, plan, stored });
+      return result === "stale" ? result : this.#kept(session, request, { session: changed, result });
     });
   }
 
-  async readView(sessionId: string, options: ReadViewOptions = {}): Promise<SessionView> {
-    const found = (session: InMemorySession) => ({ ...viewOf(session), ...lookUp(session, options) });
+  async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
+    const found = (stored: InMemorySession) => ({ ...viewOf(stored), ...lookUp(stored, options) });
     const missing = () => ({ ...emptyView(), ...lookUp(newSession(), options) });
-    return this.#sessions.read("readView", sessionId, { found, missing, owner: options.owner });
+    return this.#sessions.read("readView", session, { found, missing });
   }
 
-  async readTurn(sessionId: string, name: string, access: SessionAccess = {}): Promise<StoredTurn | undefined> {
-    const found = (session: InMemorySession) => {
-      const turn = storedTurn(session, { name, stored: -1 })!;
+  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const found = (stored: InMemorySession) => {
+      const turn = storedTurn(stored, { name, stored: -1 })!;
       return turn.count === 0 && !turn.done ? undefined : turn;
     };
-    return this.#sessions.read("readTurn", sessionId, { found, missing: () => undefined, ...access });
+    return this.#sessions.read("readTurn", session, { found, missing: () => undefined });
   }
 
-  async readRounds(sessionId: string, count: number, access: SessionAccess = {}): Promise<StoredRounds> {
+  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
     checkInteger("count", count, 1);
-    return this.#sessions.read("readRounds", sessionId, {
-      found: (session) => roundsOf(session, count),
+    return this.#sessions.read("readRounds", session, {
+      found: (stored) => roundsOf(stored, count),
       missing: emptyRounds,
-      ...access,
     });
   }
 
-  async readLog(sessionId: string, { from, limit, owner }: ReadLogOptions = {}): Promise<LogPage> {
+  async readLog(session: SessionRef, { from, limit }: ReadLogOptions = {}): Promise<LogPage> {
     checkPage({ from, limit });
-    return this.#sessions.read("readLog", sessionId, {
-      found: (session) => pageOf(session, { from, limit }),
+    return this.#sessions.read("readLog", session, {
+      found: (stored) => pageOf(stored, { from, limit }),
       missing: emptyPage,
-      owner,
     });
   }
 
-  async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
-    checkCommit(sessionId, request);
-    return this.#sessions.call("commitReduction", sessionId, () => {
-      const session = this.#sessions.writable("commitReduction", sessionId, request);
-      refuseFenced(sessionId, { fencingToken: request.fencingToken }, session);
-      refuseUnlessKnown(sessionId, session?.key ?? "", request.keys);
-      if (!commitTo(session, request, this.#sessions.now())) {
+  async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
+    checkCommit(session, request);
+    return this.#sessions.call("commitReduction", session, () => {
+      const stored = this.#sessions.writable("commitReduction", session);
+      refuseFenced(session, stored);
+      refuseUnlessKnown(session, stored?.key ?? "");
+      if (!commitTo(stored, session, { request, now: this.#sessions.now() })) {
         return "stale";
       }
-      this.#sessions.keep(sessionId, session, undefined);
+      this.#sessions.keep(session.id, stored, undefined);
       return "committed";
     });
   }
 
-  async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
-    checkRewind(sessionId, request);
-    return this.#sessions.call("rewind", sessionId, () => {
-      const session = this.#sessions.writable("rewind", sessionId, request);
-      refuseFenced(sessionId, { fencingToken: request.fencingToken }, session);
-      const outcome = rewindTo(session, request);
+  async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
+    checkRewind(session, request);
+    return this.#sessions.call("rewind", session, () => {
+      const stored = this.#sessions.writable("rewind", session);
+      refuseFenced(session, stored);
+      const outcome = rewindTo(stored, request);
       if (outcome === "ended") {
-        this.#sessions.delete(sessionId);
+        this.#sessions.delete(session.id);
       } else if (outcome === "rewound") {
-        this.#sessions.keep(sessionId, session, undefined);
+        this.#sessions.keep(session.id, stored, undefined);
       }
       return outcome === "stale" ? "stale" : "rewound";
     });
   }
 
-  async clear(sessionId: string, access: SessionAccess = {}): Promise<void> {
-    return this.#sessions.call("clear", sessionId, () => {
-      this.#sessions.find(sessionId, access);
-      this.#sessions.delete(sessionId);
+  async clear(session: SessionRef): Promise<void> {
+    return this.#sessions.call("clear", session, () => {
+      this.#sessions.find(session);
+      this.#sessions.delete(session.id);
     });
   }
 
-  async rebuild(sessionId: string, identify: IdentifyRecord, access: SessionAccess = {}): Promise<void> {
-    return this.#sessions.call("rebuild", sessionId, () => {
-      const session = this.#sessions.writable("rebuild", sessionId, access);
-      if (session !== undefined) {
-        reidentify(session, identify);
-        claimSession(session, access);
-        this.#sessions.keep(sessionId, session, undefined);
+  async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
+    return this.#sessions.call("rebuild", session, () => {
+      const stored = this.#sessions.writable("rebuild", session);
+      if (stored !== undefined) {
+        reidentify(stored, identify);
+        stored.ownership.owner ??= session.owner;
+        this.#sessions.keep(session.id, stored, undefined);
       }
     });
   }
 
-  async readSide(
-    sessionId: string,
-    prefix: string,
-    access: SessionAccess = {},
-  ): Promise<Readonly<Record<string, string>>> {
-    return this.#sessions.read("readSide", sessionId, {
+  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return this.#sessions.read("readSide", session, {
       found: ({ side }) => sideWithPrefix(side, prefix),
       missing: () => ({}),
-      ...access,
     });
   }
 
-  async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
-    checkSideWrite(sessionId, changes);
-    return this.#sessions.call("writeSide", sessionId, () => {
-      const stored = this.#sessions.writable("writeSide", sessionId, changes);
-      refuseUnlessKnown(sessionId, stored?.key ?? "", changes.keys);
-      refuseFenced(sessionId, changes, stored);
-      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => stored?.side.get(name) === value)) {
+  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
+    checkSideWrite(session, changes);
+    return this.#sessions.call("writeSide", session, () => {
+      const found = this.#sessions.writable("writeSide", session);
+      refuseUnlessKnown(session, found?.key ?? "");
+      refuseFenced(session, found);
+      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => found?.side.get(name) === value)) {
         return false;
       }
       const creates = Object.keys(changes.set ?? {}).length > 0;
-      const session = stored ?? (creates ? newSession() : undefined);
-      if (session !== undefined) {
-        applySide(session.side, changes);
-        session.key = withKey(session.key, creates ? changes.keys?.current : undefined);
-        claimSession(session, changes);
+      const stored = found ?? (creates ? newSession() : undefined);
+      if (stored !== undefined) {
+        applySide(stored.side, changes);
+        stored.key = withKey(stored.key, creates ? session.keys?.current : undefined);
+        claimSession(stored, session);
       }
-      this.#sessions.keep(sessionId, session, changes.ttlMs);
+      this.#sessions.keep(session.id, stored, changes.ttlMs);
       return true;
     });
   }
 
-  async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
     const request = { now: this.#options.now(), ttlMs };
-    return this.#sessions.call("acquireLease", sessionId, () => this.#leases.acquire(sessionId, request));
+    return this.#sessions.call("acquireLease", session, () => this.#leases.acquire(session.id, request));
   }
 
-  async releaseLease(sessionId: string, token: string): Promise<void> {
-    return this.#sessions.call("releaseLease", sessionId, () => this.#leases.release(sessionId, token));
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    return this.#sessions.call("releaseLease", session, () => this.#leases.release(session.id, token));
   }
 
-  async extendExpiry(sessionId: string, { ttlMs, ...access }: ExpiryExtension): Promise<boolean> {
+  async extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
     checkInteger("ttlMs", ttlMs, 1);
-    return this.#sessions.call("extendExpiry", sessionId, () => {
-      const session = this.#sessions.find(sessionId, access);
-      const isMortal = session?.expiresAt !== undefined;
-      this.#sessions.refresh(isMortal ? session : undefined, ttlMs);
+    return this.#sessions.call("extendExpiry", session, () => {
+      const stored = this.#sessions.find(session);
+      const isMortal = stored?.expiresAt !== undefined;
+      this.#sessions.refresh(isMortal ? stored : undefined, ttlMs);
       return isMortal;
     });
   }
@@ -227,12 +220,12 @@ export class InMemorySessionStore implements CompleteSessionStore {
     this.#leases.clear();
   }
 
-  #kept(
-    sessionId: string,
-    session: InMemorySession | undefined,
-    { request, result }: { readonly request: AppendRequest; readonly result: AppendResult },
-  ): AppendResult {
-    this.#sessions.keep(sessionId, session, request.ttlMs);
+  /** Keeps what an append made of a session; one that found its turn stored wrote nothing. */
+  #kept({ id }: SessionRef, { ttlMs }: AppendRequest, { session, result }: Appended<AppendResult>): AppendResult {
+    if (result.turn !== undefined) {
+      return result;
+    }
+    this.#sessions.keep(id, session, ttlMs);
     return session === undefined ? result : { ...result, time: this.#sessions.now() };
   }
 }

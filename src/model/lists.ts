@@ -1,5 +1,4 @@
 import { listedSummary } from "../store/listed-summary.js";
-import { otherOwner } from "../store/refusals.js";
 import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
 import type {
   IndexProgress,
@@ -9,6 +8,7 @@ import type {
   SessionLabel,
   SessionsPage,
 } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { detailsOf, setLabel } from "./owners.js";
 import type { InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
@@ -43,39 +43,36 @@ export class InMemoryIndex implements SessionIndex {
     return this.#call("countSessions", () => this.#of(owner).length);
   }
 
-  async describe(sessionId: string, access: SessionAccess = {}): Promise<SessionDetails | undefined> {
-    return this.#sessions.call("describeSession", sessionId, () => {
-      const session = this.#sessions.find(sessionId, access);
-      return session && detailsOf(sessionId, session);
+  async describe(session: SessionRef): Promise<SessionDetails | undefined> {
+    return this.#sessions.call("describeSession", session, () => {
+      const stored = this.#sessions.find(session);
+      return stored && detailsOf(session.id, stored);
     });
   }
 
   async relabel(
-    sessionId: string,
-    { owner, label, version }: SessionAccess & { readonly label: SessionLabel; readonly version: string },
+    session: SessionRef,
+    { label, version }: { readonly label: SessionLabel; readonly version: string },
   ): Promise<"changed" | "stale" | "missing"> {
-    return this.#sessions.call("relabel", sessionId, () => {
-      const session = this.#sessions.writable("relabel", sessionId, { owner });
-      if (session === undefined) {
+    return this.#sessions.call("relabel", session, () => {
+      const stored = this.#sessions.writable("relabel", session);
+      if (stored === undefined) {
         return "missing";
       }
-      if (session.ownership.labelVersion !== version) {
+      if (stored.ownership.labelVersion !== version) {
         return "stale";
       }
-      setLabel(session.ownership, label);
+      setLabel(stored.ownership, label);
       return "changed";
     });
   }
 
-  async erase(sessionId: string, { owner, guardMs }: SessionAccess & { readonly guardMs: number }): Promise<boolean> {
+  async erase(session: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
     checkInteger("guardMs", guardMs, 1);
-    return this.#sessions.call("erase", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
-      if (owner !== undefined && (session?.ownership.owner ?? owner) !== owner) {
-        throw otherOwner(sessionId);
-      }
-      this.#sessions.guard(sessionId, guardMs);
-      return session !== undefined;
+    return this.#sessions.call("erase", session, () => {
+      const stored = this.#sessions.find(session);
+      this.#sessions.guard(session.id, guardMs);
+      return stored !== undefined;
     });
   }
 

@@ -1,11 +1,6 @@
 import { randomToken } from "../store/random-token.js";
-import {
-  maxUsageModels,
-  type ModelUsage,
-  type SessionClaim,
-  type SessionDetails,
-  type SessionLabel,
-} from "../store/lists.js";
+import { maxUsageModels, type ModelUsage, type SessionDetails, type SessionLabel } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { NewRecord } from "../store/session-writes.js";
 import type { InMemorySession } from "./session.js";
 
@@ -25,7 +20,7 @@ export function newOwnership(): InMemoryOwnership {
 }
 
 /** Gives a session without an owner the one who writes, and a session that never had a label the one of the request. */
-export function claimSession({ ownership }: InMemorySession, { owner, label }: SessionClaim): void {
+export function claimSession({ ownership }: InMemorySession, { owner, label }: SessionRef): void {
   ownership.owner ??= owner;
   if (label !== undefined && ownership.labelVersion === "") {
     setLabel(ownership, label);

@@ -1,4 +1,4 @@
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import {
   checkPageRequest,
   pageBounds,
@@ -19,22 +19,21 @@ export class InMemoryPages implements SessionPages {
     this.#sessions = sessions;
   }
 
-  async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
+  async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
-    return this.#sessions.call("readPage", sessionId, () => {
-      return pageOf(this.#sessions.find(sessionId, request) ?? newSession(), request);
+    return this.#sessions.call("readPage", session, () => {
+      return pageOf(this.#sessions.find(session) ?? newSession(), request);
     });
   }
 
-  async readStats(sessionId: string, access: SessionAccess = {}): Promise<StoredStats | undefined> {
-    return this.#sessions.read("readStats", sessionId, { found: statsOf, missing: () => undefined, ...access });
+  async readStats(session: SessionRef): Promise<StoredStats | undefined> {
+    return this.#sessions.read("readStats", session, { found: statsOf, missing: () => undefined });
   }
 
-  async readReductions(sessionId: string, access: SessionAccess = {}): Promise<readonly StoredReduction[]> {
-    return this.#sessions.read("readReductions", sessionId, {
+  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
+    return this.#sessions.read("readReductions", session, {
       found: ({ reductions }) => [...reductions],
       missing: () => [],
-      ...access,
     });
   }
 }

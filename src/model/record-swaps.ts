@@ -1,7 +1,8 @@
 import { randomToken } from "../store/random-token.js";
 import type { RecordSwap, RecordSwaps, SwapPass, SwapRequest } from "../store/record-swaps.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { refuseUnlessKnown } from "../store/refusals.js";
-import { keyNames, withKey, type WriterKeys } from "../store/writer-keys.js";
+import { keyNames, withKey } from "../store/writer-keys.js";
 import type { InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
@@ -15,39 +16,39 @@ export class InMemoryRecordSwaps implements RecordSwaps {
     this.#sessions = sessions;
   }
 
-  async begin(sessionId: string, keys: WriterKeys): Promise<SwapPass | undefined> {
-    return this.#sessions.call("beginSwaps", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
-      if (session === undefined) {
+  async begin(session: SessionRef): Promise<SwapPass | undefined> {
+    return this.#sessions.call("beginSwaps", session, () => {
+      const stored = this.#sessions.find(session);
+      if (stored === undefined) {
         return undefined;
       }
-      refuseUnlessKnown(sessionId, session.key, keys);
-      session.key = `${withKey(keyNames(session.key).join(" "), keys.current)} *${randomToken()}`;
-      const side = [...session.side].map(([name, text]) => [sidePrefix + name, text]);
-      const head = session.head === "" ? [] : [["head", session.head]];
+      refuseUnlessKnown(session, stored.key);
+      stored.key = `${withKey(keyNames(stored.key).join(" "), session.keys?.current)} *${randomToken()}`;
+      const side = [...stored.side].map(([name, text]) => [sidePrefix + name, text]);
+      const head = stored.head === "" ? [] : [["head", stored.head]];
       const fields = Object.fromEntries([...head, ...side]) as Record<string, string>;
-      return { epoch: session.epoch, mark: session.key, fields };
+      return { epoch: stored.epoch, mark: stored.key, fields };
     });
   }
 
-  async swap(sessionId: string, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
-    return this.#sessions.call("swapRecords", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
-      if (session?.epoch !== epoch) {
+  async swap(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
+    return this.#sessions.call("swapRecords", session, () => {
+      const stored = this.#sessions.find(session);
+      if (stored?.epoch !== epoch) {
         return 0;
       }
-      const swapped = records.filter((swap) => swapRecord(session, swap)).length;
-      return swapped + fields.filter((swap) => swapField(session, swap)).length;
+      const swapped = records.filter((swap) => swapRecord(stored, swap)).length;
+      return swapped + fields.filter((swap) => swapField(stored, swap)).length;
     });
   }
 
-  async finish(sessionId: string, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
-    return this.#sessions.call("finishSwaps", sessionId, () => {
-      const session = this.#sessions.find(sessionId);
-      if (session?.epoch !== epoch || session.key !== mark) {
+  async finish(session: SessionRef, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
+    return this.#sessions.call("finishSwaps", session, () => {
+      const stored = this.#sessions.find(session);
+      if (stored?.epoch !== epoch || stored.key !== mark) {
         return false;
       }
-      session.key = key;
+      stored.key = key;
       return true;
     });
   }

@@ -3,6 +3,7 @@ import { randomToken } from "../store/random-token.js";
 import { beginsRound, lastRounds } from "../store/round-starts.js";
 import type { LogPage, ReadState, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
 import { maxReductions, type ReductionSize, type StoredReduction } from "../store/session-pages.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../store/session-writes.js";
 import { totalAfterCommit, unknownTotal, type TokenTotal } from "../store/token-total.js";
 
@@ -114,8 +115,8 @@ export function pageOf(
 /** Moves the start and replaces the head; false if the session is not as it was read. */
 export function commitTo(
   session: InMemorySession | undefined,
-  request: CommitRequest,
-  at: number,
+  { keys }: SessionRef,
+  { request, now: at }: { readonly request: CommitRequest; readonly now: number },
 ): session is InMemorySession {
   if (session === undefined || request.next > nextPosition(session) || !isSameLog(session, request)) {
     return false;
@@ -125,7 +126,7 @@ export function commitTo(
     throw outOfRange("start");
   }
   const before = viewSize(session);
-  session.key = withKey(session.key, request.keys?.current);
+  session.key = withKey(session.key, keys?.current);
   session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next: nextPosition(session) }, request);
   session.start = request.start;
   session.head = request.head;

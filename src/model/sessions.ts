@@ -1,7 +1,7 @@
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed, erased, otherOwner } from "../store/refusals.js";
 import { checkSessionId } from "../store/session-id-rules.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { InMemoryPlaces } from "./places.js";
 import type { InMemorySession } from "./session.js";
 
@@ -33,9 +33,9 @@ export class InMemorySessions {
   }
 
   /** Does a call's work and reports it, as a round trip to Redis would be. */
-  call<T>(operation: string, sessionId: string, work: () => T): T {
-    checkSessionId(sessionId);
-    return this.#call(operation, sessionId, work);
+  call<T>(operation: string, { id }: SessionRef, work: () => T): T {
+    checkSessionId(id);
+    return this.#call(operation, id, work);
   }
 
   /** The same for a call that concerns an owner, or all sessions. */
@@ -58,33 +58,33 @@ export class InMemorySessions {
   /** A call that reads a session. */
   read<T>(
     operation: string,
-    sessionId: string,
-    { found, missing, owner }: SessionAccess & { found: (session: InMemorySession) => T; missing: () => T },
+    session: SessionRef,
+    { found, missing }: { found: (session: InMemorySession) => T; missing: () => T },
   ): T {
-    return this.call(operation, sessionId, () => {
-      const session = this.find(sessionId, { owner });
-      return session === undefined ? missing() : found(session);
+    return this.call(operation, session, () => {
+      const stored = this.find(session);
+      return stored === undefined ? missing() : found(stored);
     });
   }
 
   /** A session that has not expired; refused to those who name another owner. */
-  find(sessionId: string, { owner }: SessionAccess = {}): InMemorySession | undefined {
-    const session = this.#sessions.get(sessionId);
+  find({ id, owner }: SessionRef): InMemorySession | undefined {
+    const session = this.#sessions.get(id);
     if (session === undefined || this.#expired(session)) {
       return undefined;
     }
     if (owner !== undefined && (session.ownership.owner ?? owner) !== owner) {
-      throw otherOwner(sessionId);
+      throw otherOwner(id);
     }
     return session;
   }
 
   /** The same for a call that writes: refused while the guard of an erasure stands. */
-  writable(operation: string, sessionId: string, access: SessionAccess): InMemorySession | undefined {
-    if ((this.#guards.get(sessionId) ?? -1) >= this.now()) {
-      throw erased(operation, sessionId);
+  writable(operation: string, session: SessionRef): InMemorySession | undefined {
+    if ((this.#guards.get(session.id) ?? -1) >= this.now()) {
+      throw erased(operation, session.id);
     }
-    return this.find(sessionId, access);
+    return this.find(session);
   }
 
   /** Removes a session, and refuses writes to it for some time; a longer guard stays. */

@@ -1,6 +1,6 @@
 import { randomToken } from "../store/random-token.js";
 import { alreadyExists } from "../store/refusals.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { CopiedRecord } from "../store/session-forks.js";
 import {
   checkCreate,
@@ -25,36 +25,32 @@ export class InMemoryTransfers implements SessionTransfers {
     this.#sessions = sessions;
   }
 
-  async readState(sessionId: string, access: SessionAccess = {}): Promise<WholeState | undefined> {
-    return this.#sessions.read("readState", sessionId, { found: stateOf, missing: () => undefined, ...access });
+  async readState(session: SessionRef): Promise<WholeState | undefined> {
+    return this.#sessions.read("readState", session, { found: stateOf, missing: () => undefined });
   }
 
-  async readTurns(
-    sessionId: string,
-    names: readonly string[],
-    access: SessionAccess = {},
-  ): Promise<readonly (TurnMark | undefined)[]> {
+  async readTurns(session: SessionRef, names: readonly string[]): Promise<readonly (TurnMark | undefined)[]> {
     const found = ({ turns }: InMemorySession) => names.map((name) => turns.marks.get(name));
-    return this.#sessions.read("readTurns", sessionId, { found, missing: () => names.map(() => undefined), ...access });
+    return this.#sessions.read("readTurns", session, { found, missing: () => names.map(() => undefined) });
   }
 
-  async create(sessionId: string, request: CreateRequest): Promise<CreatedSession> {
-    checkCreate(sessionId, request);
-    this.#refuseTaken(sessionId);
+  async create({ id, keys }: SessionRef, request: CreateRequest): Promise<CreatedSession> {
+    checkCreate({ id }, request);
+    this.#refuseTaken(id);
     const records: CopiedRecord[] = [];
     const marks: NamedMark[] = [];
     for await (const page of request.pages) {
       records.push(...page.records);
       marks.push(...page.marks);
     }
-    const { state, key } = request;
+    const { state } = request;
     checkCreated(state, state.base + records.length);
-    return this.#sessions.call("create", sessionId, () => {
-      this.#refuseTaken(sessionId);
+    return this.#sessions.call("create", { id }, () => {
+      this.#refuseTaken(id);
       const session = sessionFrom(state, records);
-      session.key = key ?? "";
+      session.key = keys?.current ?? "";
       marks.forEach(({ name, ...mark }) => session.turns.marks.set(name, mark));
-      this.#sessions.keep(sessionId, session, undefined);
+      this.#sessions.keep(id, session, undefined);
       session.created = state.createdAt ?? session.created;
       session.updated = state.updatedAt ?? session.updated;
       session.expiresAt = state.expiresAt;
@@ -63,9 +59,9 @@ export class InMemoryTransfers implements SessionTransfers {
     });
   }
 
-  #refuseTaken(sessionId: string): void {
-    if (this.#sessions.writable("create", sessionId, {}) !== undefined) {
-      throw alreadyExists(sessionId);
+  #refuseTaken(id: string): void {
+    if (this.#sessions.writable("create", { id }) !== undefined) {
+      throw alreadyExists(id);
     }
   }
 }

@@ -11,6 +11,7 @@ import type {
   SessionsPage,
   SessionSummary,
 } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
 import { IndexTouches } from "./touches.js";
 import { sessionKeys } from "../redis/keys.js";
@@ -89,13 +90,13 @@ export class RedisSessionIndex implements SessionIndex {
     return this.#owners.count(owner);
   }
 
-  async describe(sessionId: string, { owner }: SessionAccess = {}): Promise<SessionDetails | undefined> {
-    return (await this.#describer.describe(sessionId, { owner, full: true }))?.details;
+  async describe({ id, owner }: SessionRef): Promise<SessionDetails | undefined> {
+    return (await this.#describer.describe(id, { owner, full: true }))?.details;
   }
 
   async relabel(
-    sessionId: string,
-    { owner, label, version }: SessionAccess & { readonly label: SessionLabel; readonly version: string },
+    { id: sessionId, owner }: SessionRef,
+    { label, version }: { readonly label: SessionLabel; readonly version: string },
   ): Promise<"changed" | "stale" | "missing"> {
     const texts = [label.title, label.metadata, label.listed].flatMap((text) => [
       text === undefined ? "0" : "1",
@@ -119,10 +120,7 @@ export class RedisSessionIndex implements SessionIndex {
     return word === "CHANGED" ? "changed" : word === "STALE" ? "stale" : "missing";
   }
 
-  async erase(
-    sessionId: string,
-    { owner = "", guardMs }: SessionAccess & { readonly guardMs: number },
-  ): Promise<boolean> {
+  async erase({ id: sessionId, owner = "" }: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
     checkInteger("guardMs", guardMs, 1);
     const result = await eraseSession(this.#erasure(), sessionId, { owner, guardMs, isStrict: false });
     if (result === undefined) {

@@ -9,7 +9,8 @@ import {
   outOfRange,
   positionConflict,
 } from "../store/refusals.js";
-import type { SessionClaim } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { askOf } from "./ask.js";
 import { idHash, lastHash } from "../redis/id-hash.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/round-starts.js";
@@ -28,11 +29,6 @@ export function sideArguments({ set = {}, remove = [], bound }: SideChanges = {}
   return { request: { sets: pairs.length / 2, bound }, args: [...pairs, ...removed] };
 }
 
-/** What a request says about the session's owner and label, as scripts take it. */
-export function claimFields({ owner, label }: SessionClaim) {
-  return { owner, label, ...(label && { labelVersion: randomToken() }) };
-}
-
 /** The size from which on the script returns the view. */
 function limitFields({ viewLimit }: AppendRequest) {
   return { maxMessages: viewLimit?.messages, maxTokens: viewLimit?.tokens, maxFromStart: viewLimit?.fromStart };
@@ -48,9 +44,9 @@ function usageItems(records: AppendPlan["records"]) {
 
 /** The arguments of the append script; `at` is where the log is thought to end. */
 export function appendArguments(
+  session: SessionRef,
   request: AppendRequest & Partial<Pick<ReplaceTailRequest, "cut">>,
-  { records, counter }: AppendPlan,
-  at: number,
+  { plan: { records, counter }, at }: { readonly plan: AppendPlan; readonly at: number },
 ): string[] {
   const side = sideArguments(request.side);
   const tokens = counter === undefined ? undefined : records.map((record) => record.tokens!);
@@ -74,17 +70,14 @@ export function appendArguments(
     tokens,
     total: tokens?.reduce((sum, count) => sum + count, 0),
     expectedNext: request.expectedNext,
-    expectedEpoch: request.expectedEpoch,
-    fence: request.fencingToken,
     ttl: request.ttlMs,
     ...limitFields(request),
-    ...claimFields(request),
+    ...askOf(session),
     usage: usageItems(records),
     turn: request.turn,
-    keys: request.keys,
     cut: request.cut && cutRequest(request.cut),
   };
-  const start = isPlain(request, scriptRequest) ? plainStart(scriptRequest) : "";
+  const start = isPlain(session, request, scriptRequest) ? plainStart(scriptRequest) : "";
   return [start + JSON.stringify(scriptRequest), ...identities, ...side.args, ...texts];
 }
 

@@ -1,4 +1,5 @@
 import { otherOwner } from "../store/refusals.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { clearSessionScript, readEpochScript } from "../redis/lua/scripts.js";
@@ -11,14 +12,16 @@ import { clearSessionScript, readEpochScript } from "../redis/lua/scripts.js";
  *
  * @throws ConflictError `other_owner`.
  */
-export async function clearSession(
-  {
-    runner,
-    sessionId,
-    keys,
-  }: { readonly runner: ScriptRunner; readonly sessionId: string; readonly keys: SessionKeys },
-  owner: string,
-): Promise<string> {
+export async function clearSession({
+  runner,
+  session,
+  keys,
+}: {
+  readonly runner: ScriptRunner;
+  readonly session: SessionRef;
+  readonly keys: SessionKeys;
+}): Promise<string> {
+  const { id: sessionId, owner = "" } = session;
   const name = { operation: "clear", sessionId };
   const { log, ids, state } = keys;
   const epoch = String(await runner.run(name, { script: readEpochScript, keys: [state], args: [], writes: false }));

@@ -1,12 +1,15 @@
 import { randomToken } from "../store/random-token.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { CommitRequest, RewindRequest } from "../store/session-writes.js";
 import { lastHash } from "../redis/id-hash.js";
+import { askOf } from "./ask.js";
 import { hashesOf, marksOf } from "./turn-marks.js";
 
 /** The arguments of the script that commits a reduction. */
-export function commitArguments({ head, discard, lastId, ...rest }: CommitRequest): string[] {
+export function commitArguments(session: SessionRef, { head, discard, lastId, ...rest }: CommitRequest): string[] {
   const request = {
     ...rest,
+    ...askOf(session),
     last: lastHash(lastId),
     newRev: randomToken(),
     discard: !!discard,
@@ -17,9 +20,9 @@ export function commitArguments({ head, discard, lastId, ...rest }: CommitReques
 }
 
 /** The arguments of the script that rewinds. */
-export function rewindArguments({ forget, turns, lastId, ...rest }: RewindRequest): string[] {
+export function rewindArguments(session: SessionRef, { forget, turns, lastId, ...rest }: RewindRequest): string[] {
   return [
-    JSON.stringify({ ...rest, last: lastHash(lastId), newRev: randomToken() }),
+    JSON.stringify({ ...rest, ...askOf(session), last: lastHash(lastId), newRev: randomToken() }),
     hashesOf(forget),
     ...marksOf(turns),
   ];

@@ -1,5 +1,5 @@
 import { checkInteger } from "../store/request-checks.js";
-import type { ExpiryExtension } from "../store/session-expiry.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
@@ -16,8 +16,8 @@ export interface RedisExpiry {
 /** Lets a session that expires live so much longer from now; false for another one, and where there is none. */
 export async function extendExpiry(
   { runner, index, keysOf }: RedisExpiry,
-  sessionId: string,
-  { ttlMs, owner = "" }: ExpiryExtension,
+  { id: sessionId, owner = "" }: SessionRef,
+  ttlMs: number,
 ): Promise<boolean> {
   checkInteger("ttlMs", ttlMs, 1);
   const name = { operation: "extendExpiry", sessionId };

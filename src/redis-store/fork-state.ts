@@ -1,10 +1,13 @@
 import { anyDigest } from "../store/discarded-ids.js";
 import { randomToken } from "../store/random-token.js";
-import { isCopiedField, namesAnew, type ForkRequest } from "../store/session-forks.js";
+import { isCopiedField, type ForkRequest } from "../store/session-forks.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { digestLength, idHash, idHashLength } from "../redis/id-hash.js";
 import { discardedEntryLength } from "../redis/stored-fields.js";
 
 interface CopyOfState {
+  /** The new session. */
+  readonly copy: SessionRef;
   readonly request: ForkRequest;
   readonly base: number;
   readonly next: number;
@@ -15,23 +18,31 @@ interface CopyOfState {
 }
 
 /** Fields of the new session's `state` besides its numbers: the view's where it is in the copy, and what it keeps. */
-export function fieldsOfCopy(state: ReadonlyMap<string, string>, copy: CopyOfState): string[] {
-  const { request } = copy;
-  const { fields = {}, copyField = (_, text) => text } = request;
-  const own = namesAnew(request) ? { label: randomToken(), ...fields } : fields;
+export function fieldsOfCopy(state: ReadonlyMap<string, string>, of: CopyOfState): string[] {
+  const { copy, request } = of;
+  const { copyField = (_, text) => text } = request;
+  const own = ownFields(copy);
   const kept = [...state].filter(([name]) => isCopiedField(name) && !Object.hasOwn(own, name));
-  const key = request.key === undefined ? [] : [["key", request.key]];
+  const key = copy.keys?.current === undefined ? [] : [["key", copy.keys.current]];
   const pairs = [...key, ...kept.map(([name, text]) => [name, copyField(name, text)]), ...Object.entries(own)];
-  if (copy.hasLog) {
+  if (of.hasLog) {
     const start = Number(state.get("start") ?? 0);
-    const isWhole = start > copy.next;
-    pairs.push(["start", String(isWhole ? copy.base : start)]);
+    const isWhole = start > of.next;
+    pairs.push(["start", String(isWhole ? of.base : start)]);
     const head = isWhole ? "" : (state.get("head") ?? "");
     const count = ["headCount", state.get("headCount") ?? "0"];
     pairs.push(...(head === "" ? [] : [["head", copyField("head", head)], count]));
-    pairs.push(...(copy.turns === "" ? [] : [["turns", copy.turns]]));
+    pairs.push(...(of.turns === "" ? [] : [["turns", of.turns]]));
   }
   return pairs.flat();
+}
+
+/** What the copy has in the place of the source's: its owner and texts of its label. */
+function ownFields({ owner, label }: SessionRef): Record<string, string> {
+  return {
+    ...(owner !== undefined && { owner }),
+    ...(label !== undefined && { label: randomToken(), ...label }),
+  };
 }
 
 /** Hashes of the ids of the messages in a head. */
@@ -45,12 +56,12 @@ export function headHashes({ identifyHead }: ForkRequest, head: string): string[
  */
 export function knownToCopy(
   state: ReadonlyMap<string, string>,
-  { request, hasLog, marks }: Pick<CopyOfState, "request" | "hasLog"> & { readonly marks: readonly string[] },
+  { copy, hasLog, marks }: Pick<CopyOfState, "copy" | "hasLog"> & { readonly marks: readonly string[] },
 ): { readonly discarded: string; readonly known: readonly string[] } {
   if (!hasLog) {
     return { discarded: "", known: [] };
   }
-  const isPlain = request.key === undefined && (state.get("key") ?? "") === "";
+  const isPlain = copy.keys?.current === undefined && (state.get("key") ?? "") === "";
   const digest = (text: string) => (isPlain ? text : anyDigest);
   const chunks = [...state].filter(([name]) => /^discarded:\d+$/.test(name));
   chunks.sort(([a], [b]) => numberIn(a) - numberIn(b));

@@ -15,6 +15,7 @@ import {
   type ForkRequest,
   type SessionForks,
 } from "../store/session-forks.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { fieldPairs } from "../redis/field-pairs.js";
 import { forkPageArguments, refuseTaken, type SourcePage } from "./fork-call.js";
 import { fieldsOfCopy, headHashes, knownToCopy } from "./fork-state.js";
@@ -37,10 +38,11 @@ const pageRecords = 500;
 const pageBytes = 1_000_000;
 
 /** A copy under way: its source as it was first seen, and the keys of both sides. */
-interface Copy {
+interface Forking {
   readonly request: ForkRequest;
   readonly sessionId: string;
-  readonly newSessionId: string;
+  /** The new session. */
+  readonly copy: SessionRef;
   readonly source: SessionKeys;
   readonly target: SessionKeys;
   readonly tag: string;
@@ -69,25 +71,26 @@ export class RedisForks implements SessionForks {
     this.#index = index;
   }
 
-  async fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined> {
-    checkFork(sessionId, newSessionId, request);
+  async fork(session: SessionRef, copy: SessionRef, request: ForkRequest): Promise<ForkedSession | undefined> {
+    checkFork(session, copy, request);
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      const outcome = await this.#try(sessionId, newSessionId, request);
+      const outcome = await this.#try(session, copy, request);
       if (outcome !== "changed") {
         return outcome;
       }
     }
-    throw forkConflict(sessionId);
+    throw forkConflict(session.id);
   }
 
   async #try(
-    sessionId: string,
-    newSessionId: string,
+    session: SessionRef,
+    copy: SessionRef,
     request: ForkRequest,
   ): Promise<ForkedSession | "changed" | undefined> {
+    const { id: sessionId } = session;
     const source = sessionKeys(this.#keyPrefix, sessionId);
     const first = await this.#readSource({ sessionId, source, to: request.at });
-    if (request.owner !== undefined && first.owner !== "" && first.owner !== request.owner) {
+    if (session.owner !== undefined && first.owner !== "" && first.owner !== session.owner) {
       throw otherOwner(sessionId);
     }
     if (first.damaged) {
@@ -96,36 +99,37 @@ export class RedisForks implements SessionForks {
     if (first.epoch === "") {
       return undefined;
     }
-    refuseUnlessKnown(sessionId, first.key, request.keys);
+    refuseUnlessKnown(session, first.key);
     if ((request.at ?? 0) > first.next) {
       throw positionConflict(sessionId, request.at!, first.next);
     }
     refuseDiscarded(sessionId, request.at, first);
     const { epoch, cut, base } = first;
-    const tag = shortHash(JSON.stringify([sessionId, epoch, cut, base, request.at, request.key]), 14);
-    const staging = forkKeys(this.#keyPrefix, newSessionId, tag);
-    const target = sessionKeys(this.#keyPrefix, newSessionId);
+    const tag = shortHash(JSON.stringify([sessionId, epoch, cut, base, request.at, copy.keys?.current]), 14);
+    const staging = forkKeys(this.#keyPrefix, copy.id, tag);
+    const target = sessionKeys(this.#keyPrefix, copy.id);
     const to = Math.max(base, request.at ?? first.next);
     const sourceOwner = first.owner === "" ? undefined : first.owner;
-    const owner = request.fields?.["owner"] ?? sourceOwner;
-    const places = { sessionId, newSessionId, source, target, staging, tag };
+    const owner = copy.owner ?? sourceOwner;
+    const places = { sessionId, copy, source, target, staging, tag };
     const outcome = await this.#make({ ...places, request, owner, sourceOwner, epoch, cut, base, to }, first);
     if (outcome === "changed") {
-      await this.#drop(newSessionId, tag);
+      await this.#drop(copy.id, tag);
     }
     return outcome;
   }
 
-  async #make(copy: Copy, first: SourcePage): Promise<ForkedSession | "changed"> {
-    const reached = await this.#copyPages(copy, first);
+  async #make(work: Forking, first: SourcePage): Promise<ForkedSession | "changed"> {
+    const reached = await this.#copyPages(work, first);
     if (reached === "changed") {
       return reached;
     }
     // Announced before the source is read for the last time: an erasure of its owner that the source has outlived until
     // then finds the copy, and puts its guard in the copy's place. So does one of the copy's owner.
-    const { newSessionId, owner, sourceOwner, request, to } = copy;
+    const { owner, sourceOwner, request, to } = work;
+    const newSessionId = work.copy.id;
     const announced = { ttlMs: request.ttlMs, wrote: (result: ForkedSession | "changed") => result !== "changed" };
-    const finish = () => this.#finish(copy, Math.max(to, reached));
+    const finish = () => this.#finish(work, Math.max(to, reached));
     const write = () => this.#index.followAnnounced(newSessionId, { ...announced, owner, write: finish });
     return sourceOwner === undefined || sourceOwner === owner
       ? write()
@@ -133,8 +137,9 @@ export class RedisForks implements SessionForks {
   }
 
   /** Copies what is missing; returns the position that was reached. */
-  async #copyPages(copy: Copy, first: SourcePage): Promise<number | "changed"> {
-    const { newSessionId, target, staging, base, to } = copy;
+  async #copyPages(work: Forking, first: SourcePage): Promise<number | "changed"> {
+    const { target, staging, base, to } = work;
+    const newSessionId = work.copy.id;
     const keys = [target.log, target.ids, target.state, staging.state];
     const [word, next] = (await this.#run(newSessionId, openForkScript, keys, [])) as [string, string?];
     refuseTaken("fork", newSessionId, word);
@@ -142,13 +147,13 @@ export class RedisForks implements SessionForks {
     while (position < to) {
       // From the last record that was copied on, so that the page is known to be of the same log.
       const from = Math.max(base, position - 1);
-      const page = position === base ? first : await this.#readSource({ ...copy, from });
+      const page = position === base ? first : await this.#readSource({ ...work, from });
       const records = page.records.slice(position - from);
-      if (page.epoch !== copy.epoch || page.cut !== copy.cut || page.base > from || records.length === 0) {
+      if (page.epoch !== work.epoch || page.cut !== work.cut || page.base > from || records.length === 0) {
         return "changed";
       }
       const before = position === base ? undefined : page.records[0];
-      const reached = await this.#stage(copy, { ...page, from: position, records, before });
+      const reached = await this.#stage(work, { ...page, from: position, records, before });
       if (reached === "") {
         return "changed";
       }
@@ -157,29 +162,30 @@ export class RedisForks implements SessionForks {
     return position;
   }
 
-  async #stage({ sessionId, newSessionId, source, staging, base, request }: Copy, page: SourcePage): Promise<string> {
+  async #stage({ sessionId, copy, source, staging, base, request }: Forking, page: SourcePage): Promise<string> {
     const marksOf = async (names: readonly string[]) => {
       const reply = await this.#run(sessionId, readMarksScript, [source.log, source.ids, source.state], names);
       return (reply as [string, string[]])[1];
     };
     const args = await forkPageArguments(page, { base, ttl: stagingMs, copyRecord: request.copyRecord, marksOf });
     const keys = [staging.log, staging.ids, staging.state];
-    return String(await this.#run(newSessionId, stageForkScript, keys, args));
+    return String(await this.#run(copy.id, stageForkScript, keys, args));
   }
 
-  async #finish(copy: Copy, next: number): Promise<ForkedSession | "changed"> {
-    const { request, sessionId, newSessionId, source, target, staging, base } = copy;
+  async #finish(work: Forking, next: number): Promise<ForkedSession | "changed"> {
+    const { request, sessionId, source, target, staging, base } = work;
+    const newSessionId = work.copy.id;
     const state = fieldPairs((await this.#run(sessionId, readStateScript, [source.state], [])) as string[]);
-    const isAsRead = state.get("epoch") === copy.epoch && (state.get("cut") ?? "") === copy.cut;
-    if (!isAsRead || state.get("owner") !== copy.sourceOwner) {
+    const isAsRead = state.get("epoch") === work.epoch && (state.get("cut") ?? "") === work.cut;
+    if (!isAsRead || state.get("owner") !== work.sourceOwner) {
       return "changed";
     }
     const hasLog = next > base || (base > 0 && (request.at ?? base) >= base);
     const epoch = randomToken();
     const names = hasLog ? (state.get("turns") ?? "") : "";
-    const fields = fieldsOfCopy(state, { request, base, next, turns: names, hasLog });
-    const marks = Number(state.get("start") ?? 0) > next ? [] : await this.#headMarks(copy, state);
-    const { discarded, known } = knownToCopy(state, { request, hasLog, marks });
+    const fields = fieldsOfCopy(state, { copy: work.copy, request, base, next, turns: names, hasLog });
+    const marks = Number(state.get("start") ?? 0) > next ? [] : await this.#headMarks(work, state);
+    const { discarded, known } = knownToCopy(state, { copy: work.copy, hasLog, marks });
     const args = [
       JSON.stringify({ epoch, base, next, hasLog, known, turns: [], ttl: request.ttlMs }),
       names,
@@ -188,7 +194,7 @@ export class RedisForks implements SessionForks {
     ];
     const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
     const word = await this.#run(newSessionId, finishForkScript, keys, args);
-    await (word === "ERASED" || word === "EXISTS" ? this.#drop(newSessionId, copy.tag) : undefined);
+    await (word === "ERASED" || word === "EXISTS" ? this.#drop(newSessionId, work.tag) : undefined);
     refuseTaken("fork", newSessionId, word);
     return word === "FORKED" ? { epoch, next: hasLog ? next : 0 } : "changed";
   }
@@ -199,7 +205,10 @@ export class RedisForks implements SessionForks {
   }
 
   /** What the source knows of messages in its head whose records were discarded: hashes, and what they stand for. */
-  async #headMarks({ request, sessionId, source, base }: Copy, state: ReadonlyMap<string, string>): Promise<string[]> {
+  async #headMarks(
+    { request, sessionId, source, base }: Forking,
+    state: ReadonlyMap<string, string>,
+  ): Promise<string[]> {
     const hashes = base === 0 ? [] : headHashes(request, state.get("head") ?? "");
     if (hashes.length === 0) {
       return [];

@@ -1,7 +1,8 @@
 import { randomToken } from "../store/random-token.js";
-import { checkTicket, checkTurnEntry } from "../store/request-checks.js";
-import type { HeldTicket, TurnEntry, TurnFence, TurnPlace, TurnQueue } from "../store/holds.js";
-import type { SessionAccess } from "../store/lists.js";
+import { checkTicket, checkTurnEntry, heldBy } from "../store/request-checks.js";
+import type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { askOf } from "./ask.js";
 import { extendExpiry, type RedisExpiry } from "./expiry.js";
 import { unknownReply } from "../redis/errors.js";
 import { checkedReply } from "./write-replies.js";
@@ -16,11 +17,12 @@ export class RedisTurnQueue implements TurnQueue {
     this.#expiry = expiry;
   }
 
-  async enter(sessionId: string, entry: TurnEntry): Promise<TurnPlace> {
+  async enter(session: SessionRef, entry: TurnEntry): Promise<TurnPlace> {
     checkTurnEntry(entry);
-    const { ticket, holdMs, graceMs, ttlMs, owner } = entry;
+    const { id: sessionId, owner } = session;
+    const { ticket, holdMs, graceMs, ttlMs } = entry;
     const request = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
-    const reply = await this.#run("enterTurn", sessionId, { script: enterTurnScript, args: [request] });
+    const reply = await this.#run("enterTurn", session, { script: enterTurnScript, args: [request] });
     checkedReply({ operation: "enterTurn", sessionId }, reply);
     const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
     if (word === "WAITS") {
@@ -29,47 +31,49 @@ export class RedisTurnQueue implements TurnQueue {
     if (word !== "HELD") {
       throw unknownReply({ operation: "enterTurn", sessionId });
     }
-    this.#keepAlive(sessionId, entry, Number(left));
-    return { isHeld: true, fencingToken: Number(first), epoch: String(epoch) };
+    this.#keepAlive(session, entry, Number(left));
+    return { isHeld: true, hold: { token: Number(first), epoch: String(epoch) } };
   }
 
-  async renew(sessionId: string, turn: HeldTicket): Promise<boolean> {
+  async renew(session: SessionRef, turn: HeldTicket): Promise<boolean> {
     checkTicket(turn);
     const call = { script: renewTurnScript, args: [turn.ticket, String(turn.holdMs)] };
-    const [word, left] = (await this.#run("renewTurn", sessionId, call)) as [unknown, unknown];
+    const [word, left] = (await this.#run("renewTurn", session, call)) as [unknown, unknown];
     if (word !== "HELD") {
       return false;
     }
-    this.#keepAlive(sessionId, turn, Number(left));
+    this.#keepAlive(session, turn, Number(left));
     return true;
   }
 
-  async restart(sessionId: string, { fencingToken, epoch, owner }: TurnFence & SessionAccess): Promise<string> {
+  async restart(session: SessionRef): Promise<string> {
+    heldBy(session);
+    const { id: sessionId, owner = "" } = session;
     const newEpoch = randomToken();
     const { log, ids, state } = this.#expiry.keysOf(sessionId);
-    const args = [JSON.stringify({ fencingToken, epoch, owner, newEpoch })];
+    const args = [JSON.stringify({ ...askOf(session), newEpoch })];
     const call = { script: restartSessionScript, args, keys: [log, ids, state] };
-    const reply = await this.#run("restart", sessionId, call);
+    const reply = await this.#run("restart", session, call);
     const [, ended] = checkedReply({ operation: "restart", sessionId }, reply) as [string, string];
-    await this.#expiry.index.ended(sessionId, ended || (owner ?? ""));
+    await this.#expiry.index.ended(sessionId, ended || owner);
     return newEpoch;
   }
 
-  async leave(sessionId: string, ticket: string): Promise<void> {
-    await this.#run("leaveTurn", sessionId, { script: leaveTurnScript, args: [ticket] });
+  async leave(session: SessionRef, ticket: string): Promise<void> {
+    await this.#run("leaveTurn", session, { script: leaveTurnScript, args: [ticket] });
   }
 
   /** Not waited for: a turn that is held is renewed long before its session ends. */
-  #keepAlive(sessionId: string, { holdMs, ttlMs }: HeldTicket, left: number): void {
+  #keepAlive({ id }: SessionRef, { holdMs, ttlMs }: HeldTicket, left: number): void {
     if (ttlMs === undefined || left < 0 || left >= Math.min(2 * holdMs, ttlMs / 2)) {
       return;
     }
-    this.#expiry.index.aside(extendExpiry(this.#expiry, sessionId, { ttlMs }));
+    this.#expiry.index.aside(extendExpiry(this.#expiry, { id }, ttlMs));
   }
 
   #run(
     operation: string,
-    sessionId: string,
+    { id: sessionId }: SessionRef,
     call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
   ): Promise<unknown> {
     const { script, args, keys = [this.#expiry.keysOf(sessionId).state] } = call;

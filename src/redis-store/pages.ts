@@ -1,5 +1,5 @@
 import { otherOwner } from "../store/refusals.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import {
   checkPageRequest,
   type SessionPages,
@@ -24,11 +24,10 @@ export class RedisPages implements SessionPages {
     this.#keyPrefix = keyPrefix;
   }
 
-  async readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
+  async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
-    const { limit, owner = "" } = request;
-    const args = [...placeOf(request), limit, owner];
-    const reply = (await this.#run("readPage", sessionId, readWindowScript, args)) as unknown[];
+    const args = [...placeOf(request), request.limit, session.owner ?? ""];
+    const reply = (await this.#run("readPage", session.id, readWindowScript, args)) as unknown[];
     if (reply[0] !== "PAGE") {
       return undefined;
     }
@@ -37,8 +36,8 @@ export class RedisPages implements SessionPages {
     return { epoch, rev, records, from, to, base, start, next, head, damaged: damaged === 1 };
   }
 
-  async readStats(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<StoredStats | undefined> {
-    const reply = (await this.#run("readStats", sessionId, readStatsScript, [owner])) as unknown[];
+  async readStats({ id, owner = "" }: SessionRef): Promise<StoredStats | undefined> {
+    const reply = (await this.#run("readStats", id, readStatsScript, [owner])) as unknown[];
     const [epoch, length, rounds, viewMessages, tokens, counter, whole, reductions, ...rest] = reply;
     const [created, updated, expires, damaged] = rest;
     if (epoch === "" && Number(length) === 0) {
@@ -60,7 +59,7 @@ export class RedisPages implements SessionPages {
     };
   }
 
-  async readReductions(sessionId: string, { owner }: SessionAccess = {}): Promise<readonly StoredReduction[]> {
+  async readReductions({ id: sessionId, owner }: SessionRef): Promise<readonly StoredReduction[]> {
     const { state } = sessionKeys(this.#keyPrefix, sessionId);
     const name = { operation: "readReductions", sessionId };
     const [fields] = await this.#runner.transaction(name, [{ verb: "hmget", args: [state, "reductions", "owner"] }]);

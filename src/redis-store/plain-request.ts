@@ -1,3 +1,4 @@
+import type { SessionRef } from "../store/session-ref.js";
 import type { AppendRequest } from "../store/session-writes.js";
 
 /** Records of a request that the script's short path takes; each is three arguments on Lua's stack. */
@@ -7,8 +8,15 @@ const mostWhole = 5e13;
 /** All else that a plain request may name: it becomes a number for the script, or is said by the records. */
 const plainFields = new Set(["records", "ttlMs", "viewLimit", "onConflict"]);
 
-/** True for a request of nothing but records, which the script's short path can take. */
-export function isPlain(request: AppendRequest, { at, count, ttl, maxMessages, ...rest }: PlainRequest): boolean {
+/** True for a request of nothing but records by a caller of whom nothing but the id is said: the short path takes it. */
+export function isPlain(
+  { owner, label, hold, keys }: SessionRef,
+  request: AppendRequest,
+  { at, count, ttl, maxMessages, ...rest }: PlainRequest,
+): boolean {
+  if ([owner, label, hold, keys].some((part) => part !== undefined)) {
+    return false;
+  }
   for (const field in request) {
     if (!plainFields.has(field) && request[field as keyof AppendRequest] !== undefined) {
       return false;

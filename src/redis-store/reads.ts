@@ -1,6 +1,7 @@
 import { StoreError } from "../base/errors.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { LogPage, ReadLogOptions } from "../store/session-reads.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { baseFrom, checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./replies.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import type { Command } from "../redis/send-command.js";
@@ -67,16 +68,16 @@ async function readPage({ index, ...read }: Read, limit: number | undefined): Pr
 export async function readLogPage(
   {
     runner,
-    sessionId,
+    session,
     keys,
-  }: { readonly runner: ScriptRunner; readonly sessionId: string; readonly keys: SessionKeys },
-  { from, limit, owner }: ReadLogOptions,
+  }: { readonly runner: ScriptRunner; readonly session: SessionRef; readonly keys: SessionKeys },
+  { from, limit }: ReadLogOptions,
   base: number,
 ): Promise<{ readonly page: LogPage; readonly owner: string }> {
   for (let first = base; ;) {
     const index = from === undefined ? 0 : Math.max(0, from - first);
-    const reply = await readPage({ runner, name: { operation: "readLog", sessionId }, keys, index }, limit);
-    const stored = checkOwner(sessionId, reply.fields, { owner });
+    const reply = await readPage({ runner, name: { operation: "readLog", sessionId: session.id }, keys, index }, limit);
+    const stored = checkOwner(session, reply.fields);
     const page = pageFrom(reply, from);
     if (page !== undefined) {
       return { page, owner: stored };

@@ -1,6 +1,7 @@
 import { randomToken } from "../store/random-token.js";
 import { erased, otherOwner, rebuildConflict } from "../store/refusals.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { askOf } from "./ask.js";
 import { digestLength, idHash } from "../redis/id-hash.js";
 import { beginsRound } from "../store/round-starts.js";
 import type { SessionKeys } from "../redis/keys.js";
@@ -15,7 +16,8 @@ const pageLength = 1_000;
 const tries = 5;
 
 /** What a rebuild works with. */
-export interface Rebuild extends SessionAccess {
+export interface Rebuild {
+  readonly session: SessionRef;
   readonly runner: ScriptRunner;
   readonly name: CallName;
   readonly keys: SessionKeys;
@@ -29,7 +31,7 @@ interface LogReading {
   readonly rounds: number;
   readonly identities: string;
   /** Names of the keys that records need. */
-  readonly keys: readonly string[];
+  readonly recordKeys: readonly string[];
   /** For each turn its name, the beginning of its mark, and the index of its first record. */
   readonly turns: readonly string[];
 }
@@ -41,10 +43,10 @@ interface LogReading {
  * @throws ConflictError `stale` if it changed in each of five tries, `other_owner`; StoreError `erased`.
  */
 export async function rebuildSession(rebuild: Rebuild): Promise<string> {
-  const { runner, name, keys, owner } = rebuild;
+  const { runner, name, keys, session } = rebuild;
   for (let count = 0; count < tries; count += 1) {
     const { identities, turns, ...read } = await readWholeLog(rebuild);
-    const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), owner };
+    const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), ...askOf(session) };
     const args = [JSON.stringify(request), identities, ...turns];
     const call = { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true };
     const [word, found] = (await runner.run(name, call)) as [string, string?];
@@ -81,7 +83,7 @@ async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<
         fields,
         rounds,
         identities: identities.join(""),
-        keys: [...new Set(identified.flatMap((identity) => identity?.key ?? []))],
+        recordKeys: [...new Set(identified.flatMap((identity) => identity?.key ?? []))],
         turns: [...marksIn(identified)].flatMap(([turn, mark]) => [turn, sizesOf(mark), String(mark.first)]),
       };
     }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { randomToken } from "../store/random-token.js";
 import type { RecordSwaps, SwapPass, SwapRequest } from "../store/record-swaps.js";
-import type { WriterKeys } from "../store/writer-keys.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { askOf } from "./ask.js";
 import { fieldPairs } from "../redis/field-pairs.js";
 import { idHash } from "../redis/id-hash.js";
 import { sessionKeys } from "../redis/keys.js";
@@ -19,10 +20,10 @@ export class RedisRecordSwaps implements RecordSwaps {
     this.#keyPrefix = keyPrefix;
   }
 
-  async begin(sessionId: string, keys: WriterKeys): Promise<SwapPass | undefined> {
-    const name = { operation: "beginSwaps", sessionId };
-    const call = { script: beginSwapsScript, keys: this.#keys(sessionId), writes: true };
-    const args = [JSON.stringify({ keys }), randomToken()];
+  async begin(session: SessionRef): Promise<SwapPass | undefined> {
+    const name = { operation: "beginSwaps", sessionId: session.id };
+    const call = { script: beginSwapsScript, keys: this.#keys(session), writes: true };
+    const args = [JSON.stringify(askOf(session)), randomToken()];
     const reply = checkedReply(name, await this.#runner.run(name, { ...call, args })) as unknown[];
     if (reply[0] !== "BEGUN") {
       return undefined;
@@ -31,7 +32,7 @@ export class RedisRecordSwaps implements RecordSwaps {
     return { epoch, mark, fields: Object.fromEntries(fieldPairs(list)) };
   }
 
-  async swap(sessionId: string, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
+  async swap(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
     const request = {
       epoch,
       records: records.map(({ position, was, identity }) => ({
@@ -41,18 +42,18 @@ export class RedisRecordSwaps implements RecordSwaps {
       fields: fields.map(({ name, was }) => ({ name, was: sha1(was) })),
     };
     const args = [JSON.stringify(request), ...records.map(({ text }) => text), ...fields.map(({ text }) => text)];
-    const call = { script: swapRecordsScript, keys: this.#keys(sessionId), args, writes: true };
-    return Number(await this.#runner.run({ operation: "swapRecords", sessionId }, call));
+    const call = { script: swapRecordsScript, keys: this.#keys(session), args, writes: true };
+    return Number(await this.#runner.run({ operation: "swapRecords", sessionId: session.id }, call));
   }
 
-  async finish(sessionId: string, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
-    const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
+  async finish(session: SessionRef, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
+    const keys = [sessionKeys(this.#keyPrefix, session.id).state];
     const call = { script: finishSwapsScript, keys, args: [epoch, mark, key], writes: true };
-    return Number(await this.#runner.run({ operation: "finishSwaps", sessionId }, call)) === 1;
+    return Number(await this.#runner.run({ operation: "finishSwaps", sessionId: session.id }, call)) === 1;
   }
 
-  #keys(sessionId: string): string[] {
-    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
+  #keys({ id }: SessionRef): string[] {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, id);
     return [log, ids, state];
   }
 }

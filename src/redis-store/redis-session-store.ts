@@ -4,8 +4,8 @@ import { clearSession } from "./clear-session.js";
 import { commitArguments, rewindArguments } from "./commit-call.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash } from "../redis/id-hash.js";
-import type { SessionAccess, SessionIndex } from "../store/lists.js";
-import { sessionKeys } from "../redis/keys.js";
+import type { SessionIndex } from "../store/lists.js";
+import { sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { acquireLease, releaseLease } from "./leases.js";
 import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/redis-store-options.js";
@@ -35,6 +35,7 @@ import { markFields } from "../redis/turn-mark-fields.js";
 import { lookedUp, turnFrom } from "./turn-marks.js";
 import { SessionCache } from "./session-cache.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type {
   AppendRequest,
@@ -46,8 +47,7 @@ import type {
 } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { SideWrite } from "../store/side-fields.js";
-import type { ExpiryExtension } from "../store/session-expiry.js";
-import { noteLimits } from "../store/size-limits.js";
+import type { SizeLimits } from "../store/size-limits.js";
 import { checkedReply } from "./write-replies.js";
 
 /** A call of a script with all keys of the session. */
@@ -67,6 +67,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly forks: CompleteSessionStore["forks"];
   readonly #index: RedisSessionIndex;
   readonly #expiry: RedisExpiry;
+  readonly limits: SizeLimits;
   readonly pages: CompleteSessionStore["pages"];
   readonly recordSwaps: CompleteSessionStore["recordSwaps"];
   readonly transfers: CompleteSessionStore["transfers"];
@@ -75,36 +76,37 @@ export class RedisSessionStore implements CompleteSessionStore {
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
     this.#options = parseOptions(owner, redisStoreSchema(), options);
-    noteLimits(this, this.#options);
-    const { commandTimeout, waitReplicas, onEvent } = this.#options;
+    const { commandTimeout, waitReplicas, onEvent, maxMessageBytes, maxAppendBytes } = this.#options;
+    this.limits = { maxMessageBytes, maxAppendBytes };
     this.#connection = openConnection(owner, options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
     this.pages = new RedisPages(this.#runner, this.#options.keyPrefix);
     this.recordSwaps = new RedisRecordSwaps(this.#runner, this.#options.keyPrefix);
     this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
-    const keysOf = (sessionId: string) => this.#session(sessionId).keys;
+    const keysOf = (sessionId: string) => this.#keysOf(sessionId);
     this.#expiry = { runner: this.#runner, index: this.#index, keysOf };
     this.turnQueue = new RedisTurnQueue(this.#expiry);
     this.forks = new RedisForks(this.#runner, this.#options.keyPrefix, this.#index);
     this.transfers = new RedisTransfers(this.#runner, this.#options.keyPrefix, this.#index);
   }
 
-  async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
-    const plan = planAppend(sessionId, request, this.#options);
-    return this.#append("append", sessionId, { request, plan }) as Promise<AppendResult>;
+  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    const plan = planAppend(session, request, this.#options);
+    return this.#append("append", session, { request, plan }) as Promise<AppendResult>;
   }
 
-  async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
-    const plan = planReplaceTail(sessionId, request, this.#options);
-    return this.#append("replaceTail", sessionId, { request, plan });
+  async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    const plan = planReplaceTail(session, request, this.#options);
+    return this.#append("replaceTail", session, { request, plan });
   }
 
-  async readView(sessionId: string, options: ReadViewOptions = {}): Promise<SessionView> {
+  async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
+    const sessionId = session.id;
     const { neverReduced = false, ids = [], turn } = options;
     const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : markFields(turn))];
     const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
     const name = { operation: "readView", sessionId };
-    const read = known && { ...this.#session(sessionId), name, index: known.start - known.base };
+    const read = known && { ...this.#session(session), name, index: known.start - known.base };
     let reply = read && (await readTail(read, wanted));
     let view = reply && viewFrom(reply);
     if (view === undefined) {
@@ -112,89 +114,93 @@ export class RedisSessionStore implements CompleteSessionStore {
       reply = viewReply(await this.#script("readView", sessionId, call));
       view = viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })!;
     }
-    this.#index.noteOwner(sessionId, checkOwner(sessionId, reply!.fields, options));
+    this.#index.noteOwner(sessionId, checkOwner(session, reply!.fields));
     this.#seen.note(sessionId, view.next, view);
     const asked = options.ids !== undefined || turn !== undefined;
     return asked ? { ...view, ...lookedUp(view, reply!.found, options) } : view;
   }
 
-  async readTurn(sessionId: string, name: string, access: SessionAccess = {}): Promise<StoredTurn | undefined> {
-    const call = { script: readTurnScript, args: [name, access.owner ?? ""], writes: false };
-    const [word, ...rest] = (await this.#script("readTurn", sessionId, call)) as unknown[];
+  async readTurn({ id, owner = "" }: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const call = { script: readTurnScript, args: [name, owner], writes: false };
+    const [word, ...rest] = (await this.#script("readTurn", id, call)) as unknown[];
     const turn = turnFrom(rest);
     return word !== "TURN" || (turn.count === 0 && !turn.done) ? undefined : turn;
   }
 
-  async readRounds(sessionId: string, count: number, access: SessionAccess = {}): Promise<StoredRounds> {
+  async readRounds({ id, owner = "" }: SessionRef, count: number): Promise<StoredRounds> {
     checkInteger("count", count, 1);
-    const call = { script: readRoundsScript, args: [count, access.owner ?? ""], writes: false };
-    return roundsFrom(await this.#script("readRounds", sessionId, call));
+    const call = { script: readRoundsScript, args: [count, owner], writes: false };
+    return roundsFrom(await this.#script("readRounds", id, call));
   }
 
-  async readLog(sessionId: string, options: ReadLogOptions = {}): Promise<LogPage> {
+  async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
     checkPage(options);
-    const base = this.#seen.get(sessionId)?.view?.base ?? 0;
-    const { page, owner } = await readLogPage(this.#session(sessionId), options, base);
-    this.#index.noteOwner(sessionId, owner);
+    const base = this.#seen.get(session.id)?.view?.base ?? 0;
+    const { page, owner } = await readLogPage(this.#session(session), options, base);
+    this.#index.noteOwner(session.id, owner);
     return page;
   }
 
-  async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
-    checkCommit(sessionId, request);
-    const args = commitArguments(request);
-    const word = await this.#write("commitReduction", sessionId, { script: commitReductionScript, args });
+  async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
+    checkCommit(session, request);
+    const args = commitArguments(session, request);
+    const word = await this.#write("commitReduction", session.id, { script: commitReductionScript, args });
     if (word === "RANGE") {
       throw outOfRange("start");
     }
     return word === "COMMITTED" ? "committed" : "stale";
   }
 
-  async rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
-    checkRewind(sessionId, request);
-    const word = await this.#write("rewind", sessionId, { script: rewindScript, args: rewindArguments(request) });
+  async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
+    checkRewind(session, request);
+    const args = rewindArguments(session, request);
+    const word = await this.#write("rewind", session.id, { script: rewindScript, args });
     if (word === "RANGE") {
       throw outOfRange("to");
     }
     return word === "REWOUND" ? "rewound" : "stale";
   }
 
-  async clear(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<void> {
-    const ended = await clearSession(this.#session(sessionId), owner);
-    this.#seen.delete(sessionId);
-    await this.#index.ended(sessionId, ended || owner);
+  async clear(session: SessionRef): Promise<void> {
+    const { id, owner = "" } = session;
+    const ended = await clearSession(this.#session(session));
+    this.#seen.delete(id);
+    await this.#index.ended(id, ended || owner);
   }
 
-  async rebuild(sessionId: string, identify: IdentifyRecord, { owner }: SessionAccess = {}): Promise<void> {
-    const rebuild = { ...this.#session(sessionId), name: { operation: "rebuild", sessionId }, identify, owner };
-    const write = async () => this.#index.noteOwner(sessionId, await rebuildSession(rebuild));
-    await this.#index.follow(sessionId, { owner, write });
-    this.#seen.delete(sessionId);
+  async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
+    const { id, owner } = session;
+    const rebuild = { ...this.#session(session), name: { operation: "rebuild", sessionId: id }, identify };
+    const write = async () => this.#index.noteOwner(id, await rebuildSession(rebuild));
+    await this.#index.follow(id, { owner, write });
+    this.#seen.delete(id);
   }
 
-  async readSide(sessionId: string, prefix: string, access?: SessionAccess): Promise<Readonly<Record<string, string>>> {
-    return readSide(this.#session(sessionId), prefix, access);
+  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return readSide(this.#session(session), prefix);
   }
 
-  async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
+  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
+    const { id, owner } = session;
     const write = async () => {
-      const owner = await writeSide(this.#session(sessionId), changes);
-      this.#index.noteOwner(sessionId, owner);
-      return owner !== undefined;
+      const stored = await writeSide(this.#session(session), changes);
+      this.#index.noteOwner(id, stored);
+      return stored !== undefined;
     };
-    return this.#index.follow(sessionId, { owner: changes.owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
+    return this.#index.follow(id, { owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
   }
 
-  async acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
     checkInteger("ttlMs", ttlMs, 1);
-    return acquireLease(this.#session(sessionId), ttlMs);
+    return acquireLease(this.#session(session), ttlMs);
   }
 
-  async releaseLease(sessionId: string, token: string): Promise<void> {
-    await releaseLease(this.#session(sessionId), token);
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    await releaseLease(this.#session(session), token);
   }
 
-  extendExpiry(sessionId: string, request: ExpiryExtension): Promise<boolean> {
-    return extendExpiry(this.#expiry, sessionId, request);
+  extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
+    return extendExpiry(this.#expiry, session, ttlMs);
   }
 
   get index(): SessionIndex {
@@ -209,10 +215,11 @@ export class RedisSessionStore implements CompleteSessionStore {
 
   async #append(
     operation: string,
-    sessionId: string,
+    session: SessionRef,
     { request, plan }: { readonly request: AppendRequest; readonly plan: AppendPlan },
   ): Promise<AppendResult | "stale"> {
-    const args = appendArguments(request, plan, this.#seen.get(sessionId)?.next ?? 0);
+    const { id: sessionId, owner } = session;
+    const args = appendArguments(session, request, { plan, at: this.#seen.get(sessionId)?.next ?? 0 });
     const write = async () => {
       const sent = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
       const reply = fullReply(sent, plan);
@@ -224,11 +231,15 @@ export class RedisSessionStore implements CompleteSessionStore {
       return result;
     };
     const wrote = (result: AppendResult | "stale") => result !== "stale" && result.turn === undefined;
-    return this.#index.follow(sessionId, { owner: request.owner, ttlMs: request.ttlMs, write, wrote });
+    return this.#index.follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
   }
 
-  #session(sessionId: string) {
-    return { runner: this.#runner, sessionId, keys: sessionKeys(this.#options.keyPrefix, sessionId) };
+  #session(session: SessionRef) {
+    return { runner: this.#runner, session, keys: this.#keysOf(session.id) };
+  }
+
+  #keysOf(sessionId: string): SessionKeys {
+    return sessionKeys(this.#options.keyPrefix, sessionId);
   }
 
   async #write(operation: string, sessionId: string, call: Omit<Call, "writes">): Promise<unknown> {
@@ -242,7 +253,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   async #script(operation: string, sessionId: string, call: Call): Promise<unknown> {
-    const { log, ids, state } = this.#session(sessionId).keys;
+    const { log, ids, state } = this.#keysOf(sessionId);
     const reply = await this.#runner.run({ operation, sessionId }, { ...call, keys: [log, ids, state] });
     if (reply === "OWNER" || (Array.isArray(reply) && reply[0] === "OWNER")) {
       throw otherOwner(sessionId);

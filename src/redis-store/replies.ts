@@ -1,7 +1,7 @@
 import { beginsRound } from "../store/round-starts.js";
 import { emptyPage, emptyView } from "../store/empty-results.js";
 import { otherOwner } from "../store/refusals.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { LogPage, SessionView, StoredRounds } from "../store/session-reads.js";
 import { viewFields } from "../redis/stored-fields.js";
 
@@ -101,10 +101,10 @@ export function pageFrom(
  *
  * @throws ConflictError `other_owner`.
  */
-export function checkOwner(sessionId: string, fields: ViewReply["fields"], { owner }: SessionAccess): string {
+export function checkOwner({ id, owner }: SessionRef, fields: ViewReply["fields"]): string {
   const stored = fields[ownerIndex] ?? "";
   if (owner !== undefined && stored !== "" && stored !== owner) {
-    throw otherOwner(sessionId);
+    throw otherOwner(id);
   }
   return stored;
 }

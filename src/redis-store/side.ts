@@ -1,9 +1,10 @@
 import { randomToken } from "../store/random-token.js";
 import { otherOwner } from "../store/refusals.js";
 import { checkSideWrite } from "../store/request-checks.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { sideWithPrefix, type SideWrite } from "../store/side-fields.js";
-import { claimFields, sideArguments } from "./append-call.js";
+import { askOf } from "./ask.js";
+import { sideArguments } from "./append-call.js";
 import type { SessionKeys } from "../redis/keys.js";
 import { sideFrom } from "./replies.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
@@ -13,30 +14,34 @@ import { checkedReply } from "./write-replies.js";
 /** A session whose side fields are read or written. */
 export interface SideCall {
   readonly runner: ScriptRunner;
-  readonly sessionId: string;
+  readonly session: SessionRef;
   readonly keys: SessionKeys;
 }
 
 /** The side fields whose names begin with a prefix. */
 export async function readSide(
-  { runner, sessionId, keys }: SideCall,
+  { runner, session, keys }: SideCall,
   prefix: string,
-  { owner = "" }: SessionAccess = {},
 ): Promise<Readonly<Record<string, string>>> {
-  const call = { script: readSideScript, keys: [keys.state], args: [`side:${prefix}`, owner], writes: false };
-  const reply = (await runner.run({ operation: "readSide", sessionId }, call)) as unknown[];
+  const call = {
+    script: readSideScript,
+    keys: [keys.state],
+    args: [`side:${prefix}`, session.owner ?? ""],
+    writes: false,
+  };
+  const reply = (await runner.run({ operation: "readSide", sessionId: session.id }, call)) as unknown[];
   if (reply.length === 1) {
-    throw otherOwner(sessionId);
+    throw otherOwner(session.id);
   }
   return sideWithPrefix(sideFrom(reply), "");
 }
 
 /** Writes side fields; undefined if an expected value is not stored, else the session's owner, or `""`. */
 export async function writeSide(
-  { runner, sessionId, keys: { log, ids, state } }: SideCall,
+  { runner, session, keys: { log, ids, state } }: SideCall,
   changes: SideWrite,
 ): Promise<string | undefined> {
-  checkSideWrite(sessionId, changes);
+  checkSideWrite(session, changes);
   const keys = changes.ttlMs === undefined ? [state] : [state, log, ids];
   const expected = Object.entries(changes.expected ?? {}).flatMap(([name, value]) => [
     `side:${name}`,
@@ -44,11 +49,10 @@ export async function writeSide(
     value ?? "",
   ]);
   const side = sideArguments(changes);
-  const fence = { expectedEpoch: changes.expectedEpoch, fencingToken: changes.fencingToken };
   const numbers = { epoch: randomToken(), expects: expected.length / 3, ttl: changes.ttlMs };
-  const request = { ...side.request, ...numbers, ...claimFields(changes), ...fence, keys: changes.keys };
+  const request = { ...side.request, ...numbers, ...askOf(session) };
   const args = [JSON.stringify(request), ...expected, ...side.args];
-  const name = { operation: "writeSide", sessionId };
+  const name = { operation: "writeSide", sessionId: session.id };
   const reply = await runner.run(name, { script: writeSideScript, keys, args, writes: true });
   const [word, owner] = checkedReply(name, reply) as [string, string?];
   return word === "OK" ? (owner ?? "") : undefined;

@@ -1,6 +1,6 @@
 import { randomToken } from "../store/random-token.js";
 import { otherOwner, transferLost } from "../store/refusals.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import {
   checkCreate,
   checkCreated,
@@ -43,7 +43,7 @@ export class RedisTransfers implements SessionTransfers {
     this.#index = index;
   }
 
-  async readState(sessionId: string, { owner = "" }: SessionAccess = {}): Promise<WholeState | undefined> {
+  async readState({ id: sessionId, owner = "" }: SessionRef): Promise<WholeState | undefined> {
     const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
     const call = { script: readWholeStateScript, keys: [log, ids, state], args: [owner], writes: false };
     const reply = (await this.#runner.run({ operation: "readState", sessionId }, call)) as unknown[];
@@ -54,9 +54,8 @@ export class RedisTransfers implements SessionTransfers {
   }
 
   async readTurns(
-    sessionId: string,
+    { id: sessionId, owner: caller }: SessionRef,
     names: readonly string[],
-    access: SessionAccess = {},
   ): Promise<readonly (TurnMark | undefined)[]> {
     if (names.length === 0) {
       return [];
@@ -65,14 +64,15 @@ export class RedisTransfers implements SessionTransfers {
     const call = { script: readMarksScript, keys: [log, ids, state], args: names, writes: false };
     const reply = await this.#runner.run({ operation: "readTurns", sessionId }, call);
     const [owner, marks] = reply as [string, string[]];
-    if (access.owner !== undefined && owner !== "" && owner !== access.owner) {
+    if (caller !== undefined && owner !== "" && owner !== caller) {
       throw otherOwner(sessionId);
     }
     return marks.map(markFrom);
   }
 
-  async create(sessionId: string, request: CreateRequest): Promise<CreatedSession> {
-    checkCreate(sessionId, request);
+  async create(session: SessionRef, request: CreateRequest): Promise<CreatedSession> {
+    checkCreate(session, request);
+    const { id: sessionId, keys } = session;
     const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
     const staging = forkKeys(this.#keyPrefix, sessionId, randomToken());
     const [word] = (await this.#run(sessionId, openForkScript, [log, ids, state, staging.state], [])) as [string];
@@ -93,7 +93,7 @@ export class RedisTransfers implements SessionTransfers {
     const epoch = randomToken();
     const turns = discardedTurns.map(({ name, done, count, first }) => [name, done, count, first]);
     const call = JSON.stringify({ epoch, base, next, hasLog: next > 0, known: [], turns, expiresAt });
-    const args = [call, "", "", ...stateFields(request, next)];
+    const args = [call, "", "", ...stateFields(request.state, { key: keys?.current, next })];
     const write = async () => {
       const finished = await this.#run(sessionId, finishForkScript, [log, ids, state, ...stagingKeys], args);
       refuseTaken("create", sessionId, finished);

@@ -1,6 +1,6 @@
 import { randomToken } from "../store/random-token.js";
 import type { StoredReduction } from "../store/session-pages.js";
-import type { CreateRequest, KeptState, NamedMark, WholeState } from "../store/session-transfers.js";
+import type { KeptState, NamedMark, WholeState } from "../store/session-transfers.js";
 import { sideWithPrefix } from "../store/side-fields.js";
 import { turnNameLength } from "../store/turns.js";
 import { fieldPairs } from "../redis/field-pairs.js";
@@ -33,7 +33,10 @@ export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks
 }
 
 /** Fields and values of `state` for a session that is created, besides its epoch. */
-export function stateFields({ state, key }: CreateRequest, next: number): string[] {
+export function stateFields(
+  state: KeptState,
+  { key, next }: { readonly key: string | undefined; readonly next: number },
+): string[] {
   const { createdAt, updatedAt, owner, label, usage, discardedTurns, reductions, reduced } = state;
   const side = Object.entries(state.side).map(([name, text]) => [sidePrefix + name, text]);
   const known: Record<string, string | number | undefined> = {

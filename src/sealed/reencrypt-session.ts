@@ -4,6 +4,7 @@ import type { SessionKey } from "./keys/session-key.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { RecordSwap, SwapPass } from "../store/record-swaps.js";
 import { damaged } from "../store/refusals.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
 import { hasCapability } from "../store/capabilities.js";
@@ -21,7 +22,7 @@ export interface Reencryption {
   /** The store underneath. */
   readonly store: CompleteSessionStore;
   readonly ring: KeyRing;
-  readonly sessionId: string;
+  readonly session: SessionRef;
   readonly identify: IdentifyRecord;
 }
 
@@ -55,13 +56,13 @@ export async function reencryptSession(work: Reencryption): Promise<Reencrypted 
 }
 
 async function onePass(work: Reencryption): Promise<Reencrypted | undefined> {
-  const { store, ring, sessionId } = work;
-  const writes = new SealedWrites(ring, sessionId);
-  const begun = await writes.send(async (keys, key) => {
+  const { store, ring, session } = work;
+  const writes = new SealedWrites(ring, session);
+  const begun = await writes.send(async (caller, key) => {
     if (key === undefined) {
       throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
     }
-    return { key, pass: await store.recordSwaps.begin(sessionId, keys) };
+    return { key, pass: await store.recordSwaps.begin(caller) };
   });
   const { key, pass } = begun;
   if (pass === undefined) {
@@ -71,7 +72,7 @@ async function onePass(work: Reencryption): Promise<Reencrypted | undefined> {
   const records = await swapRecords(work, { opener: writes.opener, key, pass });
   const label = await relabel(work, writes.opener, key);
   const isWhole =
-    fields.left + records.left + label.left === 0 && (await store.recordSwaps.finish(sessionId, pass, key.tag));
+    fields.left + records.left + label.left === 0 && (await store.recordSwaps.finish(session, pass, key.tag));
   return { sealed: fields.sealed + records.sealed + label.sealed, complete: isWhole };
 }
 
@@ -81,7 +82,7 @@ interface Pass {
   readonly pass: SwapPass;
 }
 
-async function swapFields({ store, sessionId }: Reencryption, { opener, key, pass }: Pass) {
+async function swapFields({ store, session }: Reencryption, { opener, key, pass }: Pass) {
   const fields: { name: string; was: string; text: string }[] = [];
   for (const [name, was] of Object.entries(pass.fields)) {
     if (was !== "" && !was.startsWith(`sealed:${key.id}.`)) {
@@ -91,35 +92,35 @@ async function swapFields({ store, sessionId }: Reencryption, { opener, key, pas
   let sealed = 0;
   for (let first = 0; first < fields.length; first += pageLength) {
     const some = fields.slice(first, first + pageLength);
-    sealed += await store.recordSwaps.swap(sessionId, { epoch: pass.epoch, records: [], fields: some });
+    sealed += await store.recordSwaps.swap(session, { epoch: pass.epoch, records: [], fields: some });
   }
   return { sealed, left: fields.length - sealed };
 }
 
 /** Seals title and metadata anew, in the session and in its owner's list. */
-async function relabel({ store, sessionId }: Reencryption, opener: SessionOpener, key: SessionKey) {
-  const details = hasCapability(store, "index") ? await store.index.describe(sessionId) : undefined;
+async function relabel({ store, session }: Reencryption, opener: SessionOpener, key: SessionKey) {
+  const details = hasCapability(store, "index") ? await store.index.describe(session) : undefined;
   if (details === undefined || !needsSeal(key, details.label)) {
     return { sealed: 0, left: 0 };
   }
   const label = sealLabel(key, await openLabel(opener, details.label));
-  const changed = await store.index.relabel(sessionId, { label, version: details.labelVersion });
+  const changed = await store.index.relabel(session, { label, version: details.labelVersion });
   return changed === "changed" ? { sealed: 1, left: 0 } : { sealed: 0, left: 1 };
 }
 
-async function swapRecords({ store, sessionId, identify }: Reencryption, { opener, key, pass }: Pass) {
+async function swapRecords({ store, session, identify }: Reencryption, { opener, key, pass }: Pass) {
   let [from, sealed, left] = [0, 0, 0];
   for (;;) {
-    const page = await store.readLog(sessionId, { from, limit: pageLength });
+    const page = await store.readLog(session, { from, limit: pageLength });
     if (page.damaged) {
-      throw damaged("reencrypt", sessionId);
+      throw damaged("reencrypt", session.id);
     }
     const records: RecordSwap[] = [];
     for (const [index, was] of page.records.entries()) {
       const swap = await swapOf(was, { opener, key, identify, position: page.from + index });
       records.push(...(swap ? [swap] : []));
     }
-    const done = records.length === 0 ? 0 : await store.recordSwaps.swap(sessionId, { epoch: pass.epoch, records });
+    const done = records.length === 0 ? 0 : await store.recordSwaps.swap(session, { epoch: pass.epoch, records });
     sealed += done;
     left += records.length - done;
     from = page.from + page.records.length;

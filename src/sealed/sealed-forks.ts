@@ -3,6 +3,8 @@ import { sealField } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { checkSessionId } from "../store/session-id-rules.js";
 import type { CopiedRecord, ForkedSession, ForkRequest, SessionForks } from "../store/session-forks.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { sealLabel } from "./sealed-index.js";
 import { sealRecord } from "./sealed-record.js";
 import { SealedWrites } from "./sealed-writes.js";
 
@@ -19,16 +21,14 @@ export class SealedForks implements SessionForks {
     this.#ring = ring;
   }
 
-  async fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined> {
-    checkSessionId(sessionId);
-    checkSessionId(newSessionId);
-    const key = await this.#ring.current(newSessionId);
-    const source = new SealedWrites(this.#ring, sessionId);
+  async fork(session: SessionRef, target: SessionRef, request: ForkRequest): Promise<ForkedSession | undefined> {
+    checkSessionId(session.id);
+    checkSessionId(target.id);
+    const key = await this.#ring.current(target.id);
+    const source = new SealedWrites(this.#ring, session);
     const seal = (name: string, text: string) =>
       key === undefined || plainFields.has(name) ? text : sealField(key, name, text);
-    const given = Object.entries(request.fields ?? {}).map(([name, text]) => [name, seal(name, text)]);
-    const fields = Object.fromEntries(given) as Record<string, string>;
-    return source.send(async (keys) => {
+    return source.send(async (caller) => {
       for (;;) {
         // Copying cannot wait: for a key that is not at hand it stops, and goes on with that key where it stopped.
         let missing: string | undefined;
@@ -40,8 +40,8 @@ export class SealedForks implements SessionForks {
           return opened;
         };
         try {
-          return await this.#inner.fork(sessionId, newSessionId, {
-            ...{ ...request, fields, keys, ...(key && { key: key.tag }) },
+          return await this.#inner.fork(caller, sealedTarget(key, target), {
+            ...request,
             copyRecord: (record, position) =>
               sealedCopy(key, request.copyRecord(plainOf(source.opener.recordNow(record)).plain, position)),
             ...(request.identifyHead && {
@@ -58,6 +58,15 @@ export class SealedForks implements SessionForks {
       }
     });
   }
+}
+
+/** A new session as the store underneath is told of it. */
+function sealedTarget(key: SessionKey | undefined, target: SessionRef): SessionRef {
+  return {
+    ...target,
+    ...(key && { keys: { current: key.tag, known: [key.tag] } }),
+    ...(target.label && { label: sealLabel(key, target.label) }),
+  };
 }
 
 /** A record of a new session, sealed; what cannot be read stays as it is. */

@@ -2,14 +2,7 @@ import type { KeyRing } from "./keys/key-ring.js";
 import { sealField, sealedFieldParts } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { EncryptionError } from "../base/errors.js";
-import type {
-  SessionAccess,
-  SessionDetails,
-  SessionIndex,
-  SessionLabel,
-  SessionsPage,
-  SessionSummary,
-} from "../store/lists.js";
+import type { SessionDetails, SessionIndex, SessionLabel, SessionsPage, SessionSummary } from "../store/lists.js";
 import { SessionOpener } from "./session-opener.js";
 
 const texts = ["title", "metadata", "listed"] as const;
@@ -39,16 +32,16 @@ export function sealedIndex(inner: SessionIndex, ring: KeyRing): SessionIndex {
       const page = await inner.list(owner, request);
       return { ...page, sessions: await Promise.all(page.sessions.map(openedOrSealed)) };
     },
-    describe: async (sessionId: string, access?: SessionAccess): Promise<SessionDetails | undefined> => {
-      const details = await inner.describe(sessionId, access);
+    describe: async (session): Promise<SessionDetails | undefined> => {
+      const details = await inner.describe(session);
       return details && opened(details);
     },
-    relabel: async (sessionId, request) => {
-      const label = sealLabel(await ring.current(sessionId), request.label);
-      return inner.relabel(sessionId, { ...request, label });
+    relabel: async (session, request) => {
+      const label = sealLabel(await ring.current(session.id), request.label);
+      return inner.relabel(session, { ...request, label });
     },
     count: (owner) => inner.count(owner),
-    erase: (sessionId, request) => inner.erase(sessionId, request),
+    erase: (session, request) => inner.erase(session, request),
     eraseOwner: (owner, request) => inner.eraseOwner(owner, request),
     scan: (access) => inner.scan(access),
     reindex: (options) => inner.reindex(options),

@@ -5,7 +5,8 @@ import type { RecordSwaps } from "../store/record-swaps.js";
 import { checkSessionId } from "../store/session-id-rules.js";
 import type { SessionForks } from "../store/session-forks.js";
 import type { SessionPages, StoredPage, StoredPageRequest } from "../store/session-pages.js";
-import type { SessionAccess, SessionIndex } from "../store/lists.js";
+import type { SessionIndex } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
 import type { CompleteSessionStore, SessionStore } from "../store/session-store.js";
 import type {
@@ -18,8 +19,7 @@ import type {
 } from "../store/session-writes.js";
 import type { SessionTransfers } from "../store/session-transfers.js";
 import type { SideWrite } from "../store/side-fields.js";
-import type { ExpiryExtension } from "../store/session-expiry.js";
-import { shareLimits } from "../store/size-limits.js";
+import type { SizeLimits } from "../store/size-limits.js";
 import type { TurnQueue } from "../store/holds.js";
 import type { StoredTurn } from "../store/turns.js";
 import { SealedForks } from "./sealed-forks.js";
@@ -44,6 +44,7 @@ export function sealedParts(store: object) {
  * Every method throws EncryptionError `unknown_key` and `wrong_key`.
  */
 export class SealedSessionStore implements CompleteSessionStore {
+  readonly limits?: SizeLimits;
   readonly pages: SessionPages;
   readonly index: SessionIndex;
   readonly forks: SessionForks;
@@ -57,68 +58,70 @@ export class SealedSessionStore implements CompleteSessionStore {
   constructor(inner: SessionStore, ring: KeyRing) {
     this.#inner = inner as CompleteSessionStore;
     this.#ring = ring;
+    if (inner.limits !== undefined) {
+      this.limits = inner.limits;
+    }
     this.#side = new SealedSide(this.#inner);
     this.index = sealedIndex(this.#inner.index, ring);
     this.turnQueue = this.#inner.turnQueue;
     this.pages = {
-      readPage: (sessionId, request) => this.#readPage(sessionId, request),
-      readStats: (sessionId, access) => this.#inner.pages.readStats(sessionId, access),
-      readReductions: (sessionId, access) => this.#inner.pages.readReductions(sessionId, access),
+      readPage: (session, request) => this.#readPage(session, request),
+      readStats: (session) => this.#inner.pages.readStats(session),
+      readReductions: (session) => this.#inner.pages.readReductions(session),
     };
     this.forks = new SealedForks(this.#inner.forks, ring);
     this.recordSwaps = this.#inner.recordSwaps;
     this.transfers = new SealedTransfers(this.#inner, ring);
     parts.set(this, { store: this.#inner, ring });
-    shareLimits(this, inner);
     // A capability that the other store lacks must not be recognized by a member of this class.
     for (const member of optionalMembers.filter((name) => inner[name] === undefined)) {
       Object.defineProperty(this, member, { value: undefined });
     }
   }
 
-  async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
-    return this.#session(sessionId).append(request, (sealed) => this.#inner.append(sessionId, sealed));
+  async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    return this.#session(session).append(request, (caller, sealed) => this.#inner.append(caller, sealed));
   }
 
-  async replaceTail(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
-    return this.#session(sessionId).append(request, (sealed) => this.#inner.replaceTail(sessionId, sealed));
+  async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    return this.#session(session).append(request, (caller, sealed) => this.#inner.replaceTail(caller, sealed));
   }
 
-  async readView(sessionId: string, options?: ReadViewOptions): Promise<SessionView> {
-    return this.#session(sessionId).opener.view(await this.#inner.readView(sessionId, options));
+  async readView(session: SessionRef, options?: ReadViewOptions): Promise<SessionView> {
+    return this.#session(session).opener.view(await this.#inner.readView(session, options));
   }
 
-  async readLog(sessionId: string, options?: ReadLogOptions): Promise<LogPage> {
-    return this.#opened(sessionId, await this.#inner.readLog(sessionId, options));
+  async readLog(session: SessionRef, options?: ReadLogOptions): Promise<LogPage> {
+    return this.#opened(session, await this.#inner.readLog(session, options));
   }
 
-  async readRounds(sessionId: string, count: number, access?: SessionAccess): Promise<StoredRounds> {
-    return this.#opened(sessionId, await this.#inner.readRounds(sessionId, count, access));
+  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
+    return this.#opened(session, await this.#inner.readRounds(session, count));
   }
 
-  async readTurn(sessionId: string, name: string, access?: SessionAccess): Promise<StoredTurn | undefined> {
-    const turn = await this.#inner.readTurn(sessionId, name, access);
-    return turn && this.#opened(sessionId, turn);
+  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const turn = await this.#inner.readTurn(session, name);
+    return turn && this.#opened(session, turn);
   }
 
-  async commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale"> {
-    return this.#session(sessionId).send((keys, key) => {
+  async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
+    return this.#session(session).send((caller, key) => {
       const plain = key === undefined || typeof request.head !== "string" || request.head === "";
       const head = plain ? request.head : sealField(key, headField, request.head);
-      return this.#inner.commitReduction(sessionId, { ...request, head, keys });
+      return this.#inner.commitReduction(caller, { ...request, head });
     });
   }
 
-  rewind(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale"> {
-    return this.#inner.rewind(sessionId, request);
+  rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
+    return this.#inner.rewind(session, request);
   }
 
-  clear(sessionId: string, access?: SessionAccess): Promise<void> {
-    return this.#inner.clear(sessionId, access);
+  clear(session: SessionRef): Promise<void> {
+    return this.#inner.clear(session);
   }
 
-  async rebuild(sessionId: string, identify: IdentifyRecord, access?: SessionAccess): Promise<void> {
-    const { opener } = this.#session(sessionId);
+  async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
+    const { opener } = this.#session(session);
     for (;;) {
       let missing: string | undefined;
       const identifySealed: IdentifyRecord = (record, position) => {
@@ -132,7 +135,7 @@ export class SealedSessionStore implements CompleteSessionStore {
         return identity && key ? { ...identity, digest: key.digest(identity.digest), key: key.tag } : identity;
       };
       try {
-        return await this.#inner.rebuild(sessionId, identifySealed, access);
+        return await this.#inner.rebuild(session, identifySealed);
       } catch (error) {
         if (missing === undefined) {
           throw error;
@@ -142,45 +145,41 @@ export class SealedSessionStore implements CompleteSessionStore {
     }
   }
 
-  async readSide(
-    sessionId: string,
-    prefix: string,
-    access: SessionAccess = {},
-  ): Promise<Readonly<Record<string, string>>> {
-    return this.#side.read(this.#session(sessionId), { sessionId, prefix, access });
+  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return this.#side.read(this.#session(session), prefix);
   }
 
-  async writeSide(sessionId: string, changes: SideWrite): Promise<boolean> {
-    return this.#side.write(this.#session(sessionId), sessionId, changes);
+  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
+    return this.#side.write(this.#session(session), changes);
   }
 
-  acquireLease(sessionId: string, ttlMs: number): Promise<string | undefined> {
-    return this.#inner.acquireLease(sessionId, ttlMs);
+  acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
+    return this.#inner.acquireLease(session, ttlMs);
   }
 
-  releaseLease(sessionId: string, token: string): Promise<void> {
-    return this.#inner.releaseLease(sessionId, token);
+  releaseLease(session: SessionRef, token: string): Promise<void> {
+    return this.#inner.releaseLease(session, token);
   }
 
-  extendExpiry(sessionId: string, request: ExpiryExtension): Promise<boolean> {
-    return this.#inner.extendExpiry(sessionId, request);
+  extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
+    return this.#inner.extendExpiry(session, ttlMs);
   }
 
   close(): Promise<void> {
     return this.#inner.close();
   }
 
-  async #readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined> {
-    const page = await this.#inner.pages.readPage(sessionId, request);
-    return page && this.#session(sessionId).opener.view(page);
+  async #readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    const page = await this.#inner.pages.readPage(session, request);
+    return page && this.#session(session).opener.view(page);
   }
 
-  async #opened<Read extends { readonly records: readonly string[] }>(sessionId: string, read: Read): Promise<Read> {
-    return { ...read, records: await this.#session(sessionId).opener.records(read.records) };
+  async #opened<Read extends { readonly records: readonly string[] }>(session: SessionRef, read: Read): Promise<Read> {
+    return { ...read, records: await this.#session(session).opener.records(read.records) };
   }
 
-  #session(sessionId: string): SealedWrites {
-    checkSessionId(sessionId);
-    return new SealedWrites(this.#ring, sessionId);
+  #session(session: SessionRef): SealedWrites {
+    checkSessionId(session.id);
+    return new SealedWrites(this.#ring, session);
   }
 }

@@ -2,9 +2,7 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { sealField } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import type { StoreWith } from "../store/capabilities.js";
-import type { SessionAccess } from "../store/lists.js";
 import type { SideWrite } from "../store/side-fields.js";
-import { sealLabel } from "./sealed-index.js";
 import { sealSide, sideField, type SealedWrites } from "./sealed-writes.js";
 
 const maxSeen = 10_000;
@@ -27,43 +25,36 @@ export class SealedSide {
   }
 
   /** The fields whose names begin with a prefix. */
-  async read(
-    { opener }: SealedWrites,
-    { sessionId, prefix, access }: { sessionId: string; prefix: string; access: SessionAccess },
-  ): Promise<Fields> {
-    const stored = await this.#store.readSide(sessionId, prefix, access);
+  async read({ opener, session }: SealedWrites, prefix: string): Promise<Fields> {
+    const stored = await this.#store.readSide(session, prefix);
     const opened: [string, string][] = [];
     for (const [name, text] of Object.entries(stored)) {
       const plain = await opener.field(sideField(name), text);
       opened.push([name, plain]);
     }
     const plain = Object.fromEntries(opened);
-    this.#note(sessionId, plain, stored);
+    this.#note(session.id, plain, stored);
     return plain;
   }
 
   /** Writes fields if the expected ones hold what is expected. */
-  async write(session: SealedWrites, sessionId: string, changes: SideWrite): Promise<boolean> {
+  async write(writes: SealedWrites, changes: SideWrite): Promise<boolean> {
     const { expected } = changes;
+    const { id } = writes.session;
     const send = (wanted: Expected | undefined) =>
-      session.send(async (keys, key) => {
+      writes.send(async (caller, key) => {
         const sealed = sealSide(key, changes)!;
-        const written = await this.#store.writeSide(sessionId, {
-          ...sealed,
-          keys,
-          ...(changes.label && { label: sealLabel(key, changes.label) }),
-          ...(wanted && { expected: wanted }),
-        });
-        this.#note(sessionId, written ? changes.set : {}, sealed.set);
+        const written = await this.#store.writeSide(caller, { ...sealed, ...(wanted && { expected: wanted }) });
+        this.#note(id, written ? changes.set : {}, sealed.set);
         return written;
       });
     if (expected === undefined) {
       return send(undefined);
     }
-    if (await send(this.#guess(sessionId, expected))) {
+    if (await send(this.#guess(id, expected))) {
       return true;
     }
-    const stored = await this.#stored(session, sessionId, expected);
+    const stored = await this.#stored(writes, expected);
     return stored !== undefined && send(stored);
   }
 
@@ -84,10 +75,10 @@ export class SealedSide {
   }
 
   /** The stored texts of expected values; undefined where a field holds another value. */
-  async #stored({ opener }: SealedWrites, sessionId: string, expected: Expected): Promise<Expected | undefined> {
+  async #stored({ opener, session }: SealedWrites, expected: Expected): Promise<Expected | undefined> {
     const found: [string, string | undefined][] = [];
     for (const [name, plain] of Object.entries(expected)) {
-      const text = (await this.#store.readSide(sessionId, name))[name];
+      const text = (await this.#store.readSide(session, name))[name];
       if ((text === undefined ? undefined : await opener.field(sideField(name), text)) !== plain) {
         return undefined;
       }

@@ -5,7 +5,7 @@ import type { SessionKey } from "./keys/session-key.js";
 import type { StoreWith } from "../store/capabilities.js";
 import type { SessionStore } from "../store/session-store.js";
 import { checkSessionId } from "../store/session-id-rules.js";
-import type { SessionAccess } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type {
   CreatedSession,
   CreateRequest,
@@ -33,18 +33,18 @@ export class SealedTransfers implements SessionTransfers {
     this.#ring = ring;
   }
 
-  async readState(sessionId: string, access?: SessionAccess): Promise<WholeState | undefined> {
-    const state = await this.#inner.readState(sessionId, access);
+  async readState(session: SessionRef): Promise<WholeState | undefined> {
+    const state = await this.#inner.readState(session);
     if (state === undefined) {
       return undefined;
     }
-    const opener = new SessionOpener(this.#ring, sessionId);
+    const opener = new SessionOpener(this.#ring, session.id);
     const side: [string, string][] = [];
     for (const [name, text] of Object.entries(state.side)) {
       side.push([name, await opener.field(sideField(name), text)]);
     }
     const label = await openLabel(opener, state.label);
-    const key = state.key ?? (state.damaged ? await this.#keyOfLog(sessionId, state.base) : undefined);
+    const key = state.key ?? (state.damaged ? await this.#keyOfLog(session, state.base) : undefined);
     return {
       ...state,
       ...(key && { key }),
@@ -55,24 +55,20 @@ export class SealedTransfers implements SessionTransfers {
   }
 
   /** Where Redis lost which keys a session needs, its first record tells. */
-  async #keyOfLog(sessionId: string, from: number): Promise<string | undefined> {
-    const { records } = await this.#reads.readLog(sessionId, { from, limit: 1 });
+  async #keyOfLog(session: SessionRef, from: number): Promise<string | undefined> {
+    const { records } = await this.#reads.readLog(session, { from, limit: 1 });
     return records.map((record) => parseSealed(record)?.header.sealed)[0];
   }
 
-  readTurns(
-    sessionId: string,
-    names: readonly string[],
-    access?: SessionAccess,
-  ): Promise<readonly (TurnMark | undefined)[]> {
-    return this.#inner.readTurns(sessionId, names, access);
+  readTurns(session: SessionRef, names: readonly string[]): Promise<readonly (TurnMark | undefined)[]> {
+    return this.#inner.readTurns(session, names);
   }
 
-  async create(sessionId: string, { state, pages }: CreateRequest): Promise<CreatedSession> {
-    checkSessionId(sessionId);
-    const key = await this.#ring.current(sessionId);
-    const sealed = { state: sealedState(key, state), pages: sealedPages(key, pages), ...(key && { key: key.tag }) };
-    return this.#inner.create(sessionId, sealed);
+  async create(session: SessionRef, { state, pages }: CreateRequest): Promise<CreatedSession> {
+    checkSessionId(session.id);
+    const key = await this.#ring.current(session.id);
+    const caller = key === undefined ? session : { ...session, keys: { current: key.tag, known: [key.tag] } };
+    return this.#inner.create(caller, { state: sealedState(key, state), pages: sealedPages(key, pages) });
   }
 }
 

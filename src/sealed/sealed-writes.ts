@@ -4,6 +4,7 @@ import { parseSealed } from "./keys/sealed-header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { EncryptionError } from "../base/errors.js";
 import type { AppendRequest, AppendResult, NewRecord } from "../store/session-writes.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { SideChanges } from "../store/side-fields.js";
 import type { WriterKeys } from "../store/writer-keys.js";
 import { sealRecord } from "./sealed-record.js";
@@ -15,30 +16,37 @@ export function sideField(name: string): string {
   return `side:${name}`;
 }
 
+/** A session as the store underneath is told of it: with the keys of the ring. */
+type SealedCaller = SessionRef & { readonly keys: WriterKeys };
+
 /** A session that is written to under the keys of a ring. */
 export class SealedWrites {
   readonly opener: SessionOpener;
   readonly #ring: KeyRing;
-  readonly #sessionId: string;
 
-  constructor(ring: KeyRing, sessionId: string) {
-    this.opener = new SessionOpener(ring, sessionId);
+  constructor(
+    ring: KeyRing,
+    readonly session: SessionRef,
+  ) {
+    this.opener = new SessionOpener(ring, session.id);
     this.#ring = ring;
-    this.#sessionId = sessionId;
   }
 
   /**
-   * Sends a write with the keys of the ring. Where the session needs keys that are not at hand, gets them and sends it
+   * Sends a write of the session with the keys of the ring, and with its label sealed. Where the session needs keys that are not at hand, gets them and sends it
    * again.
    *
    * @throws EncryptionError if the ring lacks one of them.
    */
-  async send<Result>(write: (keys: WriterKeys, key: SessionKey | undefined) => Promise<Result>): Promise<Result> {
-    const key = await this.#ring.current(this.#sessionId);
+  async send<Result>(write: (caller: SealedCaller, key: SessionKey | undefined) => Promise<Result>): Promise<Result> {
+    const { id, label } = this.session;
+    const key = await this.#ring.current(id);
     for (;;) {
-      const known = this.#ring.known(this.#sessionId).map(({ tag }) => tag);
+      const known = this.#ring.known(id).map(({ tag }) => tag);
+      const keys = { known, ...(key && { current: key.tag }) };
+      const caller = { ...this.session, keys, ...(label && { label: sealLabel(key, label) }) };
       try {
-        return await write({ known, ...(key && { current: key.tag }) }, key);
+        return await write(caller, key);
       } catch (error) {
         const needed = EncryptionError.isInstance(error) ? error.keys : [];
         await this.opener.admit(needed);
@@ -55,19 +63,18 @@ export class SealedWrites {
    */
   async append<Result extends AppendResult | "stale", Request extends AppendRequest>(
     request: Request,
-    send: (sealed: Request) => Promise<Result>,
+    send: (caller: SessionRef, sealed: Request) => Promise<Result>,
   ): Promise<Result> {
-    const result = await this.send(async (keys, key) => {
+    const result = await this.send(async (caller, key) => {
       const side = sealSide(key, request.side);
       const records = request.records.map((record) => sealNew(key, record));
-      const label = request.label && sealLabel(key, request.label);
-      const sealed = { ...request, ...(side && { side }), ...(label && { label }), records };
-      const first = await send({ ...sealed, keys: { ...keys, compare: true } });
+      const sealed = { ...request, ...(side && { side }), records };
+      const first = await send({ ...caller, keys: { ...caller.keys, compare: true } }, sealed);
       if (first === "stale" || first.differing === undefined) {
         return first;
       }
       const digests = await this.#digests(request.records, first.differing);
-      return send({ ...sealed, records: records.map((record, i) => ({ ...record, ...digests[i] })), keys });
+      return send(caller, { ...sealed, records: records.map((record, i) => ({ ...record, ...digests[i] })) });
     });
     return result === "stale" ? result : ((await this.#opened(result)) as Result);
   }
@@ -84,7 +91,7 @@ export class SealedWrites {
         // Which key made it is not known any more, but that one is among those that this session needed.
         keys.set(
           id,
-          this.#ring.known(this.#sessionId).find((key) => key.digest(own) === digest),
+          this.#ring.known(this.session.id).find((key) => key.digest(own) === digest),
         );
         continue;
       }

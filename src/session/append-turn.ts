@@ -10,20 +10,14 @@ import type { StoredTurn } from "../store/turns.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import { prepareMessages } from "./count-copies.js";
 import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
-import type { MemoryContext } from "./memory-context.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 import { replacedTail } from "./replaced-tail.js";
-import { noteServerTime, serverTime } from "./server-clock.js";
 import { answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
 const attempts = 5;
 
-/** A session to append to. */
-export interface TurnTarget {
-  readonly sessionId: string;
-  readonly context: MemoryContext;
-  /** Appends, and rebuilds a damaged session where the options say so. */
-  write(request: AppendRequest): Promise<AppendResult>;
-}
+/** Appends, and rebuilds a damaged session where the options say so. */
+export type Write = (request: AppendRequest) => Promise<AppendResult>;
 
 /** What one try of an append did. */
 interface Written {
@@ -45,15 +39,15 @@ interface Rest {
  * know, only the rest is added; the answer of a run that was stopped is replaced.
  */
 export async function appendTurn(
-  target: TurnTarget,
-  given: readonly BaseMessage[],
-  options: AppendOptions,
+  target: SessionOfMemory,
+  write: Write,
+  { messages: given, options }: { readonly messages: readonly BaseMessage[]; readonly options: AppendOptions },
 ): Promise<AppendOutcome & { readonly written?: Written }> {
   const { stored = 0, cut } = options.turn ?? {};
   const messages = await prepareMessages(target, given, options);
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const written = await tryAppend(target, rest, options);
+    const written = await tryAppend(target, { write, rest, options });
     if (written === "stale") {
       if (options.turn?.triesAgain) {
         return { appended: 0, duplicates: 0, next: 0, repeated: false, refused: "overtaken" };
@@ -86,14 +80,14 @@ export async function appendTurn(
 }
 
 async function tryAppend(
-  { sessionId, context, write }: TurnTarget,
-  rest: Rest,
-  { turnId, expectedNext, side, turn }: AppendOptions,
+  { ref, context }: SessionOfMemory,
+  { write, rest, options }: { readonly write: Write; readonly rest: Rest; readonly options: AppendOptions },
 ): Promise<Written | "stale"> {
-  const { store, tokenCounter, reducer, autoReduce, ttlMs } = context;
+  const { turnId, expectedNext, side, turn } = options;
+  const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
   const name = turnId !== undefined && hasCapability(store, "turns") ? turnNameOf(turnId) : undefined;
   const meta = {
-    at: serverTime(store),
+    at: clock.now(),
     ...(name !== undefined && { turn: name }),
     ...(turn?.output && { output: turn.output }),
   };
@@ -113,18 +107,18 @@ async function tryAppend(
   const sent = Date.now();
   if (rest.cut === undefined) {
     const result = await write(request);
-    noteServerTime(store, result.time, sent);
+    clock.note(result.time, sent);
     return { result, records };
   }
   if (records.length === 0 || !hasCapability(store, "replaceTail")) {
     return "stale";
   }
-  const result = await store.replaceTail(sessionId, { ...request, cut: rest.cut });
+  const result = await store.replaceTail(ref, { ...request, cut: rest.cut });
   return result === "stale" ? result : { result, records };
 }
 
 /** The result with all records of a turn that is needed further: others may have written between them. */
-async function withWholeTurn(target: TurnTarget, result: AppendResult, { turn, turnId }: AppendOptions) {
+async function withWholeTurn(target: SessionOfMemory, result: AppendResult, { turn, turnId }: AppendOptions) {
   const { done = true, same } = result.turn ?? {};
   const isNeeded = result.turn !== undefined && !turn?.opens && !same && (turn !== undefined || !done);
   return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
@@ -140,7 +134,7 @@ function isOwnWrite({ records }: StoredTurn, own: readonly NewRecord[]): boolean
 
 /** What a retry that begins anew has to add to a turn of which a part is stored. */
 async function restOf(
-  { sessionId, context }: TurnTarget,
+  { ref, context }: SessionOfMemory,
   { messages, turn, turnId }: { messages: readonly CopiedMessage[]; turn: StoredTurn; turnId: string },
 ): Promise<Rest> {
   const own = messagesOfTurn(turn, turnId);
@@ -150,7 +144,7 @@ async function restOf(
     const skipped = sharedLength(messages, stored);
     return { messages: messages.slice(skipped), stored: turn.count, offset: turn.count, cut: undefined };
   }
-  const cut = replacedTail({ own, read: await context.store.readView(sessionId), turnId });
+  const cut = replacedTail({ own, read: await context.store.readView(ref), turnId });
   const answer = answerStart(own);
   const skipped = sharedLength(messages, stored.slice(0, answer));
   return { messages: messages.slice(skipped), stored: turn.count, offset: answer, cut };
@@ -173,7 +167,7 @@ function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseM
 }
 
 function refused(
-  { sessionId, context }: TurnTarget,
+  { sessionId, context }: SessionOfMemory,
   { turnId }: AppendOptions,
   reason: "forgotten" | "overtaken",
   next = 0,

@@ -10,11 +10,13 @@ import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability, requireCapability } from "../store/capabilities.js";
 import { lastRounds } from "../store/round-starts.js";
+import type { SessionHold, SessionRef } from "../store/session-ref.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult } from "../store/session-writes.js";
 import { appendSchema, copySide, type AppendOptions, type AppendOutcome } from "./append-options.js";
 import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 import { mendHead } from "./mend-head.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
@@ -28,35 +30,71 @@ const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
 const noOptions: AppendOptions = {};
 
 /**
- * One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but its id, and the
- * fence of its turn.
+ * One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but whose it is, and in
+ * which hold it writes.
  */
-export class ConversationSession {
+export class ConversationSession implements SessionOfMemory {
+  readonly context: MemoryContext;
+  readonly #caller: Omit<SessionRef, "hold">;
+  #hold: Required<SessionHold> | undefined;
+  #isGivenBack = false;
   /** The run that read the view last: `RunnableWithMessageHistory` writes outside of any run. */
   #readIn: TracePlace | undefined;
 
-  constructor(
-    readonly sessionId: string,
-    /** Replaced by one with a fenced store where the session's history belongs to a turn. */
-    public context: MemoryContext,
-  ) {
-    if (typeof sessionId !== "string" || sessionId === "") {
+  constructor(caller: Omit<SessionRef, "hold">, context: MemoryContext) {
+    if (typeof caller.id !== "string" || caller.id === "") {
       throw new ConfigurationError("sessionId", 'The session id ("sessionId") must be a non-empty string.');
     }
+    this.#caller = caller;
+    this.context = context;
+  }
+
+  get sessionId(): string {
+    return this.#caller.id;
+  }
+
+  get ref(): SessionRef {
+    return this.#hold === undefined ? this.#caller : { ...this.#caller, hold: this.#hold };
+  }
+
+  get reductionRef(): SessionRef {
+    return this.#isGivenBack ? this.#caller : this.ref;
+  }
+
+  /**
+   * From now on all that is written carries the hold, also after it was given back. Returns a function that notes that
+   * it was: a reduction that goes on behind it is like that of any process.
+   */
+  writeWithin(hold: Required<SessionHold>): () => void {
+    this.#hold = hold;
+    this.#isGivenBack = false;
+    return () => {
+      this.#isGivenBack = true;
+    };
+  }
+
+  /** Removes the session; within a hold it begins anew, and the hold goes on. */
+  async clear(): Promise<void> {
+    const { store } = this.context;
+    if (this.#hold === undefined) {
+      return store.clear(this.ref);
+    }
+    const { turnQueue } = requireCapability("clear()", store, "turnQueue");
+    this.#hold = { ...this.#hold, epoch: await turnQueue.restart(this.ref) };
   }
 
   /** What the model sees. One round trip. */
   async readView(): Promise<BaseMessage[]> {
     this.#readIn = traceOfReader(currentRun()) ?? this.#readIn;
     const { store, reducer } = this.context;
-    const stored = await store.readView(this.sessionId, { neverReduced: reducer === undefined });
+    const stored = await store.readView(this.ref, { neverReduced: reducer === undefined });
     return viewMessages(stored, this.#decodeOptions());
   }
 
   /** The view with the positions of its messages, and what is stored of a turn and of ids. One round trip. */
   async readForTurn({ turnId, ids }: { readonly turnId: string | undefined; readonly ids: readonly string[] }) {
     const { store, reducer } = this.context;
-    const stored = await store.readView(this.sessionId, {
+    const stored = await store.readView(this.ref, {
       neverReduced: reducer === undefined,
       ...(ids.length > 0 && { ids }),
       ...(turnId !== undefined && { turn: turnNameOf(turnId) }),
@@ -66,7 +104,7 @@ export class ConversationSession {
 
   /** The messages of a page of the log, each with its record and position. One round trip. */
   async readEntries(options: { readonly from: number; readonly limit?: number }): Promise<StoredEntry[]> {
-    const page = await this.context.store.readLog(this.sessionId, options);
+    const page = await this.context.store.readLog(this.ref, options);
     return decodeEntries(page.records, this.#decodeOptions(), page.from);
   }
 
@@ -83,12 +121,8 @@ export class ConversationSession {
       requireCapability('append() with "side"', this.context.store, "sideData");
     }
     const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
-    const target = {
-      sessionId: this.sessionId,
-      context: this.context,
-      write: (request: AppendRequest) => this.#write(request),
-    };
-    const { written, ...outcome } = await appendTurn(target, messages, copied as AppendOptions);
+    const write = (request: AppendRequest) => this.#write(request);
+    const { written, ...outcome } = await appendTurn(this, write, { messages, options: copied as AppendOptions });
     if (written === undefined) {
       return outcome;
     }
@@ -109,7 +143,7 @@ export class ConversationSession {
 
   /** The whole log, or a page of it, oldest first. One round trip. */
   async transcript(options: { readonly from?: number; readonly limit?: number } = {}): Promise<BaseMessage[]> {
-    const page = await this.context.store.readLog(this.sessionId, parseOptions("getTranscript", pageSchema(), options));
+    const page = await this.context.store.readLog(this.ref, parseOptions("getTranscript", pageSchema(), options));
     this.#reportDamage(page.damaged, "getTranscript");
     return decodeMessages(page.records, this.#decodeOptions(), page.from);
   }
@@ -139,30 +173,30 @@ export class ConversationSession {
   /** Derives everything that is kept about the log from the log. */
   async rebuild(): Promise<void> {
     const store = requireCapability("rebuild()", this.context.store, "rebuild");
-    await store.rebuild(this.sessionId, (record) => identifyRecord(record));
+    await store.rebuild(this.ref, (record) => identifyRecord(record));
     await mendHead(this);
   }
 
   async #readRounds(count: number): Promise<StoredRounds> {
     const { store } = this.context;
     if (hasCapability(store, "rounds")) {
-      return store.readRounds(this.sessionId, count);
+      return store.readRounds(this.ref, count);
     }
-    const { records, base, damaged } = await store.readLog(this.sessionId);
+    const { records, base, damaged } = await store.readLog(this.ref);
     return { ...lastRounds(records, { base, count }), damaged };
   }
 
   async #write(request: AppendRequest): Promise<AppendResult> {
     const { store, onDamage } = this.context;
     try {
-      return await store.append(this.sessionId, request);
+      return await store.append(this.ref, request);
     } catch (error) {
       if (onDamage !== "rebuild" || !StoreError.isInstance(error) || error.code !== "damaged") {
         throw error;
       }
       this.#reportDamage(true, "append");
       await this.rebuild();
-      return store.append(this.sessionId, request);
+      return store.append(this.ref, request);
     }
   }
 

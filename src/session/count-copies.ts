@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { digestMessage, encodeContent } from "../codec/encode-message.js";
 import { breather, countOf } from "../tokens/counted-messages.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { checkSizes, limitsOf, type SizeLimits } from "../store/size-limits.js";
+import { checkSizes, type SizeLimits } from "../store/size-limits.js";
 import type { AppendOptions } from "./append-options.js";
 import { copyMessages, messageOf, type CopiedMessage } from "./encode-records.js";
 import type { MemoryContext } from "./memory-context.js";
@@ -21,7 +21,7 @@ export async function prepareMessages(
   const stored = forms === undefined ? messages : await forms.of(messages);
   const copies = forms === undefined ? given : copiesOf(stored, given);
   if (tokenCounter !== undefined) {
-    const limits = limitsOf(store);
+    const { limits } = store;
     const texts = copies.map(({ content }) => content.data);
     if (limits !== undefined && mayExceed(texts, limits)) {
       checkSizes(sessionId, { texts, side }, limits);

@@ -4,7 +4,8 @@ import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../base/options.js";
 import { requireCapability } from "../store/capabilities.js";
 import { headIds } from "./head-ids.js";
-import type { MemoryContext } from "./memory-context.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
+import type { SessionRef } from "../store/session-ref.js";
 
 /** What a fork copies, and whose the new session is. */
 export interface ForkOptions {
@@ -33,7 +34,7 @@ const schema = lazy(() =>
  * @throws ConfigurationError; ConflictError `exists`, `unknown_session`, `position` or `stale`; StoreError.
  */
 export async function forkSession(
-  { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
+  { sessionId, ref, context }: SessionOfMemory,
   newSessionId: string,
   options: ForkOptions,
 ): Promise<void> {
@@ -42,10 +43,14 @@ export async function forkSession(
   if (typeof newSessionId !== "string" || newSessionId === "") {
     throw new ConfigurationError("newSessionId", "fork: the new session's id must be a non-empty string.");
   }
-  const forked = await forks.fork(sessionId, newSessionId, {
+  const target: SessionRef = {
+    id: newSessionId,
+    ...(owner !== undefined && { owner }),
+    ...(title !== undefined && { label: { title } }),
+  };
+  const forked = await forks.fork(ref, target, {
     ...(at !== undefined && { at }),
     ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
-    fields: { ...(owner !== undefined && { owner }), ...(title !== undefined && { title }) },
     identifyHead: headIds,
     copyRecord: (record) => ({ record, identity: identifyRecord(record) }),
   });

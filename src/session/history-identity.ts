@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { lazy, parseOptions } from "../base/options.js";
-import { boundStore } from "../store/bound-store.js";
 import { requireCapability } from "../store/capabilities.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { MemoryContext } from "./memory-context.js";
 import { checkOwnerName } from "./owner-name.js";
 import { labelOf, type SessionMetadata, type SessionNames } from "./session-labels.js";
@@ -28,24 +28,25 @@ const schema = lazy(() =>
 );
 
 /**
- * The context of a memory for one caller: all that is done with its store is done for this owner.
+ * A session for one caller: all that is done with it is done for this owner.
  *
  * @throws ConfigurationError naming the option, or `store` for a store without an index.
  */
-export function contextFor(context: MemoryContext, identity: HistoryIdentity): MemoryContext {
+export function callerOf(
+  sessionId: string,
+  identity: HistoryIdentity,
+  { store }: Pick<MemoryContext, "store">,
+): Omit<SessionRef, "hold"> {
   const checked = parseOptions("history", schema(), identity) as HistoryIdentity;
   const { owner, title, metadata } = checked;
   if (owner === undefined && title === undefined && metadata === undefined) {
-    return context;
+    return { id: sessionId };
   }
   if (owner !== undefined) {
     checkOwnerName("history", owner);
   }
   const label = labelOf("history", checked);
   const hasLabel = Object.keys(label).length > 0;
-  const store = requireCapability('history() with "owner", "title" or "metadata"', context.store, "index");
-  return {
-    ...context,
-    store: boundStore(store, { ...(owner !== undefined && { owner }), ...(hasLabel && { label }) }),
-  };
+  requireCapability('history() with "owner", "title" or "metadata"', store, "index");
+  return { id: sessionId, ...(owner !== undefined && { owner }), ...(hasLabel && { label }) };
 }

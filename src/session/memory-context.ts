@@ -13,7 +13,9 @@ import type { DiscardedIds } from "../store/discarded-ids.js";
 import { refreshedOnRead } from "../store/refreshing-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
+import { LocalHolds } from "./hold/local-holds.js";
 import { Recounts } from "./recounts.js";
+import { ServerClock } from "./server-clock.js";
 import { StoredForms, type BeforeStore } from "./stored-forms.js";
 
 /** Options of {@link RedisChatMemory} besides the store. */
@@ -97,7 +99,14 @@ export type RedisChatMemoryOptions = StoreOptions & MemorySettings;
 
 /** What all histories of one memory share. */
 export interface MemoryContext {
+  /** The store with what this memory puts around it. */
   readonly store: SessionStore;
+  /** The store itself, for what reads sessions that nobody looks at. */
+  readonly source: SessionStore;
+  /** The clock of the store's server. */
+  readonly clock: ServerClock;
+  /** The sessions that are held through this memory. */
+  readonly holds: LocalHolds;
   readonly ownsStore: boolean;
   readonly ttlMs: number | undefined;
   readonly reducer: ChatHistoryReducer | undefined;
@@ -183,6 +192,9 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
   return {
     ...{ store, ownsStore, autoReduce, retention, discardedIds, onConflict, onDamage, strict, trackUsage, onEvent },
+    source: opened.store,
+    clock: new ServerClock(),
+    holds: new LocalHolds(),
     ttlMs,
     reducer: resolved,
     profile: resolveProfile(owner, checked.profile === undefined ? "langchain" : checked.profile),

@@ -1,6 +1,6 @@
 import { decodeHead } from "../codec/head.js";
 import type { SessionView } from "../store/session-reads.js";
-import type { ReductionTarget } from "./reduce-view.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 
 const attempts = 3;
 
@@ -8,14 +8,15 @@ const attempts = 3;
  * Makes the head of a session's view agree with its count. A head that cannot be read goes, and the view is the whole
  * log until the next reduction. One round trip; one more where there is something to mend.
  */
-export async function mendHead({ sessionId, context }: ReductionTarget): Promise<void> {
+export async function mendHead(session: SessionOfMemory): Promise<void> {
+  const { store } = session.context;
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const view = await context.store.readView(sessionId);
+    const view = await store.readView(session.ref);
     const { epoch, rev, next } = view;
     const mended = mendedHead(view);
     if (
       mended === undefined ||
-      (await context.store.commitReduction(sessionId, { epoch, rev, next, ...mended })) !== "stale"
+      (await store.commitReduction(session.reductionRef, { epoch, rev, next, ...mended })) !== "stale"
     ) {
       return;
     }

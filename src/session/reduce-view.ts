@@ -7,19 +7,13 @@ import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability } from "../store/capabilities.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { CommitRequest } from "../store/session-writes.js";
-import type { MemoryContext } from "./memory-context.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";
 import { tracedReduction, type TracePlace } from "./reduction-trace.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 import { decodeView, type DecodedView } from "./view.js";
 
 const pageSize = 1000;
 const attempts = 3;
-
-/** A session whose view is to be reduced. */
-export interface ReductionTarget {
-  readonly sessionId: string;
-  readonly context: MemoryContext;
-}
 
 /**
  * Reduces the view and commits the result; a view that another process changed meanwhile is read and reduced again.
@@ -27,11 +21,11 @@ export interface ReductionTarget {
  * @throws ConflictError `stale` after three lost races, or while another process reduces the session under a lease;
  *   what the reducer throws.
  */
-export async function reduceAndCommit(target: ReductionTarget, config?: RunnableConfig): Promise<ReductionOutcome> {
+export async function reduceAndCommit(target: SessionOfMemory, config?: RunnableConfig): Promise<ReductionOutcome> {
   const { sessionId, context } = target;
   const result = await underLease(target, async () => {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      const outcome = await reduceOnce(target, await context.store.readView(sessionId), config);
+      const outcome = await reduceOnce(target, await context.store.readView(target.ref), config);
       if (outcome !== "stale") {
         return outcome;
       }
@@ -58,14 +52,14 @@ export async function reduceAndCommit(target: ReductionTarget, config?: Runnable
  * again. Does nothing while another process reduces the session under a lease. `trace` is where the run shows it.
  */
 export async function reduceAfterWrite(
-  target: ReductionTarget,
+  target: SessionOfMemory,
   view: SessionView,
   trace: TracePlace | undefined,
 ): Promise<void> {
   const { sessionId, context } = target;
   try {
     // Under a lease the view is read again: the last holder may have reduced it since.
-    const read = async () => (context.reducer!.requiresLease ? context.store.readView(sessionId) : view);
+    const read = async () => (context.reducer!.requiresLease ? context.store.readView(target.ref) : view);
     if ((await underLease(target, async () => reduceOnce(target, await read(), trace))) === "stale") {
       report(context.onEvent, { type: "reduction_stale", sessionId });
     }
@@ -78,24 +72,24 @@ export async function reduceAfterWrite(
  * Reduces. Where the reduction costs money, only the process that holds the session's lease does; a store without
  * leases lets every process reduce, and the commit of one of them wins.
  */
-async function underLease<T>({ sessionId, context }: ReductionTarget, reduce: () => Promise<T>): Promise<T | "taken"> {
+async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Promise<T>): Promise<T | "taken"> {
   const { store, reducer } = context;
   if (!reducer!.requiresLease || !hasCapability(store, "leases")) {
     return reduce();
   }
-  const lease = await store.acquireLease(sessionId, reducer!.leaseMs);
+  const lease = await store.acquireLease(ref, reducer!.leaseMs);
   if (lease === undefined) {
     return "taken";
   }
   try {
     return await reduce();
   } finally {
-    await store.releaseLease(sessionId, lease);
+    await store.releaseLease(ref, lease);
   }
 }
 
 async function reduceOnce(
-  target: ReductionTarget,
+  target: SessionOfMemory,
   stored: SessionView,
   config?: RunnableConfig,
 ): Promise<ReductionOutcome | "stale"> {
@@ -114,7 +108,7 @@ async function reduceOnce(
 
 /** Commits what a reducer made of a decoded view, and reports it; `stale` where others changed the session since. */
 export async function commitOutcome(
-  target: ReductionTarget,
+  target: SessionOfMemory,
   view: DecodedView,
   outcome: Pick<ReductionOutcome, "messages" | "before" | "after" | "overBudgetBy">,
 ): Promise<"committed" | "stale" | undefined> {
@@ -131,15 +125,12 @@ export async function commitOutcome(
   return result;
 }
 
-async function commit(
-  { sessionId, context }: ReductionTarget,
-  view: DecodedView,
-  plan: CommitPlan,
-): Promise<"committed" | "stale"> {
+async function commit(target: SessionOfMemory, view: DecodedView, plan: CommitPlan): Promise<"committed" | "stale"> {
+  const { context } = target;
   const { epoch, rev, next, tokens: tokensRead } = view.stored;
   const { start, head, headCount, tokens, counter } = plan;
-  const discard = context.retention === "discard" ? await whatToForget({ sessionId, context }, view, plan) : undefined;
-  return context.store.commitReduction(sessionId, {
+  const discard = context.retention === "discard" ? await whatToForget(target, view, plan) : undefined;
+  return context.store.commitReduction(target.reductionRef, {
     ...{ epoch, rev, next, start, head, headCount, ...lastIdOf(view.stored.records) },
     ...(tokens !== undefined && counter !== undefined && { tokens, counter }),
     ...(tokensRead !== undefined && view.stored.counter === counter && { tokensRead }),
@@ -152,14 +143,14 @@ async function commit(
  * (a resend of these is a repetition for as long as they are), and names of the turns that lie there as a whole.
  */
 async function whatToForget(
-  { sessionId, context }: ReductionTarget,
+  { ref, context }: SessionOfMemory,
   view: DecodedView,
   plan: CommitPlan,
 ): Promise<CommitRequest["discard"]> {
   const { base, start, records } = view.stored;
   const leaving: string[] = [];
   for (let from = base; from < start; from += pageSize) {
-    const page = await context.store.readLog(sessionId, { from, limit: Math.min(pageSize, start - from) });
+    const page = await context.store.readLog(ref, { from, limit: Math.min(pageSize, start - from) });
     leaving.push(...page.records);
   }
   leaving.push(...records.slice(0, plan.start - start));

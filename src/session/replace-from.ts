@@ -7,7 +7,7 @@ import { positionConflict } from "../store/refusals.js";
 import type { StoredPage } from "../store/session-pages.js";
 import type { RewindRequest } from "../store/session-writes.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
-import type { MemoryContext } from "./memory-context.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 
 const attempts = 3;
 /** More records than a session can hold. */
@@ -15,8 +15,7 @@ const noLimit = 2 ** 40;
 
 /** A message, and what takes the place of it and of all after it. */
 export interface Replacement {
-  readonly sessionId: string;
-  readonly context: MemoryContext;
+  readonly session: SessionOfMemory;
   readonly messageId: string;
   readonly messages: readonly BaseMessage[];
   readonly options: AppendOptions;
@@ -31,7 +30,8 @@ export interface Replacement {
  * @throws ConflictError `unknown_message`; `position` where `expectedNext` is not as given; `stale` after three tries.
  */
 export async function replaceFrom(replacement: Replacement): Promise<AppendOutcome> {
-  const { sessionId, context, messageId, options, write } = replacement;
+  const { session, messageId, options, write } = replacement;
+  const { sessionId, ref, context } = session;
   const { expectedNext, ...rest } = options;
   const { pages } = requireCapability("replaceFrom()", context.store, "pages");
   requireCapability("replaceFrom()", context.store, "replaceTail");
@@ -39,7 +39,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
     throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
   }
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const page = await pages.readPage(sessionId, { since: messageId, limit: noLimit });
+    const page = await pages.readPage(ref, { since: messageId, limit: noLimit });
     if (page === undefined) {
       return repetition(replacement);
     }
@@ -71,15 +71,15 @@ function cutOf({ epoch, rev, next, from, records }: StoredPage): RewindRequest {
 }
 
 /** The outcome of the same call again after its reply was lost: the log ends with the messages already. */
-async function repetition({ sessionId, context, messageId, messages, options }: Replacement): Promise<AppendOutcome> {
+async function repetition({ session, messageId, messages, options }: Replacement): Promise<AppendOutcome> {
+  const { sessionId, ref, context } = session;
   const { turnId } = options;
   const ids = messages.map((message, index) =>
     messageIdOf(message, { index, ...(turnId !== undefined && { turnId }) }),
   );
   const first = ids[0];
   const { pages } = requireCapability("replaceFrom()", context.store, "pages");
-  const page =
-    first === undefined ? undefined : await pages.readPage(sessionId, { since: first, limit: ids.length + 1 });
+  const page = first === undefined ? undefined : await pages.readPage(ref, { since: first, limit: ids.length + 1 });
   const stored = page?.records.map((record) => identifyRecord(record)?.id);
   if (page !== undefined && page.to === page.next && ids.every((id, index) => stored?.[index] === id)) {
     return { appended: 0, duplicates: ids.length, next: page.next, repeated: false };

@@ -4,7 +4,7 @@ import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { LogPage } from "../store/session-reads.js";
 import type { TurnRemainder } from "../store/turns.js";
-import type { MemoryContext } from "./memory-context.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 
 const attempts = 3;
 
@@ -14,17 +14,14 @@ const attempts = 3;
  * @throws ConfigurationError for what is no id; ConflictError `unknown_message`, or `stale` if others kept changing the
  *   session.
  */
-export async function rewindTo(
-  { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
-  messageId: string,
-): Promise<void> {
+export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, messageId: string): Promise<void> {
   if (typeof messageId !== "string" || messageId === "") {
     throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
   }
   const store = requireCapability("rewind()", context.store, "rewind");
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const { epoch, rev, next } = await store.readView(sessionId);
-    const page = await store.readLog(sessionId);
+    const { epoch, rev, next } = await store.readView(ref);
+    const page = await store.readLog(ref);
     const ids = page.records.map((record) => identifyRecord(record)?.id);
     const index = ids.lastIndexOf(messageId);
     if (index < 0 && attempt > 1) {
@@ -41,7 +38,7 @@ export async function rewindTo(
     const turns = turnsCutAt(page, to);
     const isAsRead = page.next === next;
     const read = { epoch, rev, next, ...lastIdOf(page.records) };
-    if (isAsRead && (await store.rewind(sessionId, { ...read, to, forget, turns })) === "rewound") {
+    if (isAsRead && (await store.rewind(ref, { ...read, to, forget, turns })) === "rewound") {
       return;
     }
   }

@@ -7,7 +7,7 @@ import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger }
 import { requireCapability } from "../store/capabilities.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
 import { headIds } from "./head-ids.js";
-import type { MemoryContext } from "./memory-context.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 import { decodeEntries } from "./view.js";
 
 /**
@@ -97,19 +97,13 @@ const schema = lazy(() =>
 const inFrontOfAll = 0;
 const behindAll = Number.MAX_SAFE_INTEGER - 1;
 
-/** A session that is shown. */
-export interface ShownSession {
-  readonly sessionId: string;
-  readonly context: MemoryContext;
-}
-
 /**
  * A page of a session's messages. One round trip.
  *
  * @throws ConfigurationError; ConflictError `unknown_message` if no message has the id `around`.
  */
 export async function readMessagePage(
-  { sessionId, context }: ShownSession,
+  { sessionId, ref, context }: SessionOfMemory,
   options: PageOptions,
 ): Promise<MessagePage> {
   const { store, onEvent, strict } = context;
@@ -121,7 +115,7 @@ export async function readMessagePage(
     const message = 'getPage: give at most one of "before", "after" and "around".';
     throw new ConfigurationError(after === undefined ? "around" : "after", message);
   }
-  const page = await pages.readPage(sessionId, {
+  const page = await pages.readPage(ref, {
     limit,
     ...(before !== undefined && { before: before ?? inFrontOfAll }),
     ...(after !== undefined && { after: after ?? behindAll }),
@@ -145,9 +139,9 @@ export async function readMessagePage(
 }
 
 /** The figures of a session. One round trip. */
-export async function readHistoryStats({ sessionId, context }: ShownSession): Promise<HistoryStats> {
+export async function readHistoryStats({ sessionId, ref, context }: SessionOfMemory): Promise<HistoryStats> {
   const { pages } = requireCapability("stats()", context.store, "pages");
-  const stats = await pages.readStats(sessionId);
+  const stats = await pages.readStats(ref);
   if (stats === undefined) {
     return { messages: 0, rounds: 0, view: { messages: 0 }, reductions: 0 };
   }
@@ -166,9 +160,9 @@ export async function readHistoryStats({ sessionId, context }: ShownSession): Pr
 }
 
 /** The last reductions of a session, oldest first. One round trip. */
-export async function readLastReductions({ sessionId, context }: ShownSession): Promise<StoredReduction[]> {
+export async function readLastReductions({ ref, context }: SessionOfMemory): Promise<StoredReduction[]> {
   const { pages } = requireCapability("getReductions()", context.store, "pages");
-  return [...(await pages.readReductions(sessionId))];
+  return [...(await pages.readReductions(ref))];
 }
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {

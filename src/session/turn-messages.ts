@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../codec/decode-record.js";
 import { metaOf, turnNameOf } from "../codec/record-meta.js";
 import { roleOf } from "../messages/roles.js";
-import type { SessionStore } from "../store/session-store.js";
 import type { StoredTurn } from "../store/turns.js";
+import type { SessionOfMemory } from "./session-of-memory.js";
 import type { StoredEntry } from "./view.js";
 
 /** A stored message of a turn. */
@@ -20,7 +20,7 @@ export interface FoundTurn extends StoredTurn {
  * from its first on: where others wrote in between, its last ones are missing. One round trip there, else none.
  */
 export async function wholeTurn(
-  { sessionId, context }: { readonly sessionId: string; readonly context: { readonly store: SessionStore } },
+  { ref, context }: Pick<SessionOfMemory, "ref" | "context">,
   turn: StoredTurn,
   turnId: string,
 ): Promise<FoundTurn> {
@@ -28,7 +28,7 @@ export async function wholeTurn(
   if (turn.records.length === turn.count && turn.records.every((record) => metaOf(record).turn === name)) {
     return turn;
   }
-  const { records, from } = await context.store.readLog(sessionId, { from: turn.first });
+  const { records, from } = await context.store.readLog(ref, { from: turn.first });
   const own = records
     .map((record, index) => ({ record, position: from + index }))
     .filter(({ record }) => metaOf(record).turn === name);

@@ -7,7 +7,8 @@ import { ConflictError, type MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/capabilities.js";
 import { beginsRound } from "../store/round-starts.js";
 import { sessionLabel } from "../store/refusals.js";
-import type { SessionAccess, SessionIndex } from "../store/lists.js";
+import type { SessionIndex } from "../store/lists.js";
+import type { SessionRef } from "../store/session-ref.js";
 import type { NamedMark, WholeState } from "../store/session-transfers.js";
 import { namesIn, refuseLocked } from "../session/session-labels.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./session-problems.js";
@@ -17,8 +18,7 @@ const pageLength = 500;
 /** A session that is read. */
 interface Source {
   readonly store: StoreWith<"transfers">;
-  readonly sessionId: string;
-  readonly access: SessionAccess;
+  readonly session: SessionRef;
 }
 
 /**
@@ -28,19 +28,16 @@ interface Source {
  *
  * @throws ConflictError `stale` if records that the export was to hold were removed meanwhile.
  */
-export async function* exportSession(
-  store: StoreWith<"transfers">,
-  sessionId: string,
-  access: SessionAccess,
-): AsyncGenerator<string> {
-  const found = await store.transfers.readState(sessionId, access);
+export async function* exportSession(store: StoreWith<"transfers">, session: SessionRef): AsyncGenerator<string> {
+  const { id: sessionId } = session;
+  const found = await store.transfers.readState(session);
   if (found === undefined) {
     return;
   }
-  const state = found.damaged ? await whatIsLeft({ store, sessionId, access }, found) : found;
+  const state = found.damaged ? await whatIsLeft({ store, session }, found) : found;
   refuseLocked(sessionId, state.label);
   refuseSealedFields(sessionId, [state.head, ...Object.values(state.side)]);
-  const source = { store, sessionId, access };
+  const source = { store, session };
   const pages = pagesOf(source, state);
   let next = await pages.next();
   yield* stateLines(sessionId, state);
@@ -81,7 +78,7 @@ export async function* exportOwnerSessions({ index, store, owner, ...listeners }
   for await (const sessionId of index.scan({ owner })) {
     let hasBegun = false;
     try {
-      for await (const line of exportSession(store, sessionId, { owner })) {
+      for await (const line of exportSession(store, { id: sessionId, owner })) {
         hasBegun = true;
         yield line;
       }
@@ -140,11 +137,12 @@ function* stateLines(sessionId: string, state: WholeState): Generator<string> {
 }
 
 /** The records that the session held at first, page by page. */
-async function* pagesOf({ store, sessionId, access }: Source, state: WholeState): AsyncGenerator<readonly string[]> {
+async function* pagesOf({ store, session }: Source, state: WholeState): AsyncGenerator<readonly string[]> {
+  const sessionId = session.id;
   let position = state.base;
   while (position < state.next) {
     const limit = Math.min(pageLength, state.next - position);
-    const page = await store.readLog(sessionId, { ...access, from: position, limit });
+    const page = await store.readLog(session, { from: position, limit });
     if (page.records.length === 0 && state.damaged) {
       return;
     }
@@ -155,7 +153,7 @@ async function* pagesOf({ store, sessionId, access }: Source, state: WholeState)
     yield page.records;
     position += page.records.length;
   }
-  const { epoch, cut } = (await store.transfers.readState(sessionId, access)) ?? {};
+  const { epoch, cut } = (await store.transfers.readState(session)) ?? {};
   if (epoch !== state.epoch || cut !== state.cut) {
     throw changed(sessionId);
   }
@@ -163,11 +161,11 @@ async function* pagesOf({ store, sessionId, access }: Source, state: WholeState)
 
 /** The mark of the turn of each record of a page. */
 async function marksIn(
-  { store, sessionId, access }: Source,
+  { store, session }: Source,
   records: readonly string[],
 ): Promise<(record: string) => NamedMark | undefined> {
   const names = [...new Set(records.flatMap((record) => metaOf(record).turn ?? []))];
-  const found = await store.transfers.readTurns(sessionId, names, access);
+  const found = await store.transfers.readTurns(session, names);
   const marks = new Map(names.flatMap((name, index) => (found[index] ? [[name, { name, ...found[index] }]] : [])));
   return (record) => marks.get(metaOf(record).turn ?? "");
 }

@@ -5,7 +5,6 @@ import type { StoreWith } from "../store/capabilities.js";
 import { sessionLabel } from "../store/refusals.js";
 import type { CopiedRecord } from "../store/session-forks.js";
 import type { KeptState, NamedMark, TransferPage } from "../store/session-transfers.js";
-import { limitsOf } from "../store/size-limits.js";
 import { exportSession } from "./export-session.js";
 import { sealedParts } from "../sealed/sealed-session-store.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
@@ -92,7 +91,7 @@ async function importSession(
   first: ExportLine,
 ): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
   const { sessionId } = started;
-  if ((await store.transfers.readState(sessionId)) !== undefined) {
+  if ((await store.transfers.readState({ id: sessionId })) !== undefined) {
     return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first), sealed: false };
   }
   const target = await targetFor(store, started, setting);
@@ -106,8 +105,8 @@ async function importSession(
     await reader.skipSession(first.number);
     return { outcome: "expired", messages: 0, sealed: false };
   }
-  const records = new RecordLines(reader, state.base, limitsOf(store)?.maxMessageBytes ?? Infinity);
-  await target.create(sessionId, { state, pages: records.pages(line) });
+  const records = new RecordLines(reader, state.base, store.limits?.maxMessageBytes ?? Infinity);
+  await target.create({ id: sessionId }, { state, pages: records.pages(line) });
   return { outcome: "imported", messages: records.count, sealed: target.seals };
 }
 
@@ -211,7 +210,7 @@ async function compareSession(
   first: ExportLine,
 ): Promise<number> {
   let line: ExportLine = first;
-  for await (const text of exportSession(store, sessionId, {})) {
+  for await (const text of exportSession(store, { id: sessionId })) {
     const stored = parseLine(0, text);
     const names =
       line.type !== "session" ? ignored.none : first.fields["damaged"] === true ? ignored.lost : ignored.kept;

@@ -103,7 +103,7 @@ export class MemorySessions {
    * @throws EncryptionError where title or metadata are encrypted with a key that this process does not have.
    */
   async get(sessionId: string, options: SessionAccess = {}): Promise<StoredSession | undefined> {
-    const details = await this.#indexed("get").index.describe(sessionId, accessOf("sessions.get", options));
+    const details = await this.#indexed("get").index.describe({ id: sessionId, ...accessOf("sessions.get", options) });
     if (details === undefined) {
       return undefined;
     }
@@ -124,13 +124,13 @@ export class MemorySessions {
     changes: SessionNames,
     options: SessionAccess = {},
   ): Promise<StoredSession | undefined> {
-    const access = accessOf("sessions.update", options);
+    const session = { id: sessionId, ...accessOf("sessions.update", options) };
     const { index } = this.#indexed("update");
     const { title, metadata = {} } = parseOptions("sessions.update", changesSchema(), changes) as SessionNames;
     const given = Object.entries(metadata);
     labelOf("sessions.update", { ...(title !== undefined && { title }), metadata: definedOnly(given) });
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      const details = await index.describe(sessionId, access);
+      const details = await index.describe(session);
       if (details === undefined) {
         return undefined;
       }
@@ -141,7 +141,7 @@ export class MemorySessions {
         ...(title !== undefined && { title }),
         metadata: definedOnly([...Object.entries(current.metadata), ...given]),
       });
-      const outcome = await index.relabel(sessionId, { ...access, label, version: details.labelVersion });
+      const outcome = await index.relabel(session, { label, version: details.labelVersion });
       if (outcome !== "stale") {
         return outcome === "missing" ? undefined : storedSession({ ...details, label });
       }
@@ -163,7 +163,7 @@ export class MemorySessions {
   ): Promise<boolean> {
     const { owner, guardMs } = parseOptions("sessions.delete", erasureSchema(), options);
     const access = accessOf("sessions.delete", owner === undefined ? {} : { owner });
-    return this.#indexed("delete").index.erase(sessionId, { ...access, guardMs });
+    return this.#indexed("delete").index.erase({ id: sessionId, ...access }, { guardMs });
   }
 
   /**
@@ -185,8 +185,8 @@ export class MemorySessions {
    *   `stale` where messages are removed meanwhile.
    */
   export(sessionId: string, options: SessionAccess = {}): AsyncIterable<string> {
-    const access = accessOf("sessions.export", options);
-    return exportSession(requireCapability("sessions.export()", this.#store, "transfers"), sessionId, access);
+    const session = { id: sessionId, ...accessOf("sessions.export", options) };
+    return exportSession(requireCapability("sessions.export()", this.#store, "transfers"), session);
   }
 
   /**

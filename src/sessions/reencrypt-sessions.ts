@@ -42,7 +42,11 @@ export async function reencryptSessions(
   for await (const sessionId of sessionIds) {
     progress.sessions += 1;
     try {
-      const done = await reencryptSession({ ...parts, sessionId, identify: (record) => identifyRecord(record) });
+      const done = await reencryptSession({
+        ...parts,
+        session: { id: sessionId },
+        identify: (record) => identifyRecord(record),
+      });
       progress.sealed += done?.sealed ?? 0;
       progress.incomplete += done?.complete === false ? 1 : 0;
     } catch (error) {

@@ -1,12 +1,13 @@
 import { anyDigest } from "./discarded-ids.js";
 import { contentConflict, positionConflict, refuseFenced } from "./refusals.js";
 import type { AppendPlan } from "./append-plan.js";
+import type { SessionRef } from "./session-ref.js";
 import type { AppendRequest, NewRecord } from "./session-writes.js";
 
 /** A request to append, and the plan that `planAppend` returned for it. */
 export interface PlannedAppend {
   /** The session to append to. */
-  readonly sessionId: string;
+  readonly session: SessionRef;
   /** The request as it was made. */
   readonly request: AppendRequest;
   /** What `planAppend` returned for the request. */
@@ -60,21 +61,21 @@ export function decideAppend(append: PlannedAppend, target: AppendTarget | undef
 }
 
 function refuseUnlessExpected(
-  { sessionId, request, plan }: PlannedAppend,
+  { session, request, plan }: PlannedAppend,
   target: AppendTarget | undefined,
   { fresh, conflicts }: Pick<AppendDecision, "fresh" | "conflicts">,
 ): void {
-  const { expectedEpoch, expectedNext } = request;
+  const { expectedNext } = request;
   const { epoch, next, fence } = target ?? { epoch: "", next: 0, fence: 0 };
   const refused = request.onConflict !== "keep" && conflicts.length > 0;
   // A repeated append is answered, not refused: the first try itself moved the session on.
   const repeats = plan.records.length > 0 && fresh.length === 0 && !refused;
-  const creates = repeats && expectedEpoch === "";
-  refuseFenced(sessionId, { ...request, ...(creates && { expectedEpoch: epoch }) }, { epoch, fence });
+  const creates = repeats && session.hold?.epoch === "";
+  refuseFenced(creates ? { ...session, hold: { ...session.hold, epoch } } : session, { epoch, fence });
   if (expectedNext !== undefined && expectedNext !== next && !repeats) {
-    throw positionConflict(sessionId, expectedNext, next);
+    throw positionConflict(session.id, expectedNext, next);
   }
   if (refused) {
-    throw contentConflict(sessionId, request.records[conflicts[0]!]!.id);
+    throw contentConflict(session.id, request.records[conflicts[0]!]!.id);
   }
 }

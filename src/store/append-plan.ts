@@ -5,12 +5,13 @@ import {
   checkInteger,
   checkOptional,
   checkRewind,
+  checkSession,
   checkSide,
   notNegative,
   positive,
   received,
 } from "./request-checks.js";
-import { checkSessionId } from "./session-id-rules.js";
+import type { SessionRef } from "./session-ref.js";
 import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-writes.js";
 import {
   checkNumberOfRecords,
@@ -42,24 +43,24 @@ export interface AppendPlan {
  *   that occurs twice with different content.
  */
 export function planAppend(
-  sessionId: string,
+  session: SessionRef,
   request: AppendRequest,
   limits: SizeLimits = { maxMessageBytes: defaultMaxMessageBytes, maxAppendBytes: defaultMaxAppendBytes },
 ): AppendPlan {
-  checkSessionId(sessionId);
+  checkSession(session);
   checkNumbers(request);
   checkSide(request.side);
-  checkRecords(sessionId, request, limits);
-  return withoutRepetitions(sessionId, request);
+  checkRecords(session.id, request, limits);
+  return withoutRepetitions(session.id, request);
 }
 
 /** The same for an append that takes the place of the end of the log. */
-export function planReplaceTail(sessionId: string, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
-  checkRewind(sessionId, request.cut);
+export function planReplaceTail(session: SessionRef, request: ReplaceTailRequest, limits: SizeLimits): AppendPlan {
+  checkRewind(session, request.cut);
   if (request.records.length === 0) {
     throw new ConfigurationError("records", '"records" must not be empty; use rewind() to remove messages only.');
   }
-  return planAppend(sessionId, request, limits);
+  return planAppend(session, request, limits);
 }
 
 function checkRecords(sessionId: string, { records, side }: AppendRequest, limits: SizeLimits): void {
@@ -130,10 +131,9 @@ function counterOf({ counter, records }: AppendRequest): string | undefined {
   return records.every(({ tokens }) => tokens !== undefined) ? counter : undefined;
 }
 
-function checkNumbers({ expectedNext, fencingToken, ttlMs, viewLimit, counter, turn }: AppendRequest): void {
+function checkNumbers({ expectedNext, ttlMs, viewLimit, counter, turn }: AppendRequest): void {
   checkTurn(turn);
   checkOptional("expectedNext", expectedNext, notNegative);
-  checkOptional("fencingToken", fencingToken, notNegative);
   checkOptional("ttlMs", ttlMs, positive);
   checkOptional("viewLimit.messages", viewLimit?.messages, checkAmount);
   checkOptional("viewLimit.tokens", viewLimit?.tokens, checkAmount);

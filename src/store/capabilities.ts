@@ -51,7 +51,7 @@ export interface CapabilityMethods {
  *
  * const store: SessionStore = new InMemorySessionStore();
  * if (hasCapability(store, "rounds")) {
- *   await store.readRounds("chat-7", 3); // the type has the method now
+ *   await store.readRounds({ id: "chat-7" }, 3); // the type has the method now
  * }
  */
 export type StoreCapability = keyof CapabilityMethods;
@@ -59,7 +59,7 @@ export type StoreCapability = keyof CapabilityMethods;
 /** A store that has the members of a capability. */
 export type StoreWith<C extends StoreCapability> = SessionStore & Required<Pick<SessionStore, CapabilityMethods[C]>>;
 
-type OptionalMember = Exclude<keyof SessionStore, keyof SessionStoreCore>;
+type OptionalMember = Exclude<keyof SessionStore, keyof SessionStoreCore | "limits">;
 
 type ObjectMember = {
   [Name in OptionalMember]: CompleteSessionStore[Name] extends (...args: never[]) => unknown ? never : Name;

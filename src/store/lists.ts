@@ -1,4 +1,6 @@
-/** Who makes a call. With an owner, a session of another owner is refused, for reads and writes alike. */
+import type { SessionRef } from "./session-ref.js";
+
+/** Who makes a call. With an owner, a session of another owner is refused. */
 export interface SessionAccess {
   /** Who calls; left out, the call concerns a session of any owner. */
   readonly owner?: string;
@@ -15,15 +17,6 @@ export interface SessionLabel {
   readonly metadata?: string;
   /** What a list shows in the place of `metadata`. */
   readonly listed?: string;
-}
-
-/**
- * A write with an owner claims a session that has none. A label is given to a session that never had one; later it only
- * changes by `relabel`.
- */
-export interface SessionClaim extends SessionAccess {
-  /** The label for a session that never had one. */
-  readonly label?: SessionLabel;
 }
 
 /** Tokens of stored answers of one model. Integers. */
@@ -91,7 +84,7 @@ export const maxUsageModels = 32;
 /**
  * Lists of sessions by owner (capability `index`). The owner, the label and the times of a session stand in the session
  * itself, which is the truth; lists are read from a copy that follows it. A store with this capability honours
- * `owner` in every call that takes one, `label` in writes, and `NewRecord.usage`.
+ * `owner` and `label` of a {@link SessionRef}, and `NewRecord.usage`.
  *
  * Missing: an owner, a title or metadata for a history, `trackUsage` and `memory.sessions` throw a ConfigurationError.
  * @example
@@ -100,10 +93,11 @@ export const maxUsageModels = 32;
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * const usage = { model: "gpt-4o-mini", input: 12, output: 3, total: 15 };
- * await store.append("chat-7", { records: [{ ...hello, usage }], owner: "user-1", label: { title: "Oslo" } });
+ * const session = { id: "chat-7", owner: "user-1", label: { title: "Oslo" } };
+ * await store.append(session, { records: [{ ...hello, usage }] });
  * const { sessions } = await store.index.list("user-1", { limit: 30 });
- * const { labelVersion: version = "" } = (await store.index.describe("chat-7")) ?? {};
- * await store.index.relabel("chat-7", { label: { title: "Trip to Oslo" }, version });
+ * const { labelVersion: version = "" } = (await store.index.describe(session)) ?? {};
+ * await store.index.relabel(session, { label: { title: "Trip to Oslo" }, version });
  * console.log(sessions[0]?.usage?.[0]?.total); // 15
  */
 export interface SessionIndex {
@@ -125,11 +119,11 @@ export interface SessionIndex {
   /** The number of sessions in the owner's list. One round trip. */
   count(owner: string): Promise<number>;
   /** The session itself; undefined for one that does not exist. One round trip. */
-  describe(sessionId: string, access?: SessionAccess): Promise<SessionDetails | undefined>;
+  describe(session: SessionRef): Promise<SessionDetails | undefined>;
   /** Replaces the label if its version is as it was read; `missing` for a session that does not exist. */
   relabel(
-    sessionId: string,
-    request: SessionAccess & {
+    session: SessionRef,
+    request: {
       /** The whole new label. */
       readonly label: SessionLabel;
       /** The `labelVersion` that was read. */
@@ -141,8 +135,8 @@ export interface SessionIndex {
    * with a StoreError `erased`.
    */
   erase(
-    sessionId: string,
-    request: SessionAccess & {
+    session: SessionRef,
+    request: {
       /** Milliseconds for which writes are refused. */
       readonly guardMs: number;
     },

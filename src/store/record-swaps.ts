@@ -1,4 +1,4 @@
-import type { WriterKeys } from "./writer-keys.js";
+import type { SessionRef } from "./session-ref.js";
 
 /**
  * Puts other texts in the place of stored ones that say the same, beside writers: what re-encryption needs. A store
@@ -10,27 +10,27 @@ import type { WriterKeys } from "./writer-keys.js";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
+ * await store.append({ id: "chat-7" }, { records: [hello] });
  * const key = "2026.x3Rk90aB"; // the name of a key, not the key
- * const pass = await store.recordSwaps.begin("chat-7", { current: key, known: [key] });
+ * const pass = await store.recordSwaps.begin({ id: "chat-7" }, { current: key, known: [key] });
  * if (pass !== undefined) {
  *   const records = [{ position: 0, was: hello.record, text: "the same, sealed" }];
- *   console.log(await store.recordSwaps.swap("chat-7", { epoch: pass.epoch, records })); // 1
- *   await store.recordSwaps.finish("chat-7", pass, key);
+ *   console.log(await store.recordSwaps.swap({ id: "chat-7" }, { epoch: pass.epoch, records })); // 1
+ *   await store.recordSwaps.finish({ id: "chat-7" }, pass, key);
  * }
  */
 export interface RecordSwaps {
   /**
-   * Begins a pass over a session; undefined for one that does not exist. `keys.current` counts as a key of the session
+   * Begins a pass over a session; undefined for one that does not exist. `keys.current` of the session counts as a key of the session
    * from then on.
    *
    * @throws StoreError `damaged`; EncryptionError if the session needs a key that the caller does not name.
    */
-  begin(sessionId: string, keys: WriterKeys): Promise<SwapPass | undefined>;
+  begin(session: SessionRef): Promise<SwapPass | undefined>;
   /** Replaces the texts that are still as they were read, and counts them; none if the session was recreated. */
-  swap(sessionId: string, request: SwapRequest): Promise<number>;
+  swap(session: SessionRef, request: SwapRequest): Promise<number>;
   /** Ends a pass: the session needs `key` only. False, and no change, if another key wrote since the pass began. */
-  finish(sessionId: string, pass: SwapPass, key: string): Promise<boolean>;
+  finish(session: SessionRef, pass: SwapPass, key: string): Promise<boolean>;
 }
 
 /** A pass over a session. */

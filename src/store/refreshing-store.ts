@@ -1,18 +1,15 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { accessPlace } from "./bound-store.js";
 import { ConfigurationError } from "../base/errors.js";
 import { requireCapability, type StoreWith } from "./capabilities.js";
-import type { SessionAccess } from "./lists.js";
+import type { SessionRef } from "./session-ref.js";
 import type { SessionStore } from "./session-store.js";
-import type { AppendRequest, AppendResult } from "./session-writes.js";
-import { shareLimits } from "./size-limits.js";
+import type { AppendResult } from "./session-writes.js";
 
 /** Methods whose reads keep a session alive. */
 const reads = new Set<string | symbol>(["readView", "readLog", "readPage", "readRounds", "readSide"]);
 /** Milliseconds in which a session is extended once, or a tenth of its time to live where that is less. */
 const interval = 1_000;
 const capacity = 10_000;
-const originals = new WeakMap<object, SessionStore>();
 
 /** How reads extend the life of sessions. */
 interface Refreshing {
@@ -46,14 +43,14 @@ export function refreshedOnRead(
 function refreshingStore(store: StoreWith<"expiry">, { ttlMs, pending }: Refreshing): SessionStore {
   const extended = new BoundedMap<string, number>(capacity);
   const pause = Math.min(interval, ttlMs / 10);
-  const extend = (sessionId: string, { owner }: SessionAccess = {}) => {
-    const key = JSON.stringify([sessionId, owner]);
+  const extend = ({ id, owner }: SessionRef) => {
+    const key = JSON.stringify([id, owner]);
     const now = performance.now();
     if (now - (extended.get(key) ?? -Infinity) < pause) {
       return;
     }
     extended.set(key, now);
-    const work = store.extendExpiry(sessionId, { ttlMs, ...(owner !== undefined && { owner }) });
+    const work = store.extendExpiry({ id, ...(owner !== undefined && { owner }) }, ttlMs);
     const tracked: Promise<unknown> = work
       .catch(() => extended.delete(key))
       .finally(() => {
@@ -61,29 +58,16 @@ function refreshingStore(store: StoreWith<"expiry">, { ttlMs, pending }: Refresh
       });
     pending.add(tracked);
   };
-  const refreshing: SessionStore = reading(store, extend);
-  shareLimits(refreshing, store);
-  originals.set(refreshing, store);
-  return refreshing;
+  return reading(store, extend);
 }
 
-/** The store without the extensions; any other store itself. For what reads sessions that nobody looks at. */
-export function withoutRefresh(store: SessionStore): SessionStore {
-  return originals.get(store) ?? store;
-}
-
-type Extend = (sessionId: string, access?: SessionAccess) => void;
-type AppendCall = [sessionId: string, request: AppendRequest];
+type Extend = (session: SessionRef) => void;
 
 /** A write that finds its turn stored is a read of it. */
-async function repeated(
-  writing: Promise<AppendResult>,
-  [sessionId, request]: AppendCall,
-  extend: Extend,
-): Promise<AppendResult> {
+async function repeated(writing: Promise<AppendResult>, session: SessionRef, extend: Extend): Promise<AppendResult> {
   const result = await writing;
   if (result.turn !== undefined) {
-    extend(sessionId, request);
+    extend(session);
   }
   return result;
 }
@@ -98,14 +82,14 @@ function reading<T extends object>(target: T, extend: Extend): T {
       if (typeof value !== "function") {
         return value;
       }
-      const place = reads.has(name) ? accessPlace(name as string) : undefined;
       return (...given: unknown[]): unknown => {
         // In one tick, so that both travel together.
         const result: unknown = Reflect.apply(value, target, given);
-        if (place !== undefined) {
-          extend(given[0] as string, given[place] as SessionAccess | undefined);
+        const session = given[0] as SessionRef;
+        if (reads.has(name)) {
+          extend(session);
         }
-        return name === "append" ? repeated(result as Promise<AppendResult>, given as AppendCall, extend) : result;
+        return name === "append" ? repeated(result as Promise<AppendResult>, session, extend) : result;
       };
     },
   });

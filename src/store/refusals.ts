@@ -1,8 +1,8 @@
 import { unknownKey } from "./key-refusals.js";
 import { ConfigurationError, ConflictError, StoreError, type EncryptionError } from "../base/errors.js";
 import { encodeSessionId } from "./session-id-rules.js";
-import { keyNames, type WriterKeys } from "./writer-keys.js";
-import type { Fenced } from "./holds.js";
+import { keyNames } from "./writer-keys.js";
+import type { SessionRef } from "./session-ref.js";
 
 /** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
 export function sessionLabel(sessionId: string): string {
@@ -95,20 +95,19 @@ export function fenced(sessionId: string): ConflictError {
 }
 
 /**
- * Refuses a write of a turn that is over: another has begun, or the session's life has ended.
+ * Refuses a write of a hold that is over: another has begun, or the session's life has ended.
  *
  * @throws ConflictError `epoch` or `fenced`.
  */
 export function refuseFenced(
-  sessionId: string,
-  { expectedEpoch, fencingToken }: Fenced,
+  { id, hold }: SessionRef,
   { epoch, fence }: { readonly epoch: string; readonly fence: number } = { epoch: "", fence: 0 },
 ): void {
-  if (expectedEpoch !== undefined && expectedEpoch !== epoch) {
-    throw epochConflict(sessionId);
+  if (hold !== undefined && hold.epoch !== epoch) {
+    throw epochConflict(id);
   }
-  if (fencingToken !== undefined && fencingToken < fence) {
-    throw fenced(sessionId);
+  if (hold?.token !== undefined && hold.token < fence) {
+    throw fenced(id);
   }
 }
 
@@ -129,9 +128,9 @@ export function keysNeeded(sessionId: string, stored: string): EncryptionError {
 }
 
 /** Refuses a writer that does not name all keys that a session needs. */
-export function refuseUnlessKnown(sessionId: string, stored: string, keys: WriterKeys | undefined): void {
+export function refuseUnlessKnown({ id, keys }: SessionRef, stored: string): void {
   if (!keyNames(stored).every((name) => keys?.known.includes(name))) {
-    throw keysNeeded(sessionId, stored);
+    throw keysNeeded(id, stored);
   }
 }
 

@@ -1,13 +1,33 @@
 import { ConfigurationError } from "../base/errors.js";
 import { checkSessionId } from "./session-id-rules.js";
+import type { SessionHold, SessionRef } from "./session-ref.js";
 import { outOfRange } from "./refusals.js";
 import type { CommitRequest, RewindRequest } from "./session-writes.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { HeldTicket, TurnEntry } from "./holds.js";
 
+/** Rejects a session whose id or hold is invalid. */
+export function checkSession({ id, hold }: SessionRef): void {
+  checkSessionId(id);
+  if (hold !== undefined && typeof hold.epoch !== "string") {
+    throw new ConfigurationError("hold.epoch", `"hold.epoch" must be a string; got ${received(hold.epoch)}.`);
+  }
+  checkOptional("hold.token", hold?.token, notNegative);
+}
+
+/** The hold of a session that is restarted within it. @throws ConfigurationError where there is none. */
+export function heldBy(session: SessionRef): Required<SessionHold> {
+  checkSession(session);
+  const { epoch, token } = session.hold ?? {};
+  if (epoch === undefined || token === undefined) {
+    throw new ConfigurationError("hold", 'restart() needs a session with a "hold", its epoch and its token.');
+  }
+  return { epoch, token };
+}
+
 /** Rejects a commit with invalid numbers. */
-export function checkCommit(sessionId: string, request: CommitRequest): void {
-  checkSessionId(sessionId);
+export function checkCommit(session: SessionRef, request: CommitRequest): void {
+  checkSession(session);
   checkInteger("next", request.next, 0);
   checkInteger("start", request.start, 0);
   if (request.start > request.next) {
@@ -20,25 +40,22 @@ export function checkCommit(sessionId: string, request: CommitRequest): void {
     checkInteger("discard.remember.count", request.discard.remember.count, 0);
     checkInteger("discard.remember.seconds", request.discard.remember.seconds, 0);
   }
-  checkOptional("fencingToken", request.fencingToken, notNegative);
 }
 
 /** Rejects a rewind with invalid numbers. */
-export function checkRewind(sessionId: string, request: RewindRequest): void {
-  checkSessionId(sessionId);
+export function checkRewind(session: SessionRef, request: RewindRequest): void {
+  checkSession(session);
   checkInteger("next", request.next, 0);
   checkInteger("to", request.to, 0);
   if (request.to > request.next) {
     throw outOfRange("to");
   }
-  checkOptional("fencingToken", request.fencingToken, notNegative);
 }
 
 /** Rejects a side write with invalid parts. */
-export function checkSideWrite(sessionId: string, changes: SideWrite): void {
-  checkSessionId(sessionId);
+export function checkSideWrite(session: SessionRef, changes: SideWrite): void {
+  checkSession(session);
   checkSide(changes);
-  checkOptional("fencingToken", changes.fencingToken, notNegative);
   checkOptional("ttlMs", changes.ttlMs, positive);
 }
 

@@ -1,9 +1,8 @@
 import { alreadyExists } from "./refusals.js";
 import { checkOptional, notNegative, positive } from "./request-checks.js";
-import type { SessionAccess } from "./lists.js";
 import { checkSessionId } from "./session-id-rules.js";
+import type { SessionRef } from "./session-ref.js";
 import type { IdentifiedRecord } from "./session-writes.js";
-import type { KeyedWrite } from "./writer-keys.js";
 
 /**
  * Copies of sessions under another id.
@@ -12,14 +11,16 @@ import type { KeyedWrite } from "./writer-keys.js";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
+ * await store.append({ id: "chat-7" }, { records: [hello] });
  * const copyRecord = (record: string) => ({ record, identity: { id: hello.id, digest: hello.digest } });
- * const forked = await store.forks.fork("chat-7", "branch", { at: 1, copyRecord });
+ * const forked = await store.forks.fork({ id: "chat-7" }, { id: "branch" }, { at: 1, copyRecord });
  * console.log(forked?.next); // 1
  */
 export interface SessionForks {
   /**
-   * Copies the records before a position, and what the session keeps about them, into a new session.
+   * Copies the records before a position, and what the session keeps about them, into a new session. The copy has the
+   * owner of the `target`, and the texts of its label, in the place of the source's; it is sealed with the target's
+   * `keys.current`.
    *
    * The new session appears at once when it is complete, with all of its records; before, nothing can be read of it.
    * The copy is of one moment: records that are removed from the source meanwhile make it begin again, reductions and
@@ -33,19 +34,15 @@ export interface SessionForks {
    *   `position` (`at` lies behind the end, or among what was discarded), `stale` (others kept removing records);
    *   StoreError, also `erased` where the new id was erased a short time ago.
    */
-  fork(sessionId: string, newSessionId: string, request: ForkRequest): Promise<ForkedSession | undefined>;
+  fork(session: SessionRef, target: SessionRef, request: ForkRequest): Promise<ForkedSession | undefined>;
 }
 
 /** What to copy. Tokens of the view, fences, reductions and usage begin anew. */
-export interface ForkRequest extends KeyedWrite, SessionAccess {
-  /** The name of the key that the copy is sealed with; left out where it is plain text. */
-  readonly key?: string;
+export interface ForkRequest {
   /** Copies the records before this position. @default all */
   readonly at?: number;
   /** All keys of the new session expire this many milliseconds from now. @default never */
   readonly ttlMs?: number;
-  /** Fields of the new session's `state`, such as `owner` and `title`, in the place of the source's. */
-  readonly fields?: Readonly<Record<string, string>>;
   /** Returns the copy of a record, and its identity; without one for a record that cannot be read. */
   readonly copyRecord: (record: string, position: number) => CopiedRecord;
   /** Returns the ids of the messages in a head: those whose records were discarded are known to the copy too. */
@@ -73,11 +70,6 @@ export interface ForkedSession {
   readonly next: number;
 }
 
-/** True where fields that a fork gives the copy name it anew, so that it needs a label of its own. */
-export function namesAnew({ fields = {} }: ForkRequest): boolean {
-  return ["title", "metadata", "listed"].some((name) => Object.hasOwn(fields, name));
-}
-
 /** True for the fields of `state` that a copy keeps besides those that every store knows. */
 export function isCopiedField(name: string): boolean {
   return name.startsWith("side:") || copiedFields.has(name);
@@ -86,12 +78,12 @@ export function isCopiedField(name: string): boolean {
 const copiedFields: ReadonlySet<string> = new Set(["owner", "title", "metadata", "listed", "label"]);
 
 /** Refuses a fork with invalid parts, and one onto the session itself. */
-export function checkFork(sessionId: string, newSessionId: string, { at, ttlMs }: ForkRequest): void {
-  checkSessionId(sessionId);
-  checkSessionId(newSessionId);
+export function checkFork(session: SessionRef, target: SessionRef, { at, ttlMs }: ForkRequest): void {
+  checkSessionId(session.id);
+  checkSessionId(target.id);
   checkOptional("at", at, notNegative);
   checkOptional("ttlMs", ttlMs, positive);
-  if (sessionId === newSessionId) {
-    throw alreadyExists(newSessionId);
+  if (session.id === target.id) {
+    throw alreadyExists(target.id);
   }
 }

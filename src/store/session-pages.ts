@@ -1,4 +1,4 @@
-import type { SessionAccess } from "./lists.js";
+import type { SessionRef } from "./session-ref.js";
 import { checkInteger, checkOptional } from "./request-checks.js";
 
 /**
@@ -8,25 +8,25 @@ import { checkInteger, checkOptional } from "./request-checks.js";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
- * const page = await store.pages.readPage("chat-7", { limit: 50 });
- * const stats = await store.pages.readStats("chat-7");
+ * await store.append({ id: "chat-7" }, { records: [hello] });
+ * const page = await store.pages.readPage({ id: "chat-7" }, { limit: 50 });
+ * const stats = await store.pages.readStats({ id: "chat-7" });
  * console.log(page?.records.length, stats?.messages); // 1 1
  */
 export interface SessionPages {
   /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */
-  readPage(sessionId: string, request: StoredPageRequest): Promise<StoredPage | undefined>;
+  readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined>;
   /** The figures of a session; undefined if it does not exist. */
-  readStats(sessionId: string, access?: SessionAccess): Promise<StoredStats | undefined>;
+  readStats(session: SessionRef): Promise<StoredStats | undefined>;
   /** The last reductions, oldest first, at most {@link maxReductions}. */
-  readReductions(sessionId: string, access?: SessionAccess): Promise<readonly StoredReduction[]>;
+  readReductions(session: SessionRef): Promise<readonly StoredReduction[]>;
 }
 
 /** Reductions of a session that are remembered; the oldest are forgotten first. */
 export const maxReductions = 100;
 
 /** Which records a page holds: at most one of `before`, `after`, `around` and `since`; by default the newest. */
-export interface StoredPageRequest extends SessionAccess {
+export interface StoredPageRequest {
   /** The records that end in front of this position. */
   readonly before?: number;
   /** The records that begin behind this position; -1 for the oldest. */

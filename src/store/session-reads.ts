@@ -1,8 +1,7 @@
-import type { SessionAccess } from "./lists.js";
 import type { TurnMark } from "./turns.js";
 
 /** How to read a view. */
-export interface ReadViewOptions extends SessionAccess {
+export interface ReadViewOptions {
   /** True if this session is never reduced: the store then tries start 0 first. A hint for speed only. */
   readonly neverReduced?: boolean;
   /** Message ids to look up in the same round trip. A store that cannot leaves `positions` out. */
@@ -12,7 +11,7 @@ export interface ReadViewOptions extends SessionAccess {
 }
 
 /** Which part of the log to read. */
-export interface ReadLogOptions extends SessionAccess {
+export interface ReadLogOptions {
   /** Position of the first record. @default the oldest that is kept */
   readonly from?: number;
   /** @default all */
@@ -56,8 +55,8 @@ export interface SessionView {
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
- * const { firstRound, records } = await store.readRounds("chat-7", 3);
+ * await store.append({ id: "chat-7" }, { records: [hello] });
+ * const { firstRound, records } = await store.readRounds({ id: "chat-7" }, 3);
  * console.log(firstRound, records.length); // 1 1
  */
 export interface StoredRounds {

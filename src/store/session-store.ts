@@ -1,6 +1,6 @@
-import type { ExpiryExtension } from "./session-expiry.js";
 import type { SessionForks } from "./session-forks.js";
-import type { SessionAccess, SessionIndex } from "./lists.js";
+import type { SessionIndex } from "./lists.js";
+import type { SessionRef } from "./session-ref.js";
 import type { RecordSwaps } from "./record-swaps.js";
 import type { SessionPages } from "./session-pages.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
@@ -14,6 +14,7 @@ import type {
   RewindRequest,
 } from "./session-writes.js";
 import type { SideWrite } from "./side-fields.js";
+import type { SizeLimits } from "./size-limits.js";
 import type { TurnQueue } from "./holds.js";
 import type { StoredTurn } from "./turns.js";
 
@@ -34,8 +35,8 @@ import type { StoredTurn } from "./turns.js";
  * - A method that fails with a `StoreError` `timeout` or `unavailable` may or may not have happened; repeating it
  *   is safe.
  * - A call that is refused changes nothing.
- * - A call that names an owner, on a session of another one, fails with a ConflictError `other_owner`; see
- *   {@link SessionIndex}.
+ * - Every method takes the session as its caller may touch it, a {@link SessionRef}. What that refuses is checked
+ *   first.
  */
 export interface SessionStoreCore {
   /**
@@ -45,15 +46,15 @@ export interface SessionStoreCore {
    * @throws ConflictError `content` (an id is stored with another digest, and `onConflict` is `error`), `position` or
    *   `epoch` (not as expected), `fenced`; StoreError `damaged`, `too_large` and what Redis answers.
    */
-  append(sessionId: string, request: AppendRequest): Promise<AppendResult>;
+  append(session: SessionRef, request: AppendRequest): Promise<AppendResult>;
   /** The head and the log from the start on. An unknown session is an empty view with epoch `""`. */
-  readView(sessionId: string, options?: ReadViewOptions): Promise<SessionView>;
+  readView(session: SessionRef, options?: ReadViewOptions): Promise<SessionView>;
   /** Records of the log, oldest first. */
-  readLog(sessionId: string, options?: ReadLogOptions): Promise<LogPage>;
+  readLog(session: SessionRef, options?: ReadLogOptions): Promise<LogPage>;
   /** Moves the start and replaces the head if the session is as it was read; else changes nothing (`stale`). */
-  commitReduction(sessionId: string, request: CommitRequest): Promise<"committed" | "stale">;
+  commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale">;
   /** Removes the session and its side fields. The next append creates a new one, with another epoch. */
-  clear(sessionId: string, access?: SessionAccess): Promise<void>;
+  clear(session: SessionRef): Promise<void>;
 }
 
 /**
@@ -67,27 +68,27 @@ export interface SessionStore extends SessionStoreCore {
    * Missing: a history reads the whole log for `getRounds()`, and after retention `discard` it numbers rounds from the
    * oldest kept record.
    */
-  readRounds?(sessionId: string, count: number, access?: SessionAccess): Promise<StoredRounds>;
+  readRounds?(session: SessionRef, count: number): Promise<StoredRounds>;
   /**
    * Removes all records from position `to` on if the session is as it was read. Before the start, and at the start
    * where the head is empty: the head empties and the start goes to `base`, so that the view shows what is left.
    *
    * Missing: `history.rewind()` throws a ConfigurationError.
    */
-  rewind?(sessionId: string, request: RewindRequest): Promise<"rewound" | "stale">;
+  rewind?(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale">;
   /**
    * Rewinds and appends in one step, if the session is as it was read; else changes nothing (`stale`).
    *
    * Missing: an interrupted answer is not replaced by the answer of a retry; the retry stores nothing.
    */
-  replaceTail?(sessionId: string, request: ReplaceTailRequest): Promise<AppendResult | "stale">;
+  replaceTail?(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale">;
   /**
    * What is stored of a turn; undefined for an unknown turn. A store with this method honours `AppendRequest.turn`;
    * this is the capability `turns`.
    *
    * Missing: a repeated turn is recognized by message ids only.
    */
-  readTurn?(sessionId: string, name: string, access?: SessionAccess): Promise<StoredTurn | undefined>;
+  readTurn?(session: SessionRef, name: string): Promise<StoredTurn | undefined>;
   /**
    * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
    * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
@@ -95,26 +96,32 @@ export interface SessionStore extends SessionStoreCore {
    *
    * Missing: `history.rebuild()` and `onDamage: "rebuild"` throw a ConfigurationError.
    */
-  rebuild?(sessionId: string, identify: IdentifyRecord, access?: SessionAccess): Promise<void>;
+  rebuild?(session: SessionRef, identify: IdentifyRecord): Promise<void>;
   /**
    * Side fields of the session whose names begin with `prefix`. Together with `writeSide` and `AppendRequest.side` this
    * is the capability `sideData`.
    *
    * Missing: `HistoryManager`, `RedisToolInvocationHistory` and `append()` with `side` throw a ConfigurationError.
    */
-  readSide?(sessionId: string, prefix: string, access?: SessionAccess): Promise<Readonly<Record<string, string>>>;
+  readSide?(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>>;
   /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
-  writeSide?(sessionId: string, changes: SideWrite): Promise<boolean>;
+  writeSide?(session: SessionRef, changes: SideWrite): Promise<boolean>;
   /**
    * Takes a session's lease (capability `leases`); returns its token, or undefined while another holds it.
    *
    * Missing: two processes may pay for two summaries at the same time, of which one is stored.
    */
-  acquireLease?(sessionId: string, ttlMs: number): Promise<string | undefined>;
+  acquireLease?(session: SessionRef, ttlMs: number): Promise<string | undefined>;
   /** Gives the lease back if `token` still holds it. */
-  releaseLease?(sessionId: string, token: string): Promise<void>;
-  /** Capability `expiry`; see {@link ExpiryExtension}. Missing: `refreshTTLOnRead` throws a ConfigurationError. */
-  extendExpiry?(sessionId: string, request: ExpiryExtension): Promise<boolean>;
+  releaseLease?(session: SessionRef, token: string): Promise<void>;
+  /**
+   * Lets a session that expires live for `ttlMs` from now (capability `expiry`); its place in lists follows. Nothing
+   * changes, and the result is false, for a session that does not expire or does not exist, and for the guard of an
+   * erased one.
+   *
+   * Missing: `refreshTTLOnRead` throws a ConfigurationError.
+   */
+  extendExpiry?(session: SessionRef, ttlMs: number): Promise<boolean>;
   /** Lists of sessions by owner. Missing: see {@link SessionIndex}. */
   readonly index?: SessionIndex;
   /** One turn of a session at a time, see {@link TurnQueue}. Missing: `withTurn` throws a ConfigurationError. */
@@ -125,6 +132,8 @@ export interface SessionStore extends SessionStoreCore {
    * Missing: `history.getPage()`, `stats()` and `getReductions()` throw a ConfigurationError.
    */
   readonly pages?: SessionPages;
+  /** Sizes that the store refuses, for writers to refuse them before they count tokens. Missing: they refuse none. */
+  readonly limits?: SizeLimits;
   /** Copies of sessions. Missing: `history.fork()` throws a ConfigurationError. */
   readonly forks?: SessionForks;
   /** Replaces stored texts by others that say the same. Missing: `encryption` throws a ConfigurationError. */
@@ -140,4 +149,4 @@ export interface SessionStore extends SessionStoreCore {
 }
 
 /** A store with all capabilities, such as `RedisSessionStore` and `InMemorySessionStore`. */
-export type CompleteSessionStore = Required<SessionStore>;
+export type CompleteSessionStore = Required<Omit<SessionStore, "limits">> & Pick<SessionStore, "limits">;

@@ -2,26 +2,28 @@ import { ConfigurationError } from "../base/errors.js";
 import { checkAmount, checkInteger, checkOptional, notNegative } from "./request-checks.js";
 import type { CopiedRecord } from "./session-forks.js";
 import { checkSessionId } from "./session-id-rules.js";
-import type { ModelUsage, SessionAccess, SessionLabel } from "./lists.js";
+import type { ModelUsage, SessionLabel } from "./lists.js";
+import type { SessionRef } from "./session-ref.js";
 import type { StoredReduction } from "./session-pages.js";
 import type { TurnMark } from "./turns.js";
 
 /**
  * Whole sessions out of a store and into one: what exports are read by, and imports written by.
  * @example
- * import { InMemorySessionStore, type TransferPage } from "langchain-redis-memory/store";
+ * import { InMemorySessionStore, type SessionRef, type TransferPage } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
+ * const session = { id: "chat-7" };
+ * await store.append(session, { records: [hello] });
  *
- * async function* pagesOf(sessionId: string): AsyncGenerator<TransferPage> {
- *   const { records } = await store.readLog(sessionId);
+ * async function* pagesOf(session: SessionRef): AsyncGenerator<TransferPage> {
+ *   const { records } = await store.readLog(session);
  *   const identity = { id: hello.id, digest: hello.digest };
  *   yield { records: records.map((record) => ({ record, identity })), marks: [] };
  * }
- * const state = await store.transfers.readState("chat-7");
- * const created = state && (await store.transfers.create("copy", { state, pages: pagesOf("chat-7") }));
+ * const state = await store.transfers.readState(session);
+ * const created = state && (await store.transfers.create({ id: "copy" }, { state, pages: pagesOf(session) }));
  * console.log(created?.next); // 1
  */
 export interface SessionTransfers {
@@ -29,20 +31,16 @@ export interface SessionTransfers {
    * All that is kept about a session besides its log, of one moment; undefined for one that does not exist. Of a
    * session whose other keys are lost it says what is left, `damaged` and without an epoch.
    */
-  readState(sessionId: string, access?: SessionAccess): Promise<WholeState | undefined>;
+  readState(session: SessionRef): Promise<WholeState | undefined>;
   /** The marks of turns of a session; undefined for an unknown turn. */
-  readTurns(
-    sessionId: string,
-    names: readonly string[],
-    access?: SessionAccess,
-  ): Promise<readonly (TurnMark | undefined)[]>;
+  readTurns(session: SessionRef, names: readonly string[]): Promise<readonly (TurnMark | undefined)[]>;
   /**
    * Creates a session of a state and pages of records. It appears at once when the last page is there; before, nothing
    * can be read of it. Where `pages` throws, so does this, and there is no session.
    *
    * @throws ConflictError `exists`; StoreError, also `erased` where the id was erased a short time ago.
    */
-  create(sessionId: string, request: CreateRequest): Promise<CreatedSession>;
+  create(session: SessionRef, request: CreateRequest): Promise<CreatedSession>;
 }
 
 /** What is kept about a session besides its log. Times are milliseconds since 1970. */
@@ -95,7 +93,7 @@ export interface WholeState extends KeptState {
   readonly next: number;
   /** True if a part of the session is missing. */
   readonly damaged: boolean;
-  /** Names of the keys that the session needs, see `CreateRequest.key`; left out where it is plain text. */
+  /** Names of the keys that the session needs, see `SessionRef.keys`; left out where it is plain text. */
   readonly key?: string;
 }
 
@@ -119,8 +117,6 @@ export interface CreateRequest {
   readonly state: KeptState;
   /** The records from `base` on, in pages, in the order of the log. */
   readonly pages: AsyncIterable<TransferPage>;
-  /** The name of the key that the session is sealed with; left out where it is plain text. */
-  readonly key?: string;
 }
 
 /** A session that was created. */
@@ -132,8 +128,8 @@ export interface CreatedSession {
 }
 
 /** Refuses a session with an invalid id or state. */
-export function checkCreate(sessionId: string, { state }: CreateRequest): void {
-  checkSessionId(sessionId);
+export function checkCreate(session: SessionRef, { state }: CreateRequest): void {
+  checkSessionId(session.id);
   for (const option of ["base", "start", "rounds", "headCount", "reduced"] as const) {
     checkInteger(option, state[option], 0);
   }

@@ -1,10 +1,9 @@
 import type { Discard } from "./discarded-ids.js";
-import type { ModelUsage, SessionAccess, SessionClaim } from "./lists.js";
+import type { ModelUsage } from "./lists.js";
 import type { ReadState, SessionView } from "./session-reads.js";
 import type { SideChanges } from "./side-fields.js";
-import type { Fenced } from "./holds.js";
 import type { StoredTurn, TurnClaim, TurnOfRecord, TurnRemainder } from "./turns.js";
-import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
+import type { ComparedResult, KeyedRecord } from "./writer-keys.js";
 
 /**
  * Returns a record's id, digest and turn; undefined for a record that cannot be read.
@@ -13,9 +12,9 @@ import type { ComparedResult, KeyedRecord, KeyedWrite } from "./writer-keys.js";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
+ * await store.append({ id: "chat-7" }, { records: [hello] });
  * const identify: IdentifyRecord = (_record, position) => ({ id: `m${position + 1}`, digest: "AAAAAAAA" });
- * await store.rebuild("chat-7", identify);
+ * await store.rebuild({ id: "chat-7" }, identify);
  */
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
 
@@ -61,11 +60,11 @@ export interface ViewLimit {
  * const store = new InMemorySessionStore();
  * const records = [{ id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}', tokens: 4 }];
  * const turn = { name: "oneTurn-123456", stored: 0, done: true };
- * const first = await store.append("chat-7", { records, turn, counter: "o200k_base:1", viewLimit: { tokens: 8_000 } });
- * const again = await store.append("chat-7", { records, turn });
+ * const first = await store.append({ id: "chat-7" }, { records, turn, counter: "o200k_base:1", viewLimit: { tokens: 8_000 } });
+ * const again = await store.append({ id: "chat-7" }, { records, turn });
  * console.log(first.appended, again.appended, again.turn?.done); // 1 0 true
  */
-export interface AppendRequest extends KeyedWrite, SessionClaim, Fenced {
+export interface AppendRequest {
   /** The records to add, in order; may be empty. */
   readonly records: readonly NewRecord[];
   /** Refuse with `position` unless the log ends before this position. */
@@ -125,15 +124,15 @@ export interface AppendResult extends ComparedResult {
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
- * const { epoch, rev, next } = await store.readView("chat-7");
- * const outcome = await store.commitReduction("chat-7", {
+ * await store.append({ id: "chat-7" }, { records: [hello] });
+ * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
+ * const outcome = await store.commitReduction({ id: "chat-7" }, {
  *   ...{ epoch, rev, next, start: 1, head: "a summary", headCount: 1 },
  *   discard: { forget: [], remember: { count: 10_000, seconds: 86_400 } },
  * });
  * console.log(outcome); // committed
  */
-export interface CommitRequest extends ReadState, KeyedWrite, SessionAccess, Pick<Fenced, "fencingToken"> {
+export interface CommitRequest extends ReadState {
   /** The new start, between `base` and `next`. */
   readonly start: number;
   /** The new head; `""` for none. */
@@ -163,14 +162,14 @@ export interface CommitRequest extends ReadState, KeyedWrite, SessionAccess, Pic
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
- * const { epoch, rev, next } = await store.readView("chat-7");
+ * await store.append({ id: "chat-7" }, { records: [hello] });
+ * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
  * const cut = { epoch, rev, next, to: 0, forget: [hello.id] };
  * const edited = { id: "m1", digest: "BBBBBBBB", record: '{"type":"human","data":{"content":"Hello"}}' };
- * const replaced = await store.replaceTail("chat-7", { cut, records: [edited] });
+ * const replaced = await store.replaceTail({ id: "chat-7" }, { cut, records: [edited] });
  * console.log(replaced === "stale" ? replaced : replaced.next); // 1
  */
-export interface RewindRequest extends ReadState, SessionAccess, Pick<Fenced, "fencingToken"> {
+export interface RewindRequest extends ReadState {
   /** Position of the first record to remove. */
   readonly to: number;
   /** Message ids of the records to remove; they count as not stored afterwards. */

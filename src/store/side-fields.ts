@@ -1,7 +1,3 @@
-import type { SessionClaim } from "./lists.js";
-import type { Fenced } from "./holds.js";
-import type { KeyedWrite } from "./writer-keys.js";
-
 /**
  * Side fields to set and to remove. Their names have a namespace of their own, apart from what the store keeps about
  * the session.
@@ -36,10 +32,10 @@ export interface SideChanges {
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
- * await store.writeSide("chat-7", { set: { counter: "1" }, expected: { counter: undefined } }); // true
- * console.log(await store.readSide("chat-7", "count")); // { counter: '1' }
+ * await store.writeSide({ id: "chat-7" }, { set: { counter: "1" }, expected: { counter: undefined } }); // true
+ * console.log(await store.readSide({ id: "chat-7" }, "count")); // { counter: '1' }
  */
-export interface SideWrite extends SideChanges, KeyedWrite, SessionClaim, Fenced {
+export interface SideWrite extends SideChanges {
   /** What each field must hold for the write to happen. @default anything */
   readonly expected?: Readonly<Record<string, string | undefined>>;
   /** All keys of the session expire this many milliseconds from now; left out, the expiry stays as it is. */

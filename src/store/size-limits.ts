@@ -21,26 +21,6 @@ export const defaultMaxAppendBytes = 10_000_000;
  */
 const maxAppendRecords = 300_000;
 
-const limitsByStore = new WeakMap<object, SizeLimits>();
-
-/** Lets writers of a store refuse early what it would refuse in the end. */
-export function noteLimits(store: object, limits: SizeLimits): void {
-  limitsByStore.set(store, limits);
-}
-
-/** The limits of a store; undefined for a store that has not noted any. */
-export function limitsOf(store: object): SizeLimits | undefined {
-  return limitsByStore.get(store);
-}
-
-/** Notes for a store the limits of the one behind it. */
-export function shareLimits(outer: object, inner: object): void {
-  const limits = limitsOf(inner);
-  if (limits !== undefined) {
-    noteLimits(outer, limits);
-  }
-}
-
 /** Refuses an append of too many records. @throws StoreError `too_large`. */
 export function checkNumberOfRecords(sessionId: string, count: number): void {
   if (count > maxAppendRecords) {

@@ -46,11 +46,11 @@ export interface StoredTurn extends TurnMark {
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * const turn = { name: "oneTurn-123456", stored: 0, done: true };
- * await store.append("chat-7", { records: [hello], turn });
- * const { epoch, rev, next } = await store.readView("chat-7");
+ * await store.append({ id: "chat-7" }, { records: [hello], turn });
+ * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
  * const turns: TurnRemainder[] = [{ name: turn.name, removed: 1 }];
- * await store.rewind("chat-7", { epoch, rev, next, to: 0, forget: [hello.id], turns });
- * console.log(await store.readTurn("chat-7", turn.name)); // undefined
+ * await store.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
+ * console.log(await store.readTurn({ id: "chat-7" }, turn.name)); // undefined
  */
 export type TurnRemainder =
   | {

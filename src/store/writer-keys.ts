@@ -6,27 +6,18 @@
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append("chat-7", { records: [hello] });
+ * await store.append({ id: "chat-7" }, { records: [hello] });
  * const keys = { current: "2026.x3Rk90aB", known: ["2026.x3Rk90aB"], compare: true };
- * const { differing } = await store.append("chat-7", { records: [{ ...hello, digest: "BBBBBBBB" }], keys });
+ * const { differing } = await store.append({ id: "chat-7" }, { records: [{ ...hello, digest: "BBBBBBBB" }], keys });
  * console.log(differing?.[0]?.record === hello.record); // true
  */
 export interface WriterKeys {
-  /** The key that the request is sealed with; left out where it holds plain text. */
+  /** The key that a write is sealed with; left out where it holds plain text. */
   readonly current?: string;
   /** All keys of the writer. */
   readonly known: readonly string[];
-  /** True to be given the stored records of ids whose digest differs, in place of a decision on them. */
+  /** True for an append to be given the stored records of ids whose digest differs, in place of a decision on them. */
   readonly compare?: boolean;
-}
-
-/**
- * A write to a session that may be encrypted. A session that needs a key that the writer does not name refuses it with
- * an EncryptionError, also without `keys`; checked after damage and before everything else.
- */
-export interface KeyedWrite {
-  /** The writer's keys; left out by a writer that does not encrypt. */
-  readonly keys?: WriterKeys;
 }
 
 /** The answer to an append with `keys.compare`. */

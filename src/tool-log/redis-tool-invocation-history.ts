@@ -113,17 +113,20 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
       newInvocation(`${owner}.addInvocation`, invocation, this.#clock),
       this.#maxCharacters,
     );
-    await this.#store.writeSide(this.sessionId, {
-      set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
-      bound: { prefix, keep: this.#limit },
-      ...(this.#ttlMs !== undefined && { ttlMs: this.#ttlMs }),
-    });
+    await this.#store.writeSide(
+      { id: this.sessionId },
+      {
+        set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
+        bound: { prefix, keep: this.#limit },
+        ...(this.#ttlMs !== undefined && { ttlMs: this.#ttlMs }),
+      },
+    );
     return record;
   }
 
   /** Returns all records, oldest first. Skips records that cannot be read and reports them to `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
-    const fields = Object.entries(await this.#store.readSide(this.sessionId, prefix));
+    const fields = Object.entries(await this.#store.readSide({ id: this.sessionId }, prefix));
     const texts = fields.map(([, text]) => text);
     refuseSealedFields(this.sessionId, texts);
     return fields.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, text]) => this.#read(name, text) ?? []);

@@ -109,7 +109,7 @@ export const appendCases: readonly StoreCase[] = [
       const before = await everything(context);
       const turn = [record("n1"), record("b", { text: "other" }), record("n2")];
       const request = { records: turn, ...sideOf(context, { set: { field: "value" } }), ttlMs: 60_000 };
-      await assert.rejects(store.append(session, request), { code: "content", messageId: "b", sessionId: session });
+      await assert.rejects(store.append(session, request), { code: "content", messageId: "b", sessionId: session.id });
       assert.deepEqual(await everything(context), before);
     },
   },
@@ -170,9 +170,10 @@ export const appendCases: readonly StoreCase[] = [
   {
     title: "sessions are independent of each other",
     async check({ store, session }) {
-      const others = [`${session}-other`, `${session}%`, `${session} `, session.toUpperCase()];
+      const others = [`${session.id}-other`, `${session.id}%`, `${session.id} `, session.id.toUpperCase()];
       await store.append(session, { records: records("a", 2) });
-      for (const other of others) {
+      for (const id of others) {
+        const other = { id };
         assert.equal((await store.readView(other)).epoch, "");
         assert.equal((await store.append(other, { records: records("a", 1) })).appended, 1);
         await store.clear(other);

@@ -12,7 +12,7 @@ export const expectationCases: readonly StoreCase[] = [
       const before = await everything(context);
       await assert.rejects(store.append(session, { records: [record("c")], expectedNext: 2 }), {
         code: "position",
-        sessionId: session,
+        sessionId: session.id,
       });
       await assert.rejects(store.append(session, { records: [record("c")], expectedNext: 4 }), code("position"));
       assert.deepEqual(await everything(context), before);
@@ -21,9 +21,9 @@ export const expectationCases: readonly StoreCase[] = [
   {
     title: "repeating an append that expects a position is answered, not refused",
     async check({ store, session }) {
-      const request = { records: records("a", 2), expectedNext: 0, expectedEpoch: "" };
-      const first = await store.append(session, request);
-      const again = await store.append(session, request);
+      const request = { records: records("a", 2), expectedNext: 0 };
+      const first = await store.append({ ...session, hold: { epoch: "" } }, request);
+      const again = await store.append({ ...session, hold: { epoch: "" } }, request);
       assert.deepEqual([again.appended, again.duplicates, again.next, again.epoch], [0, 2, 2, first.epoch]);
     },
   },
@@ -32,24 +32,26 @@ export const expectationCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       await assert.rejects(
-        store.append(session, { records: [record("a")], expectedEpoch: "some other" }),
+        store.append({ ...session, hold: { epoch: "some other" } }, { records: [record("a")] }),
         code("epoch"),
       );
       const { epoch } = await store.append(session, { records: [record("a")] });
-      await store.append(session, { records: [record("b")], expectedEpoch: epoch });
+      const held = { ...session, hold: { epoch } };
+      const resend = { records: [record("b")] };
+      await store.append(held, resend);
       await store.clear(session);
-      const resend = { records: [record("b")], expectedEpoch: epoch };
-      await assert.rejects(store.append(session, resend), { code: "epoch", sessionId: session });
+      await assert.rejects(store.append(held, resend), { code: "epoch", sessionId: session.id });
       assert.equal((await store.readView(session)).epoch, "");
       await store.append(session, { records: [record("b")] });
-      await assert.rejects(store.append(session, resend), code("epoch"));
+      await assert.rejects(store.append(held, resend), code("epoch"));
     },
   },
   {
     title: "an append that expects no session is refused if there is one",
     async check({ store, session }) {
-      await store.append(session, { records: [record("a")], expectedEpoch: "" });
-      await assert.rejects(store.append(session, { records: [record("b")], expectedEpoch: "" }), code("epoch"));
+      const none = { ...session, hold: { epoch: "" } };
+      await store.append(none, { records: [record("a")] });
+      await assert.rejects(store.append(none, { records: [record("b")] }), code("epoch"));
     },
   },
   {
@@ -91,18 +93,19 @@ export const expectationCases: readonly StoreCase[] = [
     title: "a writer with an outdated fencing token changes nothing",
     async check(context) {
       const { store, session } = context;
-      await store.append(session, { records: [record("a")], fencingToken: 7 });
-      await store.append(session, { records: [record("b")], fencingToken: 7 });
+      const { epoch } = await store.append({ ...session, hold: { epoch: "", token: 7 } }, { records: [record("a")] });
+      const within = (token: number) => ({ ...session, hold: { epoch, token } });
+      await store.append(within(7), { records: [record("b")] });
       await store.append(session, { records: [record("c")] });
       const before = await everything(context);
-      await assert.rejects(store.append(session, { records: [record("d")], fencingToken: 6 }), {
+      await assert.rejects(store.append(within(6), { records: [record("d")] }), {
         code: "fenced",
-        sessionId: session,
+        sessionId: session.id,
       });
       assert.deepEqual(await everything(context), before);
-      await store.append(session, { records: [record("d")], fencingToken: Number.MAX_SAFE_INTEGER });
+      await store.append(within(Number.MAX_SAFE_INTEGER), { records: [record("d")] });
       await assert.rejects(
-        store.append(session, { records: [record("e")], fencingToken: Number.MAX_SAFE_INTEGER - 1 }),
+        store.append(within(Number.MAX_SAFE_INTEGER - 1), { records: [record("e")] }),
         code("fenced"),
       );
     },

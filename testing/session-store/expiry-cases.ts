@@ -22,16 +22,16 @@ export const expiryCases: readonly StoreCase[] = [
     async check({ store, session, time, wait }) {
       await store.append(session, { records: [record("a")], ttlMs: time(400) });
       await wait(250);
-      assert.equal(await store.extendExpiry(session, { ttlMs: time(60_000) }), true);
+      assert.equal(await store.extendExpiry(session, time(60_000)), true);
       await wait(250);
       assert.equal((await store.readView(session)).next, 1);
-      const lasting = `${session}-lasting`;
-      await store.append(lasting, { records: [record("a")] });
-      assert.equal(await store.extendExpiry(lasting, { ttlMs: time(50) }), false);
+      const lasting = `${session.id}-lasting`;
+      await store.append({ id: lasting }, { records: [record("a")] });
+      assert.equal(await store.extendExpiry({ id: lasting }, time(50)), false);
       await wait(80);
-      assert.equal((await store.readView(lasting)).next, 1);
-      assert.equal(await store.extendExpiry(`${session}-missing`, { ttlMs: time(60_000) }), false);
-      assert.equal((await store.readView(`${session}-missing`)).epoch, "");
+      assert.equal((await store.readView({ id: lasting })).next, 1);
+      assert.equal(await store.extendExpiry({ id: `${session.id}-missing` }, time(60_000)), false);
+      assert.equal((await store.readView({ id: `${session.id}-missing` })).epoch, "");
     },
   },
   {
@@ -39,13 +39,13 @@ export const expiryCases: readonly StoreCase[] = [
     needs: ["expiry", "index"],
     async check(context) {
       const { store, session, time, wait } = context;
-      const owner = `${session}-ann`;
-      await store.append(session, { records: [record("a")], ttlMs: time(400), owner });
+      const owner = `${session.id}-ann`;
+      await store.append({ ...session, owner }, { records: [record("a")], ttlMs: time(400) });
       await store.index.flush();
       const before = await expiryOf(context);
-      await assert.rejects(store.extendExpiry(session, { ttlMs: time(60_000), owner: "bob" }), code("other_owner"));
+      await assert.rejects(store.extendExpiry({ ...session, owner: "bob" }, time(60_000)), code("other_owner"));
       assert.ok(Math.abs((await expiryOf(context)) - before) <= 2);
-      assert.equal(await store.extendExpiry(session, { ttlMs: time(60_000), owner }), true);
+      assert.equal(await store.extendExpiry({ ...session, owner }, time(60_000)), true);
       await store.index.flush();
       await wait(500);
       await assertListed(context, owner);
@@ -57,7 +57,7 @@ export const expiryCases: readonly StoreCase[] = [
     needs: ["expiry", "index"],
     async check({ store, session, time, wait }) {
       await store.index.erase(session, { guardMs: time(200) });
-      assert.equal(await store.extendExpiry(session, { ttlMs: time(60_000) }), false);
+      assert.equal(await store.extendExpiry(session, time(60_000)), false);
       await wait(260);
       await store.append(session, { records: [record("a")] });
     },
@@ -67,7 +67,7 @@ export const expiryCases: readonly StoreCase[] = [
     needs,
     async check({ store, session }) {
       for (const ttlMs of [0, -1, 1.5, Number.NaN]) {
-        await assert.rejects(store.extendExpiry(session, { ttlMs }), option("ttlMs"));
+        await assert.rejects(store.extendExpiry(session, ttlMs), option("ttlMs"));
       }
     },
   },
@@ -76,10 +76,10 @@ export const expiryCases: readonly StoreCase[] = [
     needs: ["turnQueue", "index"],
     async check(context) {
       const { store, session, time, wait } = context;
-      const owner = `${session}-ann`;
-      await store.append(session, { records: [record("a")], ttlMs: time(400), owner });
+      const owner = `${session.id}-ann`;
+      await store.append({ ...session, owner }, { records: [record("a")], ttlMs: time(400) });
       const held = { ticket: "a", holdMs: time(5_000), ttlMs: time(60_000) };
-      await store.turnQueue.enter(session, { ...held, graceMs: time(1_000), owner });
+      await store.turnQueue.enter({ ...session, owner }, { ...held, graceMs: time(1_000) });
       await store.index.flush();
       await wait(500);
       await assertListed(context, owner);
@@ -90,24 +90,23 @@ export const expiryCases: readonly StoreCase[] = [
     needs: ["turnQueue", "index"],
     async check(context) {
       const { store, session } = context;
-      const [owner, bob] = [`${session}-ann`, `${session}-bob`];
-      await store.append(session, { records: [record("a")], owner });
+      const [owner, bob] = [`${session.id}-ann`, `${session.id}-bob`];
+      await store.append({ ...session, owner }, { records: [record("a")] });
       const entry = { ticket: "a", holdMs: 60_000, graceMs: 60_000 };
-      await assert.rejects(store.turnQueue.enter(session, { ...entry, owner: bob }), code("other_owner"));
-      const place = await store.turnQueue.enter(session, { ...entry, owner });
+      await assert.rejects(store.turnQueue.enter({ ...session, owner: bob }, entry), code("other_owner"));
+      const place = await store.turnQueue.enter({ ...session, owner }, entry);
       assert.ok(place.isHeld);
-      const { fencingToken, epoch } = place;
-      const fence = { fencingToken, epoch };
-      await assert.rejects(store.turnQueue.restart(session, { ...fence, owner: bob }), code("other_owner"));
+      const held = { ...session, hold: place.hold };
+      await assert.rejects(store.turnQueue.restart({ ...held, owner: bob }), code("other_owner"));
       assert.equal((await store.readView(session)).next, 1);
-      await store.turnQueue.restart(session, { ...fence, owner });
+      await store.turnQueue.restart({ ...held, owner });
       await store.index.flush();
       assert.deepEqual(
         [await store.index.list(owner, { limit: 5 }), await store.index.count(owner)],
         [{ sessions: [] }, 0],
       );
       await store.index.erase(session, { guardMs: 60_000 });
-      await assert.rejects(store.turnQueue.restart(session, fence), code("erased"));
+      await assert.rejects(store.turnQueue.restart(held), code("erased"));
     },
   },
 ];

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, record, records, type StoreCase } from "./store-case.js";
-import { taken, written } from "./turn-queue-cases.js";
+import { taken } from "./turn-queue-cases.js";
 
 const needs = ["turnQueue"] as const;
 
@@ -17,19 +17,18 @@ export const fenceCases: readonly StoreCase[] = [
       await taken(context, "next");
       const before = await everything(context);
       const view = await store.readView(session);
-      const { fencingToken } = late;
       const cut = { ...asRead(view), to: 1, forget: ["a2"] };
-      const commit = { ...asRead(view), start: 1, head: "", headCount: 0, fencingToken };
+      const commit = { ...asRead(view), start: 1, head: "", headCount: 0 };
       const writes = [
-        store.append(session, { records: [record("b")], ...written(late) }),
-        store.replaceTail(session, { records: [record("b")], cut, ...written(late) }),
-        store.rewind(session, { ...cut, fencingToken }),
-        store.writeSide(session, { set: { a: "1" }, ...written(late) }),
-        store.commitReduction(session, commit),
-        store.turnQueue.restart(session, late),
+        store.append(late, { records: [record("b")] }),
+        store.replaceTail(late, { records: [record("b")], cut }),
+        store.rewind(late, cut),
+        store.writeSide(late, { set: { a: "1" } }),
+        store.commitReduction(late, commit),
+        store.turnQueue.restart(late),
       ];
       for (const write of writes) {
-        await assert.rejects(write, { code: "fenced", sessionId: session });
+        await assert.rejects(write, { code: "fenced", sessionId: session.id });
       }
       assert.deepEqual(await everything(context), before);
     },
@@ -40,17 +39,16 @@ export const fenceCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const late = await taken(context, "late");
-      await store.append(session, { records: [record("a")], ...written(late) });
+      await store.append(late, { records: [record("a")] });
       await store.clear(session);
       for (const comesBack of [false, true]) {
         if (comesBack) {
           await store.append(session, { records: [record("new")] });
         }
         const before = await everything(context);
-        const request = { records: [record("b")], ...written(late) };
-        await assert.rejects(store.append(session, request), { code: "epoch", sessionId: session });
-        await assert.rejects(store.writeSide(session, { set: { a: "1" }, ...written(late) }), code("epoch"));
-        await assert.rejects(store.turnQueue.restart(session, late), code("epoch"));
+        await assert.rejects(store.append(late, { records: [record("b")] }), { code: "epoch", sessionId: session.id });
+        await assert.rejects(store.writeSide(late, { set: { a: "1" } }), code("epoch"));
+        await assert.rejects(store.turnQueue.restart(late), code("epoch"));
         assert.deepEqual(await everything(context), before);
       }
     },
@@ -62,7 +60,7 @@ export const fenceCases: readonly StoreCase[] = [
       const { store, session, time, wait } = context;
       const late = await taken(context, "late", time(20));
       await wait(50);
-      await store.append(session, { records: [record("a")], ...written(late) });
+      await store.append(late, { records: [record("a")] });
       assert.equal((await store.readView(session)).next, 1);
     },
   },
@@ -72,14 +70,14 @@ export const fenceCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2), side: { set: { a: "1" } } });
-      const { fencingToken, epoch } = await taken(context, "a");
-      const newEpoch = await store.turnQueue.restart(session, { fencingToken, epoch });
-      assert.notEqual(newEpoch, epoch);
+      const held = await taken(context, "a");
+      const epoch = await store.turnQueue.restart(held);
+      assert.notEqual(epoch, held.hold.epoch);
       const empty = await store.readView(session);
       assert.deepEqual([empty.next, empty.records, await store.readSide(session, "")], [0, [], {}]);
       assert.equal((await store.turnQueue.enter(session, { ticket: "b", holdMs: 1, graceMs: 9_000 })).isHeld, false);
-      const again = { records: records("a", 2), fencingToken, expectedEpoch: newEpoch };
-      assert.equal((await store.append(session, again)).appended, 2);
+      const again = { ...held, hold: { ...held.hold, epoch } };
+      assert.equal((await store.append(again, { records: records("a", 2) })).appended, 2);
     },
   },
   {
@@ -88,11 +86,10 @@ export const fenceCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2) });
-      const fence = await taken(context, "a");
-      const { fencingToken } = fence;
-      const request = { ...asRead(await store.readView(session)), to: 0, forget: ["a1", "a2"], fencingToken };
-      assert.equal(await store.rewind(session, request), "rewound");
-      const { appended } = await store.append(session, { records: records("a", 1), ...written(fence) });
+      const held = await taken(context, "a");
+      const request = { ...asRead(await store.readView(session)), to: 0, forget: ["a1", "a2"] };
+      assert.equal(await store.rewind(held, request), "rewound");
+      const { appended } = await store.append(held, { records: records("a", 1) });
       assert.equal(appended, 1);
       const { next, damaged } = await store.readView(session);
       assert.deepEqual([next, damaged], [1, false]);

@@ -28,8 +28,8 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = [human("q1"), record("a1")];
       await written(context, list);
-      await store.index.erase(`${session}-copy`, { guardMs: 60_000 });
-      await assert.rejects(store.forks.fork(session, `${session}-copy`, copying(list)), code("erased"));
+      await store.index.erase({ id: `${session.id}-copy` }, { guardMs: 60_000 });
+      await assert.rejects(store.forks.fork(session, { id: `${session.id}-copy` }, copying(list)), code("erased"));
     },
   },
   {
@@ -39,16 +39,16 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")];
       const view = await written(context, list);
-      const forked = await store.forks.fork(session, `${session}-copy`, copying(list));
-      const copy = await store.readView(`${session}-copy`);
+      const forked = await store.forks.fork(session, { id: `${session.id}-copy` }, copying(list));
+      const copy = await store.readView({ id: `${session.id}-copy` });
       assert.deepEqual(forked, { epoch: copy.epoch, next: 4 });
       assert.notEqual(copy.epoch, view.epoch);
       assert.deepEqual([copy.records, copy.start, copy.next, copy.damaged], [texts(list), 0, 4, false]);
-      const more = await store.append(`${session}-copy`, { records: [list[3]!, record("a3")] });
+      const more = await store.append({ id: `${session.id}-copy` }, { records: [list[3]!, record("a3")] });
       assert.deepEqual([more.appended, more.duplicates, more.next], [1, 1, 5]);
       assert.deepEqual(await store.readView(session), view);
       await store.clear(session);
-      assert.equal((await store.readLog(`${session}-copy`)).records.length, 5);
+      assert.equal((await store.readLog({ id: `${session.id}-copy` })).records.length, 5);
     },
   },
   {
@@ -58,16 +58,19 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = records("a", 5);
       await written(context, list);
-      await store.forks.fork(session, `${session}-some`, { ...copying(list), at: 3 });
-      const some = await store.readView(`${session}-some`);
+      await store.forks.fork(session, { id: `${session.id}-some` }, { ...copying(list), at: 3 });
+      const some = await store.readView({ id: `${session.id}-some` });
       assert.deepEqual([some.records, some.next], [texts(list.slice(0, 3)), 3]);
-      const none = await store.forks.fork(session, `${session}-none`, { ...copying(list), at: 0 });
+      const none = await store.forks.fork(session, { id: `${session.id}-none` }, { ...copying(list), at: 0 });
       assert.equal(none?.next, 0);
-      assert.equal((await store.readView(`${session}-none`)).epoch, none?.epoch);
-      await store.append(`${session}-none`, { records: list });
-      assert.equal((await store.readView(`${session}-none`)).records.length, 5);
-      await assert.rejects(store.forks.fork(session, `${session}-more`, { ...copying(list), at: 6 }), code("position"));
-      assert.equal((await store.readView(`${session}-more`)).epoch, "");
+      assert.equal((await store.readView({ id: `${session.id}-none` })).epoch, none?.epoch);
+      await store.append({ id: `${session.id}-none` }, { records: list });
+      assert.equal((await store.readView({ id: `${session.id}-none` })).records.length, 5);
+      await assert.rejects(
+        store.forks.fork(session, { id: `${session.id}-more` }, { ...copying(list), at: 6 }),
+        code("position"),
+      );
+      assert.equal((await store.readView({ id: `${session.id}-more` })).epoch, "");
     },
   },
   {
@@ -82,13 +85,13 @@ export const forkCases: readonly StoreCase[] = [
         ...{ start: 4, head: "h", headCount: 2, tokens: 9, counter: "c" },
       });
       for (const at of [4, 6, 8]) {
-        await store.forks.fork(session, `${session}-${at}`, { ...copying(list), at });
-        const copy = await store.readView(`${session}-${at}`);
+        await store.forks.fork(session, { id: `${session.id}-${at}` }, { ...copying(list), at });
+        const copy = await store.readView({ id: `${session.id}-${at}` });
         assert.deepEqual([copy.start, copy.head, copy.headCount, copy.tokens], [4, "h", 2, undefined]);
         assert.deepEqual(copy.records, texts(list.slice(4, at)));
       }
-      await store.forks.fork(session, `${session}-3`, { ...copying(list), at: 3 });
-      const early = await store.readView(`${session}-3`);
+      await store.forks.fork(session, { id: `${session.id}-3` }, { ...copying(list), at: 3 });
+      const early = await store.readView({ id: `${session.id}-3` });
       assert.deepEqual([early.start, early.head, early.headCount, early.tokens], [0, "", 0, undefined]);
       assert.deepEqual(early.records, texts(list.slice(0, 3)));
     },
@@ -100,14 +103,17 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = records("a", 2);
       await written(context, list);
-      const other = `${session}-other`;
-      await store.append(other, { records: records("b", 1) });
-      const before = await store.readView(other);
-      await assert.rejects(store.forks.fork(session, other, copying(list)), code("exists"));
+      const other = `${session.id}-other`;
+      await store.append({ id: other }, { records: records("b", 1) });
+      const before = await store.readView({ id: other });
+      await assert.rejects(store.forks.fork(session, { id: other }, copying(list)), code("exists"));
       await assert.rejects(store.forks.fork(session, session, copying(list)), code("exists"));
-      assert.deepEqual(await store.readView(other), before);
-      assert.equal(await store.forks.fork(`${session}-no`, `${session}-new`, copying(list)), undefined);
-      assert.equal((await store.readView(`${session}-new`)).epoch, "");
+      assert.deepEqual(await store.readView({ id: other }), before);
+      assert.equal(
+        await store.forks.fork({ id: `${session.id}-no` }, { id: `${session.id}-new` }, copying(list)),
+        undefined,
+      );
+      assert.equal((await store.readView({ id: `${session.id}-new` })).epoch, "");
     },
   },
   {
@@ -117,12 +123,12 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session, time, wait } = context;
       const list = records("a", 2);
       await written(context, list, { ...sideOf(context, { set: { field: "x" } }), ttlMs: time(60_000) });
-      await store.forks.fork(session, `${session}-stays`, copying(list));
-      await store.forks.fork(session, `${session}-goes`, { ...copying(list), ttlMs: time(200) });
-      assert.deepEqual(await store.readSide(`${session}-stays`, ""), { field: "x" });
+      await store.forks.fork(session, { id: `${session.id}-stays` }, copying(list));
+      await store.forks.fork(session, { id: `${session.id}-goes` }, { ...copying(list), ttlMs: time(200) });
+      assert.deepEqual(await store.readSide({ id: `${session.id}-stays` }, ""), { field: "x" });
       await wait(300);
-      assert.equal((await store.readView(`${session}-goes`)).epoch, "");
-      assert.equal((await store.readView(`${session}-stays`)).records.length, 2);
+      assert.equal((await store.readView({ id: `${session.id}-goes` })).epoch, "");
+      assert.equal((await store.readView({ id: `${session.id}-stays` })).records.length, 2);
     },
   },
   {
@@ -135,11 +141,11 @@ export const forkCases: readonly StoreCase[] = [
       const turn = { name: turnName, stored: 0, done: true };
       await store.append(session, { records: list.slice(1), turn });
       const copy = copying(list, list.slice(1));
-      await store.forks.fork(session, `${session}-whole`, copy);
-      const whole = await store.readTurn(`${session}-whole`, turnName);
+      await store.forks.fork(session, { id: `${session.id}-whole` }, copy);
+      const whole = await store.readTurn({ id: `${session.id}-whole` }, turnName);
       assert.deepEqual([whole?.done, whole?.count, whole?.first], [true, 2, 1]);
-      await store.forks.fork(session, `${session}-part`, { ...copy, at: 2 });
-      const part = await store.readTurn(`${session}-part`, turnName);
+      await store.forks.fork(session, { id: `${session.id}-part` }, { ...copy, at: 2 });
+      const part = await store.readTurn({ id: `${session.id}-part` }, turnName);
       assert.deepEqual([part?.done, part?.count, part?.first], [false, 1, 1]);
     },
   },
@@ -152,8 +158,8 @@ export const forkCases: readonly StoreCase[] = [
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2", "a3"] };
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "", headCount: 0, discard });
-      await store.forks.fork(session, `${session}-copy`, { ...copying(list), at: 5 });
-      const log = await store.readLog(`${session}-copy`);
+      await store.forks.fork(session, { id: `${session.id}-copy` }, { ...copying(list), at: 5 });
+      const log = await store.readLog({ id: `${session.id}-copy` });
       assert.deepEqual([log.base, log.next, log.records], [3, 5, texts(list.slice(3, 5))]);
     },
   },
@@ -162,9 +168,9 @@ export const forkCases: readonly StoreCase[] = [
     needs: ["forks"],
     async check({ store, session }) {
       const request = { copyRecord: () => ({ record: "{}", identity: undefined }) };
-      await assert.rejects(store.forks.fork(session, "copy", { ...request, at: -1 }), option("at"));
-      await assert.rejects(store.forks.fork(session, "copy", { ...request, ttlMs: 0 }), option("ttlMs"));
-      await assert.rejects(store.forks.fork(session, "", request), option("sessionId"));
+      await assert.rejects(store.forks.fork(session, { id: "copy" }, { ...request, at: -1 }), option("at"));
+      await assert.rejects(store.forks.fork(session, { id: "copy" }, { ...request, ttlMs: 0 }), option("ttlMs"));
+      await assert.rejects(store.forks.fork(session, { id: "" }, request), option("sessionId"));
     },
   },
 ];

@@ -34,11 +34,11 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
         ["all", undefined],
         ["none", 4],
       ] as const) {
-        const copy = `${session}-${name}`;
-        await store.forks.fork(session, copy, { ...request, ...(at !== undefined && { at }) });
-        const again = await store.append(copy, { records: list.slice(0, 4) });
+        const copy = `${session.id}-${name}`;
+        await store.forks.fork(session, { id: copy }, { ...request, ...(at !== undefined && { at }) });
+        const again = await store.append({ id: copy }, { records: list.slice(0, 4) });
         assert.deepEqual([again.appended, again.duplicates, again.next], [0, 4, at ?? 6]);
-        const more = await store.append(copy, { records: [record("b")] });
+        const more = await store.append({ id: copy }, { records: [record("b")] });
         assert.equal(more.next, (at ?? 6) + 1);
       }
     },
@@ -52,11 +52,11 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2"], remember: { count: 100, seconds: 600 } };
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
-      const early = store.forks.fork(session, `${session}-copy`, copying(list, { at: 1 }));
+      const early = store.forks.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 1 }));
       await assert.rejects(early, code("position"));
-      assert.equal((await store.readLog(`${session}-copy`)).next, 0);
-      await store.forks.fork(session, `${session}-copy`, copying(list, { at: 0 }));
-      const { appended, next } = await store.append(`${session}-copy`, { records: list.slice(0, 2) });
+      assert.equal((await store.readLog({ id: `${session.id}-copy` })).next, 0);
+      await store.forks.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 0 }));
+      const { appended, next } = await store.append({ id: `${session.id}-copy` }, { records: list.slice(0, 2) });
       assert.deepEqual([appended, next], [2, 2]);
     },
   },
@@ -66,12 +66,12 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const list = records("a", 2);
-      const copy = `${session}-copy`;
+      const copy = `${session.id}-copy`;
       await written(context, list);
-      await store.forks.fork(session, copy, copying(list, { fields: { title: "copy" } }));
-      assert.notEqual((await store.index.describe(copy))!.labelVersion, "");
-      await store.append(copy, { records: [record("b")], label: { title: "late" } });
-      assert.deepEqual((await store.index.describe(copy))!.label, { title: "copy" });
+      await store.forks.fork(session, { id: copy, label: { title: "copy" } }, copying(list));
+      assert.notEqual((await store.index.describe({ id: copy }))!.labelVersion, "");
+      await store.append({ id: copy, label: { title: "late" } }, { records: [record("b")] });
+      assert.deepEqual((await store.index.describe({ id: copy }))!.label, { title: "copy" });
     },
   },
   {
@@ -80,16 +80,16 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1")];
-      const [ann, copy] = [`${session}-ann`, `${session}-copy`];
-      await store.append(session, { records: list, owner: ann });
-      const refused = store.forks.fork(session, copy, copying(list, { owner: `${session}-bob` }));
+      const [ann, copy] = [`${session.id}-ann`, `${session.id}-copy`];
+      await store.append({ ...session, owner: ann }, { records: list });
+      const refused = store.forks.fork({ ...session, owner: `${session.id}-bob` }, { id: copy }, copying(list));
       await assert.rejects(refused, code("other_owner"));
-      assert.equal(await store.index.describe(copy), undefined);
-      await store.forks.fork(session, copy, copying(list, { owner: ann }));
-      assert.deepEqual(await listed(context, ann), [copy, session]);
-      await store.index.erase(copy, { guardMs: 60_000 });
-      await assert.rejects(store.forks.fork(session, copy, copying(list)), code("erased"));
-      assert.deepEqual(await listed(context, ann), [session]);
+      assert.equal(await store.index.describe({ id: copy }), undefined);
+      await store.forks.fork({ ...session, owner: ann }, { id: copy }, copying(list));
+      assert.deepEqual(await listed(context, ann), [copy, session.id]);
+      await store.index.erase({ id: copy }, { guardMs: 60_000 });
+      await assert.rejects(store.forks.fork(session, { id: copy }, copying(list)), code("erased"));
+      assert.deepEqual(await listed(context, ann), [session.id]);
     },
   },
   {
@@ -97,10 +97,10 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
     needs: ["forks", "index"],
     async check({ store, session }) {
       const list = [human("q1"), record("a1")];
-      const owner = `${session}-ann`;
-      await store.append(session, { records: list, owner });
+      const owner = `${session.id}-ann`;
+      await store.append({ ...session, owner }, { records: list });
       const forks = Array.from({ length: 10 }, (_, index) =>
-        store.forks.fork(session, `${session}-copy-${index}`, copying(list)).catch(code("erased")),
+        store.forks.fork(session, { id: `${session.id}-copy-${index}` }, copying(list)).catch(code("erased")),
       );
       const [erased] = await Promise.all([store.index.eraseOwner(owner, { guardMs: 60_000 }), ...forks]);
       assert.ok(erased >= 1);

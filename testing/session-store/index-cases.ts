@@ -17,9 +17,9 @@ async function walk({ store }: StoreContext, owner: string, limit: number): Prom
 
 /** Sessions of an owner, written one after the other. */
 async function writeSessions({ store, session }: StoreContext, owner: string, count: number): Promise<string[]> {
-  const ids = Array.from({ length: count }, (_, index) => `${session}-${owner}-${index}`);
+  const ids = Array.from({ length: count }, (_, index) => `${session.id}-${owner}-${index}`);
   for (const id of ids) {
-    await store.append(id, { records: records("a", 1), owner });
+    await store.append({ id, owner }, { records: records("a", 1) });
     await store.index.flush();
   }
   return ids;
@@ -53,8 +53,8 @@ export const indexCases: readonly StoreCase[] = [
       const { store } = context;
       const [first, ...others] = await writeSessions(context, "ann", 4);
       const { sessions, next } = await store.index.list("ann", { limit: 2 });
-      await store.append(others[2]!, { records: records("b", 1), owner: "ann" });
-      await store.append(first!, { records: records("b", 1) });
+      await store.append({ id: others[2]!, owner: "ann" }, { records: records("b", 1) });
+      await store.append({ id: first! }, { records: records("b", 1) });
       await store.index.flush();
       const rest = await store.index.list("ann", { limit: 10, before: next! });
       const seen = [...sessions, ...rest.sessions].map(({ sessionId }) => sessionId);
@@ -68,12 +68,12 @@ export const indexCases: readonly StoreCase[] = [
     needs,
     async check({ store, session }) {
       const label = { title: "é👍\n", metadata: '{"a":1}' };
-      await store.append(session, { records: records("a", 3), owner: "ann", label, ttlMs: 60_000 });
+      await store.append({ ...session, owner: "ann", label }, { records: records("a", 3), ttlMs: 60_000 });
       await store.index.flush();
       for (const verify of [false, true]) {
         const { sessions } = await store.index.list("ann", { limit: 1, verify });
         const { createdAt, updatedAt, expiresAt, ...rest } = sessions[0]!;
-        assert.deepEqual(rest, { sessionId: session, label, messages: 3, rounds: 0 });
+        assert.deepEqual(rest, { sessionId: session.id, label, messages: 3, rounds: 0 });
         assert.ok(createdAt >= 0 && updatedAt >= createdAt && expiresAt! > updatedAt);
       }
     },
@@ -83,7 +83,7 @@ export const indexCases: readonly StoreCase[] = [
     needs,
     async check({ store, session }) {
       const label = { metadata: "long", listed: "short" };
-      await store.append(session, { records: records("a", 1), owner: "ann", label });
+      await store.append({ ...session, owner: "ann", label }, { records: records("a", 1) });
       await store.index.flush();
       assert.deepEqual((await store.index.list("ann", { limit: 1 })).sessions[0]?.label, { metadata: "short" });
       assert.deepEqual((await store.index.describe(session))?.label, label);
@@ -95,7 +95,7 @@ export const indexCases: readonly StoreCase[] = [
     async check(context) {
       const { store } = context;
       const ids = await writeSessions(context, "ann", 3);
-      await store.index.relabel(ids[0]!, { label: { title: "new" }, version: "" });
+      await store.index.relabel({ id: ids[0]! }, { label: { title: "new" }, version: "" });
       await store.index.flush();
       const { sessions } = await store.index.list("ann", { limit: 3 });
       assert.deepEqual(
@@ -113,9 +113,9 @@ export const indexCases: readonly StoreCase[] = [
     needs,
     async check(context) {
       const { store, session, time, wait } = context;
-      await store.append(`${session}-short`, { records: records("a", 1), owner: "ann", ttlMs: time(400) });
-      await store.append(`${session}-long`, { records: records("a", 1), owner: "ann", ttlMs: time(60_000) });
-      await store.append(`${session}-ever`, { records: records("a", 1), owner: "ann" });
+      await store.append({ id: `${session.id}-short`, owner: "ann" }, { records: records("a", 1), ttlMs: time(400) });
+      await store.append({ id: `${session.id}-long`, owner: "ann" }, { records: records("a", 1), ttlMs: time(60_000) });
+      await store.append({ id: `${session.id}-ever`, owner: "ann" }, { records: records("a", 1) });
       await store.index.flush();
       await wait(500);
       assert.equal(await store.index.count("ann"), 2);
@@ -127,14 +127,14 @@ export const indexCases: readonly StoreCase[] = [
     needs,
     async check(context) {
       const { store, session } = context;
-      await store.append(session, { records: records("a", 1), owner: "ann" });
+      await store.append({ ...session, owner: "ann" }, { records: records("a", 1) });
       await store.clear(session);
       await store.index.flush();
       assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
-      await store.append(session, { records: records("a", 1), owner: "bob" });
+      await store.append({ ...session, owner: "bob" }, { records: records("a", 1) });
       await store.index.flush();
       assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
-      assert.deepEqual((await walk(context, "bob", 9)).flat(), [session]);
+      assert.deepEqual((await walk(context, "bob", 9)).flat(), [session.id]);
     },
   },
   {
@@ -142,16 +142,16 @@ export const indexCases: readonly StoreCase[] = [
     needs,
     async check(context) {
       const { store, session, has } = context;
-      await store.append(session, { records: records("a", 2), owner: "ann" });
+      await store.append({ ...session, owner: "ann" }, { records: records("a", 2) });
       assert.equal(await store.index.erase(session, { guardMs: 60_000 }), true);
       assert.equal((await store.readView(session)).epoch, "");
       assert.equal((await store.readView(session)).damaged, false);
       assert.deepEqual((await store.readLog(session)).records, []);
       assert.equal(await store.index.describe(session), undefined);
       for (const claim of [{}, { owner: "ann" }, { owner: "bob" }]) {
-        await assert.rejects(store.append(session, { records: records("b", 1), ...claim }), code("erased"));
-        const side = { set: { f: "1" }, ...claim };
-        await (has("sideData") && assert.rejects(store.writeSide(session, side), code("erased")));
+        const caller = { ...session, ...claim };
+        await assert.rejects(store.append(caller, { records: records("b", 1) }), code("erased"));
+        await (has("sideData") && assert.rejects(store.writeSide(caller, { set: { f: "1" } }), code("erased")));
       }
       await store.clear(session);
       await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
@@ -163,17 +163,17 @@ export const indexCases: readonly StoreCase[] = [
     title: "an erased session can begin anew when its guard has passed",
     needs,
     async check({ store, session, time, wait }) {
-      await store.append(session, { records: records("a", 2), owner: "ann" });
+      await store.append({ ...session, owner: "ann" }, { records: records("a", 2) });
       await store.index.erase(session, { guardMs: time(300) });
       await wait(400);
-      assert.equal((await store.append(session, { records: records("b", 1), owner: "bob" })).next, 1);
+      assert.equal((await store.append({ ...session, owner: "bob" }, { records: records("b", 1) })).next, 1);
     },
   },
   {
     title: "erasing a session that does not exist says so, and guards it too",
     needs,
     async check({ store, session }) {
-      assert.equal(await store.index.erase(session, { guardMs: 60_000, owner: "ann" }), false);
+      assert.equal(await store.index.erase({ ...session, owner: "ann" }, { guardMs: 60_000 }), false);
       await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
     },
   },
@@ -184,21 +184,21 @@ export const indexCases: readonly StoreCase[] = [
       const { store, session } = context;
       const ids = await writeSessions(context, "ann", 3);
       const [other] = await writeSessions(context, "bob", 1);
-      await store.append(`${session}-free`, { records: records("a", 1) });
+      await store.append({ id: `${session.id}-free` }, { records: records("a", 1) });
       const progress: number[] = [];
       const onProgress = ({ sessions }: { sessions: number }) => void progress.push(sessions);
       assert.equal(await store.index.eraseOwner("ann", { guardMs: 60_000, onProgress }), 3);
       assert.equal(progress.at(-1), 3);
       for (const id of ids) {
-        assert.equal((await store.readView(id)).epoch, "");
-        await assert.rejects(store.append(id, { records: records("b", 1) }), code("erased"));
+        assert.equal((await store.readView({ id })).epoch, "");
+        await assert.rejects(store.append({ id }, { records: records("b", 1) }), code("erased"));
       }
       assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
       assert.deepEqual((await walk(context, "bob", 9)).flat(), [other]);
-      assert.equal((await store.readView(`${session}-free`)).next, 1);
-      await store.append(`${session}-new`, { records: records("a", 1), owner: "ann" });
+      assert.equal((await store.readView({ id: `${session.id}-free` })).next, 1);
+      await store.append({ id: `${session.id}-new`, owner: "ann" }, { records: records("a", 1) });
       await store.index.flush();
-      assert.deepEqual((await walk(context, "ann", 9)).flat(), [`${session}-new`]);
+      assert.deepEqual((await walk(context, "ann", 9)).flat(), [`${session.id}-new`]);
       assert.equal(await store.index.eraseOwner("nobody", { guardMs: 60_000 }), 0);
     },
   },
@@ -208,12 +208,12 @@ export const indexCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const ids = await writeSessions(context, "ann", 2);
-      await store.append(`${session} %{}:é`, { records: records("a", 1) });
+      await store.append({ id: `${session.id} %{}:é` }, { records: records("a", 1) });
       const all: string[] = [];
       for await (const id of store.index.scan()) {
         all.push(id);
       }
-      assert.deepEqual(all.sort(), [...ids, `${session} %{}:é`].sort());
+      assert.deepEqual(all.sort(), [...ids, `${session.id} %{}:é`].sort());
       const own: string[] = [];
       for await (const id of store.index.scan({ owner: "ann" })) {
         own.push(id);

@@ -22,16 +22,16 @@ export const inputCases: readonly StoreCase[] = [
         ["a"],
       ] as string[]) {
         const calls = [
-          store.append(id, { records: [record("a")] }),
-          store.readView(id),
-          store.readLog(id),
-          store.commitReduction(id, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
-          store.clear(id),
-          ...(has("rounds") ? [store.readRounds(id, 1)] : []),
-          ...(has("rewind") ? [store.rewind(id, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] })] : []),
-          ...(has("rebuild") ? [store.rebuild(id, () => undefined)] : []),
-          ...(has("sideData") ? [store.readSide(id, ""), store.writeSide(id, { set: { field: "1" } })] : []),
-          ...(has("leases") ? [store.acquireLease(id, 1_000), store.releaseLease(id, "token")] : []),
+          store.append({ id }, { records: [record("a")] }),
+          store.readView({ id }),
+          store.readLog({ id }),
+          store.commitReduction({ id }, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
+          store.clear({ id }),
+          ...(has("rounds") ? [store.readRounds({ id }, 1)] : []),
+          ...(has("rewind") ? [store.rewind({ id }, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] })] : []),
+          ...(has("rebuild") ? [store.rebuild({ id }, () => undefined)] : []),
+          ...(has("sideData") ? [store.readSide({ id }, ""), store.writeSide({ id }, { set: { field: "1" } })] : []),
+          ...(has("leases") ? [store.acquireLease({ id }, 1_000), store.releaseLease({ id }, "token")] : []),
         ];
         for (const outcome of await Promise.allSettled(calls)) {
           assert.ok(
@@ -65,12 +65,12 @@ export const inputCases: readonly StoreCase[] = [
         "\u0000",
       ];
       for (const id of ids) {
-        await store.append(id, { records: [record(id)] });
+        await store.append({ id }, { records: [record(id)] });
       }
       for (const id of ids) {
-        assert.deepEqual((await store.readView(id)).records, [record(id).record]);
-        await store.clear(id);
-        assert.equal((await store.readView(id)).epoch, "");
+        assert.deepEqual((await store.readView({ id })).records, [record(id).record]);
+        await store.clear({ id });
+        assert.equal((await store.readView({ id })).epoch, "");
       }
     },
   },
@@ -80,7 +80,8 @@ export const inputCases: readonly StoreCase[] = [
       for (const bad of badNumbers as number[]) {
         const append = (part: Partial<AppendRequest>) => store.append(session, { records: [record("a")], ...part });
         await assert.rejects(append({ expectedNext: bad }), option("expectedNext"));
-        await assert.rejects(append({ fencingToken: bad }), option("fencingToken"));
+        const held = { ...session, hold: { epoch: "", token: bad } };
+        await assert.rejects(store.append(held, { records: [record("a")] }), option("hold.token"));
         await assert.rejects(append({ ttlMs: bad }), option("ttlMs"));
         await assert.rejects(store.readLog(session, { from: bad }), option("from"));
         await assert.rejects(store.readLog(session, { limit: bad }), option("limit"));

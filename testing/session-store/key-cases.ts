@@ -12,17 +12,20 @@ export const keyCases: readonly StoreCase[] = [
     needs,
     async check(context) {
       const { store, session } = context;
-      await store.append(session, { records: [human("a"), record("b")], keys: { current: first, known: [first] } });
+      await store.append(
+        { ...session, keys: { current: first, known: [first] } },
+        { records: [human("a"), record("b")] },
+      );
       const before = await everything(context);
       const view = asRead(await store.readView(session));
       for (const keys of [undefined, { known: [] }, { current: second, known: [second] }]) {
         const refused = (work: Promise<unknown>) => assert.rejects(work, code("unknown_key"));
-        await refused(store.append(session, { records: [record("c")], ...(keys && { keys }) }));
-        await refused(store.append(session, { records: [human("a")], ...(keys && { keys }) }));
-        const commit = { ...view, start: 1, head: "head", headCount: 1, ...(keys && { keys }) };
-        await refused(store.commitReduction(session, commit));
+        const caller = { ...session, ...(keys && { keys }) };
+        await refused(store.append(caller, { records: [record("c")] }));
+        await refused(store.append(caller, { records: [human("a")] }));
+        await refused(store.commitReduction(caller, { ...view, start: 1, head: "head", headCount: 1 }));
         if (context.has("sideData")) {
-          await refused(store.writeSide(session, { set: { name: "value" }, ...(keys && { keys }) }));
+          await refused(store.writeSide(caller, { set: { name: "value" } }));
         }
       }
       assert.deepEqual(await everything(context), before);
@@ -33,14 +36,14 @@ export const keyCases: readonly StoreCase[] = [
     needs,
     async check({ store, session }) {
       await store.append(session, { records: [record("a")] });
-      await store.append(session, { records: [record("b")], keys: { current: first, known: [first] } });
-      await store.append(session, { records: [record("c")], keys: both });
+      await store.append({ ...session, keys: { current: first, known: [first] } }, { records: [record("b")] });
+      await store.append({ ...session, keys: both }, { records: [record("c")] });
       const only = { current: second, known: [second] };
-      await assert.rejects(store.append(session, { records: [record("d")], keys: only }), code("unknown_key"));
-      await assert.rejects(store.recordSwaps.begin(session, only), code("unknown_key"));
-      const pass = (await store.recordSwaps.begin(session, both))!;
+      await assert.rejects(store.append({ ...session, keys: only }, { records: [record("d")] }), code("unknown_key"));
+      await assert.rejects(store.recordSwaps.begin({ ...session, keys: only }), code("unknown_key"));
+      const pass = (await store.recordSwaps.begin({ ...session, keys: both }))!;
       assert.equal(await store.recordSwaps.finish(session, pass, second), true);
-      await store.append(session, { records: [record("d")], keys: only });
+      await store.append({ ...session, keys: only }, { records: [record("d")] });
       await store.clear(session);
       await store.append(session, { records: [record("a")] });
     },
@@ -54,14 +57,14 @@ export const keyCases: readonly StoreCase[] = [
       const before = await everything(context);
       const list = [record("a"), record("b", { text: "other" }), record("d"), record("c", { text: "other" })];
       const keys = { ...both, compare: true };
-      const { appended, differing } = await store.append(session, { records: list, keys, expectedNext: 1 });
+      const { appended, differing } = await store.append({ ...session, keys }, { records: list, expectedNext: 1 });
       assert.equal(appended, 0);
       assert.deepEqual(differing, [
         { index: 1, record: record("b").record },
         { index: 3, record: record("c").record },
       ]);
       assert.deepEqual(await everything(context), before);
-      assert.equal((await store.append(session, { records: [record("a"), record("d")], keys })).appended, 1);
+      assert.equal((await store.append({ ...session, keys }, { records: [record("a"), record("d")] })).appended, 1);
     },
   },
   {
@@ -73,11 +76,11 @@ export const keyCases: readonly StoreCase[] = [
     title: "a pass ends only if no other key wrote since it began",
     needs,
     async check({ store, session }) {
-      assert.equal(await store.recordSwaps.begin(session, both), undefined);
-      await store.append(session, { records: [record("a")], keys: { current: first, known: [first] } });
-      const pass = (await store.recordSwaps.begin(session, both))!;
-      await store.append(session, { records: [record("b")], keys: { current: first, known: [first, second] } });
-      await store.append(session, { records: [record("c")], keys: both });
+      assert.equal(await store.recordSwaps.begin({ ...session, keys: both }), undefined);
+      await store.append({ ...session, keys: { current: first, known: [first] } }, { records: [record("a")] });
+      const pass = (await store.recordSwaps.begin({ ...session, keys: both }))!;
+      await store.append({ ...session, keys: { current: first, known: [first, second] } }, { records: [record("b")] });
+      await store.append({ ...session, keys: both }, { records: [record("c")] });
       assert.equal(await store.recordSwaps.finish(session, pass, second), false);
     },
   },
@@ -85,7 +88,7 @@ export const keyCases: readonly StoreCase[] = [
 
 async function swapsTexts({ store, session }: StoreContext): Promise<void> {
   await store.append(session, { records: [record("a"), record("b")] });
-  const { epoch, fields } = (await store.recordSwaps.begin(session, both))!;
+  const { epoch, fields } = (await store.recordSwaps.begin({ ...session, keys: both }))!;
   assert.deepEqual(fields, {});
   const [was, other] = [record("b"), record("b", { text: "other" })];
   const swap = { position: 1, was: was.record, text: other.record, identity: other };
@@ -104,5 +107,5 @@ async function swapsTexts({ store, session }: StoreContext): Promise<void> {
   assert.equal(await swapped({}), 1);
   assert.equal(await swapped({}), 0);
   assert.deepEqual((await store.readLog(session)).records, texts([record("a"), other]));
-  assert.equal((await store.append(session, { records: [other], keys: both })).duplicates, 1);
+  assert.equal((await store.append({ ...session, keys: both }, { records: [other] })).duplicates, 1);
 }

@@ -21,11 +21,11 @@ export const lifeCases: readonly StoreCase[] = [
     title: "a cleared session shows nothing from before",
     async check(context) {
       const { store, session } = context;
-      const view = await written(context, records("a", 3), { fencingToken: 9 });
+      const view = await written(context, records("a", 3), { as: { hold: { epoch: "", token: 9 } } });
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
       await store.clear(session);
       assert.equal((await store.readView(session)).epoch, "");
-      const next = await written(context, records("a", 2), { fencingToken: 1 });
+      const next = await written(context, records("a", 2), { as: { hold: { epoch: "", token: 1 } } });
       assert.ok(next.epoch !== view.epoch && next.rev !== view.rev);
       assert.deepEqual([next.start, next.next, next.head, next.records], [0, 2, "", texts(records("a", 2))]);
     },
@@ -44,14 +44,14 @@ export const lifeCases: readonly StoreCase[] = [
       const first = await written(context, [human("q1"), record("a1")], {
         ...sideOf(context, { set: { field: "1" } }),
         ttlMs: time(300),
-        fencingToken: 9,
+        as: { hold: { epoch: "", token: 9 } },
       });
       assert.equal(first.next, 2);
       await wait(400);
       assert.equal((await store.readView(session)).epoch, "");
       assert.deepEqual((await store.readLog(session)).records, []);
       assert.deepEqual(has("sideData") ? await store.readSide(session, "") : {}, {});
-      const next = await written(context, [human("q1")], { fencingToken: 1 });
+      const next = await written(context, [human("q1")], { as: { hold: { epoch: "", token: 1 } } });
       assert.ok(next.epoch !== first.epoch);
       assert.deepEqual(next.records, [human("q1").record]);
       assert.equal(has("rounds") ? (await store.readRounds(session, 9)).firstRound : 1, 1);

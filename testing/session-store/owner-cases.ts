@@ -11,7 +11,7 @@ export const ownerCases: readonly StoreCase[] = [
     async check({ store, session }) {
       await store.append(session, { records: records("a", 1) });
       assert.equal((await store.index.describe(session))?.owner, undefined);
-      await store.append(session, { records: records("b", 1), owner: "ann" });
+      await store.append({ ...session, owner: "ann" }, { records: records("b", 1) });
       assert.equal((await store.index.describe(session))?.owner, "ann");
       await store.append(session, { records: records("c", 1) });
       assert.equal((await store.index.describe(session))?.owner, "ann");
@@ -23,27 +23,29 @@ export const ownerCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session, has } = context;
       const view = await written(context, records("a", 3), {
-        owner: "ann",
+        as: { owner: "ann" },
         ...(has("sideData") && { side: { set: { f: "1" } } }),
       });
       const before = await everything(context);
       const owner = "bob";
       const refused = (call: Promise<unknown>) => assert.rejects(call, code("other_owner"));
-      await refused(store.append(session, { records: records("b", 1), owner }));
-      await refused(store.append(session, { records: records("a", 3), owner }));
-      await refused(store.readView(session, { owner }));
-      await refused(store.readLog(session, { owner }));
-      await refused(store.commitReduction(session, { ...asRead(view), start: 1, head: "", headCount: 0, owner }));
-      await refused(store.clear(session, { owner }));
-      await refused(store.index.describe(session, { owner }));
-      await refused(store.index.relabel(session, { owner, label: { title: "x" }, version: "" }));
-      await refused(store.index.erase(session, { owner, guardMs: 1 }));
-      await (has("rounds") && refused(store.readRounds(session, 1, { owner })));
-      await (has("turns") && refused(store.readTurn(session, "turn-name-0001", { owner })));
-      await (has("rewind") && refused(store.rewind(session, { ...asRead(view), to: 0, forget: [], owner })));
-      await (has("rebuild") && refused(store.rebuild(session, () => undefined, { owner })));
-      await (has("sideData") && refused(store.readSide(session, "", { owner })));
-      await (has("sideData") && refused(store.writeSide(session, { set: { f: "2" }, owner })));
+      await refused(store.append({ ...session, owner }, { records: records("b", 1) }));
+      await refused(store.append({ ...session, owner }, { records: records("a", 3) }));
+      await refused(store.readView({ ...session, owner }));
+      await refused(store.readLog({ ...session, owner }));
+      await refused(
+        store.commitReduction({ ...session, owner }, { ...asRead(view), start: 1, head: "", headCount: 0 }),
+      );
+      await refused(store.clear({ ...session, owner }));
+      await refused(store.index.describe({ ...session, owner }));
+      await refused(store.index.relabel({ ...session, owner }, { label: { title: "x" }, version: "" }));
+      await refused(store.index.erase({ ...session, owner }, { guardMs: 1 }));
+      await (has("rounds") && refused(store.readRounds({ ...session, owner }, 1)));
+      await (has("turns") && refused(store.readTurn({ ...session, owner }, "turn-name-0001")));
+      await (has("rewind") && refused(store.rewind({ ...session, owner }, { ...asRead(view), to: 0, forget: [] })));
+      await (has("rebuild") && refused(store.rebuild({ ...session, owner }, () => undefined)));
+      await (has("sideData") && refused(store.readSide({ ...session, owner }, "")));
+      await (has("sideData") && refused(store.writeSide({ ...session, owner }, { set: { f: "2" } })));
       assert.deepEqual(await everything(context), before);
       await store.index.flush();
       assert.equal(await store.index.count(owner), 0);
@@ -53,10 +55,10 @@ export const ownerCases: readonly StoreCase[] = [
     title: "the owner and those who name none read and write a session",
     needs,
     async check({ store, session }) {
-      await store.append(session, { records: records("a", 1), owner: "ann" });
-      await store.append(session, { records: records("b", 1), owner: "ann" });
+      await store.append({ ...session, owner: "ann" }, { records: records("a", 1) });
+      await store.append({ ...session, owner: "ann" }, { records: records("b", 1) });
       await store.append(session, { records: records("c", 1) });
-      assert.equal((await store.readView(session, { owner: "ann" })).next, 3);
+      assert.equal((await store.readView({ ...session, owner: "ann" })).next, 3);
       assert.equal((await store.readLog(session)).next, 3);
     },
   },
@@ -64,10 +66,13 @@ export const ownerCases: readonly StoreCase[] = [
     title: "a side write claims a session, also one that it begins",
     needs: ["index", "sideData"],
     async check({ store, session }) {
-      await store.writeSide(session, { set: { f: "1" }, owner: "ann", label: { title: "t" } });
+      await store.writeSide({ ...session, owner: "ann", label: { title: "t" } }, { set: { f: "1" } });
       const found = await store.index.describe(session);
       assert.deepEqual([found?.owner, found?.label, found?.messages], ["ann", { title: "t" }, 0]);
-      await assert.rejects(store.append(session, { records: records("a", 1), owner: "bob" }), code("other_owner"));
+      await assert.rejects(
+        store.append({ ...session, owner: "bob" }, { records: records("a", 1) }),
+        code("other_owner"),
+      );
     },
   },
   {
@@ -75,13 +80,13 @@ export const ownerCases: readonly StoreCase[] = [
     needs,
     async check({ store, session }) {
       await store.append(session, { records: records("a", 1) });
-      await store.append(session, { records: records("b", 1), label: { title: "one", metadata: "{}" } });
-      await store.append(session, { records: records("c", 1), label: { title: "two" } });
+      await store.append({ ...session, label: { title: "one", metadata: "{}" } }, { records: records("b", 1) });
+      await store.append({ ...session, label: { title: "two" } }, { records: records("c", 1) });
       const first = await store.index.describe(session);
       assert.deepEqual(first?.label, { title: "one", metadata: "{}" });
       const version = first?.labelVersion ?? "";
       assert.equal(await store.index.relabel(session, { label: { title: "é👍" }, version }), "changed");
-      await store.append(session, { records: records("d", 1), label: { title: "two" } });
+      await store.append({ ...session, label: { title: "two" } }, { records: records("d", 1) });
       assert.deepEqual((await store.index.describe(session))?.label, { title: "é👍" });
     },
   },
@@ -104,8 +109,8 @@ export const ownerCases: readonly StoreCase[] = [
       const { store, session } = context;
       const rest = [{ owner: "ann" }, { label: { title: "t" } }, {}];
       for (const [position, claim] of rest.entries()) {
-        const own = { ...context, session: `${session}-${position}` };
-        const view = await written(own, records("a", 2), claim);
+        const own = { ...context, session: { id: `${session.id}-${position}` } };
+        const view = await written(own, records("a", 2), { as: claim });
         await store.rewind(own.session, { ...asRead(view), to: 0, forget: ["a1", "a2"] });
         const after = await store.readView(own.session);
         assert.deepEqual([after.epoch === view.epoch, after.next, after.damaged], [position < 2, 0, false]);

@@ -43,7 +43,7 @@ export const sideCases: readonly StoreCase[] = [
       const alone = await store.readView(session);
       assert.ok(alone.epoch !== "" && alone.rev !== "");
       assert.deepEqual([alone.next, alone.records, alone.damaged], [0, [], false]);
-      const view = await written(context, records("a", 2), { expectedEpoch: alone.epoch, expectedNext: 0 });
+      const view = await written(context, records("a", 2), { as: { hold: { epoch: alone.epoch } }, expectedNext: 0 });
       assert.deepEqual([view.epoch, view.rev, view.records], [alone.epoch, alone.rev, texts(records("a", 2))]);
       assert.deepEqual(await store.readSide(session, ""), { field: "1" });
     },

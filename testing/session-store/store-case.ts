@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { StoreCapability } from "../../src/store/capabilities.js";
 import type { ReadState, SessionView } from "../../src/store/session-reads.js";
+import type { SessionRef } from "../../src/store/session-ref.js";
 import type { CompleteSessionStore, SessionStore } from "../../src/store/session-store.js";
 import type { AppendRequest, NewRecord } from "../../src/store/session-writes.js";
 import type { SideChanges } from "../../src/store/side-fields.js";
@@ -27,7 +28,7 @@ export interface StoreSetup {
 export interface StoreContext {
   /** Has the core and what the case {@link StoreCase.needs}; anything else only where `has` says so. */
   readonly store: CompleteSessionStore;
-  readonly session: string;
+  readonly session: SessionRef;
   has(capability: StoreCapability): boolean;
   /** What a store is told where the case waits for it: as many milliseconds as `wait` lets pass. */
   time(milliseconds: number): number;
@@ -68,13 +69,13 @@ export function texts(list: readonly NewRecord[]): string[] {
   return list.map((item) => item.record);
 }
 
-/** Appends records and returns the resulting view. */
+/** Appends records, as somebody of whom the session says more where given, and returns the resulting view. */
 export async function written(
   { store, session }: StoreContext,
   list: readonly NewRecord[],
-  rest: Omit<AppendRequest, "records"> = {},
+  { as = {}, ...rest }: Omit<AppendRequest, "records"> & { readonly as?: Omit<SessionRef, "id"> } = {},
 ): Promise<SessionView> {
-  await store.append(session, { records: list, ...rest });
+  await store.append({ ...session, ...as }, { records: list, ...rest });
   return store.readView(session);
 }
 

@@ -62,16 +62,16 @@ export const transferCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const label = { title: "T", metadata: "{}" };
-      const view = await written(context, records("a", 4), { owner: "ann", label, side: { set: { f: "x" } } });
+      const view = await written(context, records("a", 4), { as: { owner: "ann", label }, side: { set: { f: "x" } } });
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
-      const state = (await store.transfers.readState(session, { owner: "ann" }))!;
+      const state = (await store.transfers.readState({ ...session, owner: "ann" }))!;
       assert.deepEqual([state.epoch, state.base, state.start, state.next], [view.epoch, 0, 2, 4]);
       assert.deepEqual([state.owner, state.label, state.hasLabel, state.side], ["ann", label, true, { f: "x" }]);
       assert.deepEqual(state.reductions, await store.pages.readReductions(session));
       assert.equal(state.reduced, 1);
-      await assert.rejects(store.transfers.readState(session, { owner: "bob" }), code("other_owner"));
-      await assert.rejects(store.transfers.readTurns(session, [turnName], { owner: "bob" }), code("other_owner"));
-      assert.equal(await store.transfers.readState(`${session}-none`), undefined);
+      await assert.rejects(store.transfers.readState({ ...session, owner: "bob" }), code("other_owner"));
+      await assert.rejects(store.transfers.readTurns({ ...session, owner: "bob" }, [turnName]), code("other_owner"));
+      assert.equal(await store.transfers.readState({ id: `${session.id}-none` }), undefined);
     },
   },
   {
@@ -97,21 +97,21 @@ export const transferCases: readonly StoreCase[] = [
     title: "a session that is created stands in its owner's list by the time of its last write, until the next one",
     needs: ["transfers", "index"],
     async check({ store, session }) {
-      const owner = `owner of ${session}`;
+      const owner = `owner of ${session.id}`;
       const list = async () => {
         await store.index.flush();
         const found: string[] = [];
         for (let before: number | undefined, isFirst = true; isFirst || before !== undefined; isFirst = false) {
           const page = await store.index.list(owner, { limit: 1, ...(before !== undefined && { before }) });
-          found.push(...page.sessions.map(({ sessionId }) => sessionId.slice(session.length)));
+          found.push(...page.sessions.map(({ sessionId }) => sessionId.slice(session.id.length)));
           before = page.next;
         }
         return found;
       };
-      await store.append(`${session}-now`, { records: records("n", 1), owner });
-      const { updatedAt } = (await store.index.describe(`${session}-now`))!;
+      await store.append({ id: `${session.id}-now`, owner }, { records: records("n", 1) });
+      const { updatedAt } = (await store.index.describe({ id: `${session.id}-now` }))!;
       const create = (name: string, at: number) =>
-        store.transfers.create(`${session}-${name}`, creating({ owner, updatedAt: at }, records(name, 1)));
+        store.transfers.create({ id: `${session.id}-${name}` }, creating({ owner, updatedAt: at }, records(name, 1)));
       await create("never", 0);
       await create("old-1", updatedAt - 5_000);
       await create("old-2", updatedAt - 5_000);
@@ -121,7 +121,7 @@ export const transferCases: readonly StoreCase[] = [
       assert.deepEqual([first, second], ["-future", "-now"]);
       assert.deepEqual(rest.slice(0, 2).sort(), ["-old-1", "-old-2"]);
       assert.deepEqual(rest.slice(2), ["-older", "-never"]);
-      await store.append(`${session}-older`, { records: records("m", 1), owner });
+      await store.append({ id: `${session.id}-older`, owner }, { records: records("m", 1) });
       assert.deepEqual((await list()).slice(0, 3), ["-older", "-future", "-now"]);
     },
   },
@@ -129,15 +129,15 @@ export const transferCases: readonly StoreCase[] = [
     title: "a session that is created expires when its state says so",
     needs: ["transfers"],
     async check({ store, session, wait }) {
-      await store.append(`${session}-clock`, { records: records("c", 1) });
-      const now = (await store.transfers.readState(`${session}-clock`))!.updatedAt!;
+      await store.append({ id: `${session.id}-clock` }, { records: records("c", 1) });
+      const now = (await store.transfers.readState({ id: `${session.id}-clock` }))!.updatedAt!;
       await store.transfers.create(session, creating({ expiresAt: now + 600_000 }, records("a", 2)));
       const { expiresAt = 0 } = (await store.transfers.readState(session))!;
       // Redis says how long a session lives, not until when.
       assert.ok(Math.abs(expiresAt - now - 600_000) < 100, `It expires at ${expiresAt - now}.`);
       await wait(20);
-      await store.transfers.create(`${session}-over`, creating({ expiresAt: now + 1 }, records("a", 2)));
-      assert.equal((await store.readView(`${session}-over`)).epoch, "");
+      await store.transfers.create({ id: `${session.id}-over` }, creating({ expiresAt: now + 1 }, records("a", 2)));
+      assert.equal((await store.readView({ id: `${session.id}-over` })).epoch, "");
     },
   },
 ];

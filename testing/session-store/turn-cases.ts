@@ -80,10 +80,13 @@ export const turnCases: readonly StoreCase[] = [
     needs: ["turns", "sideData"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim() });
-      const again = await store.append(session, {
-        ...{ records: [{ ...answer, digest: "other-01" }], expectedNext: 0, expectedEpoch: "another" },
-        ...{ side: { set: { a: "b" } }, ...claim() },
-      });
+      const again = await store.append(
+        { ...session, hold: { epoch: "another" } },
+        {
+          ...{ records: [{ ...answer, digest: "other-01" }], expectedNext: 0 },
+          ...{ side: { set: { a: "b" } }, ...claim() },
+        },
+      );
       assert.equal(again.turn?.done, true);
       assert.deepEqual(await store.readSide(session, ""), {});
     },

@@ -1,15 +1,18 @@
 import { strict as assert } from "node:assert";
-import type { TurnFence } from "../../src/store/holds.js";
+import type { SessionHold, SessionRef } from "../../src/store/session-ref.js";
 import { option, record, type StoreCase, type StoreContext } from "./store-case.js";
 
 const needs = ["turnQueue"] as const;
 const entry = (ticket: string, holdMs = 60_000) => ({ ticket, holdMs, graceMs: 60_000 });
 
-/** Takes the turn, which must be free. */
-export async function taken({ store, session }: StoreContext, ticket: string, holdMs?: number): Promise<TurnFence> {
+/** A session in the hold of a turn. */
+type HeldSession = SessionRef & { readonly hold: Required<SessionHold> };
+
+/** Takes the turn, which must be free, and returns the session as its writes name it. */
+export async function taken({ store, session }: StoreContext, ticket: string, holdMs?: number): Promise<HeldSession> {
   const place = await store.turnQueue.enter(session, entry(ticket, holdMs));
   assert.ok(place.isHeld);
-  return { fencingToken: place.fencingToken, epoch: place.epoch };
+  return { ...session, hold: place.hold };
 }
 
 /** One turn of a session at a time. */
@@ -27,8 +30,8 @@ export const turnQueueCases: readonly StoreCase[] = [
       await turnQueue.leave(session, "a");
       assert.deepEqual(await turnQueue.enter(session, entry("c")), { isHeld: false, ahead: 1 });
       const second = await taken(context, "b");
-      assert.ok(second.fencingToken > first.fencingToken);
-      assert.equal(second.epoch, first.epoch);
+      assert.ok(second.hold.token > first.hold.token);
+      assert.equal(second.hold.epoch, first.hold.epoch);
       await turnQueue.leave(session, "b");
       await taken(context, "c");
     },
@@ -37,9 +40,9 @@ export const turnQueueCases: readonly StoreCase[] = [
     title: "a repeated request for the turn finds itself the holder, with the same fence",
     needs,
     async check(context) {
-      const fence = await taken(context, "a");
-      assert.deepEqual(await taken(context, "a"), fence);
-      await context.store.append(context.session, { records: [record("a")], ...written(fence) });
+      const held = await taken(context, "a");
+      assert.deepEqual(await taken(context, "a"), held);
+      await context.store.append(held, { records: [record("a")] });
     },
   },
   {
@@ -79,14 +82,14 @@ export const turnQueueCases: readonly StoreCase[] = [
     needs,
     async check(context) {
       const { store, session } = context;
-      const fence = await taken(context, "a");
-      assert.equal((await store.readView(session)).epoch, fence.epoch);
+      const first = await taken(context, "a");
+      assert.equal((await store.readView(session)).epoch, first.hold.epoch);
       await store.turnQueue.leave(session, "a");
       assert.equal((await store.readView(session)).epoch, "");
       const second = await taken(context, "b");
-      assert.notEqual(second.epoch, fence.epoch);
-      const { next, epoch } = await store.append(session, { records: [record("a")], ...written(second) });
-      assert.deepEqual([next, epoch], [1, second.epoch]);
+      assert.notEqual(second.hold.epoch, first.hold.epoch);
+      const { next, epoch } = await store.append(second, { records: [record("a")] });
+      assert.deepEqual([next, epoch], [1, second.hold.epoch]);
       await store.turnQueue.leave(session, "b");
       assert.equal((await store.readView(session)).next, 1);
     },
@@ -132,8 +135,3 @@ export const turnQueueCases: readonly StoreCase[] = [
     },
   },
 ];
-
-/** The fence of a turn, as its writes carry it. */
-export function written({ fencingToken, epoch }: TurnFence) {
-  return { fencingToken, expectedEpoch: epoch };
-}

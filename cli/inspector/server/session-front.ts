@@ -15,14 +15,14 @@ export interface SessionFront {
  */
 export async function readFront({ store }: Pick<Server, "store">, sessionId: string): Promise<SessionFront> {
   const [stats, page] = await Promise.all([
-    store.pages.readStats(sessionId),
+    store.pages.readStats({ id: sessionId }),
     readPart(store, sessionId, { from: 0, limit: 1 }),
   ]);
   const { start, next } = page;
   if ((stats?.viewMessages ?? 0) <= next - start && page.head === "") {
     return { items: [], start };
   }
-  const view = await store.readView(sessionId);
+  const view = await store.readView({ id: sessionId });
   return { items: itemsOf(sessionId, view.head), start: view.start };
 }
 

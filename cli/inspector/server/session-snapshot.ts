@@ -30,9 +30,9 @@ export interface SnapshotSource {
 export async function readSnapshot(source: SnapshotSource, sessionId: string): Promise<SessionState> {
   const { server, outlines } = source;
   const [stats, details, reductions] = await Promise.all([
-    server.store.pages.readStats(sessionId),
+    server.store.pages.readStats({ id: sessionId }),
     describeSession(server, sessionId),
-    server.store.pages.readReductions(sessionId),
+    server.store.pages.readReductions({ id: sessionId }),
   ]);
   if (stats === undefined) {
     throw new NotFoundError("There is no session with this id. Check --prefix.");
@@ -106,7 +106,7 @@ async function positionsOf(
   if (ids.length === 0) {
     return new Map();
   }
-  const { positions = [] } = await store.readView(sessionId, { ids });
+  const { positions = [] } = await store.readView({ id: sessionId }, { ids });
   return new Map(ids.flatMap((id, index) => (positions[index] === undefined ? [] : [[id, positions[index]]])));
 }
 

@@ -100,8 +100,11 @@ export class SessionWhatIf {
       }
     }
     const { store } = this.#server;
-    const [front, reductions] = [await readFront(this.#server, sessionId), await store.pages.readReductions(sessionId)];
-    const reductionCount = (await store.pages.readStats(sessionId))?.reductions ?? 0;
+    const [front, reductions] = [
+      await readFront(this.#server, sessionId),
+      await store.pages.readReductions({ id: sessionId }),
+    ];
+    const reductionCount = (await store.pages.readStats({ id: sessionId }))?.reductions ?? 0;
     const log = { reductions, reductionCount, start: front.start, next: state.next };
     const cuts = cutsOf(log, (position) => times.get(position));
     const recording = { transcript, cuts, head: knownHead(front.items, transcript) };

@@ -2,7 +2,7 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
---   expectedEpoch?, fence?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?, labelVersion?,
+--   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?, labelVersion?,
 --   usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?: { current?,
 --   known, compare? } }; `count` pairs of an id's hash and the digest with the position that the record gets if the
 --   log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin
@@ -84,7 +84,7 @@ local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] 
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
 claim(request, s, set)
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
-if request.fence then set('fence', request.fence) end
+if request.fencingToken then set('fence', request.fencingToken) end
 if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
 local firstSide = 2 * (count + 1)

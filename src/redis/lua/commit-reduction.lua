@@ -2,10 +2,10 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, remember?: { count, seconds
---   }, tokens?, counter?, tokensRead?, owner?, fencingToken?, keys? }; the head; packed hashes of the ids to forget;
---   packed names of the turns of which nothing is left.
--- Replies: COMMITTED owner | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the start lies before the base) | KEY
---   names (the session needs them).
+--   }, tokens?, counter?, tokensRead?, owner?, expectedEpoch?, fencingToken?, keys? }; the head; packed hashes of the
+--   ids to forget; packed names of the turns of which nothing is left.
+-- Replies: COMMITTED owner | STALE | EPOCH | FENCED | DAMAGED | ERASED | OWNER | RANGE (the start lies before the base) |
+--   KEY names (the session needs them).
 --
 -- A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
 -- was.
@@ -28,6 +28,7 @@ local refusal = forbid(request, s)
 if refusal then return refusal[1] end
 if s.rev == request.newRev then return { 'COMMITTED', s.owner or '' } end
 if s.damaged then return 'DAMAGED' end
+if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.next < request.next or not isAsRead(s, request) then return 'STALE' end
 if request.start < s.base then return 'RANGE' end

@@ -2,7 +2,7 @@
 -- another type count as lost.
 --
 -- KEYS: log, ids, state.
--- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds, keys,
+-- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds, recordKeys,
 --   owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the beginning of
 --   its mark and the index in the log of its first record.
 -- Replies: REBUILT owner | CHANGED | ERASED | OWNER.
@@ -39,10 +39,10 @@ end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
 local key = redis.call('HGET', state, 'key') or ''
-for _, name in ipairs(request.keys) do
+for _, name in ipairs(request.recordKeys) do
   if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
 end
-if #request.keys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
+if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
 if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
 redis.call('UNLINK', ids)
 local base = mend(length, request.rounds)

@@ -1,7 +1,7 @@
 -- Clears a session within a turn: what belongs to the turn stays, and the session begins a new life.
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { fencingToken, epoch, newEpoch, owner? }.
+-- ARGV: the request as JSON { fencingToken, expectedEpoch, newEpoch, owner? }.
 -- Replies: CLEARED and the session's owner or "" | EPOCH | FENCED | OWNER | ERASED.
 --
 -- A repetition of the same call, sent because its reply was lost, finds its own `newEpoch`.
@@ -15,7 +15,7 @@ local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 
 if field[6] then return 'ERASED' end
 if request.owner and field[5] and request.owner ~= field[5] then return 'OWNER' end
 if field[1] == request.newEpoch then return { 'CLEARED', '' } end
-if field[1] ~= request.epoch then return 'EPOCH' end
+if field[1] ~= request.expectedEpoch then return 'EPOCH' end
 if request.fencingToken < tonumber(field[2] or 0) then return 'FENCED' end
 local left, time = redis.call('PTTL', state), now()
 redis.call('UNLINK', unpack(KEYS))

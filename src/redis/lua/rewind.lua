@@ -2,9 +2,10 @@
 -- title nor discarded id is left, unless a turn holds it.
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? }; packed hashes of the ids
---   to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
--- Replies: REWOUND owner | STALE | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the base).
+-- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, expectedEpoch?, fencingToken? }; packed
+--   hashes of the ids to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
+-- Replies: REWOUND owner | STALE | EPOCH | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the
+--   base).
 --
 -- twin: model/session.ts
 --
@@ -18,6 +19,7 @@ local refusal = forbid(request, s)
 if refusal then return refusal[1] end
 if s.rev == request.newRev then return { 'REWOUND', s.owner or '' } end
 if s.damaged then return 'DAMAGED' end
+if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.next ~= request.next or not isAsRead(s, request) then return 'STALE' end
 if request.to < s.base then return 'RANGE' end

@@ -318,7 +318,7 @@ const refuseAt4: ScriptPart = {
 local function refuse(request, s, repeats)
 local expected = request.expectedEpoch
 if expected and expected ~= s.epoch and not (repeats and expected == '') then return { 'EPOCH' } end
-if request.fence and request.fence < s.fence then return { 'FENCED' } end
+if request.fencingToken and request.fencingToken < s.fence then return { 'FENCED' } end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 end`,
 };
@@ -605,7 +605,7 @@ local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] 
 if s.epoch == '' then s.epoch = request.epoch; set('epoch', s.epoch); set('rev', s.epoch); set('created', time) end
 claim(request, s, set)
 if cut then set('rev', cut.newRev); set('cut', cut.newRev) end
-if request.fence then set('fence', request.fence) end
+if request.fencingToken then set('fence', request.fencingToken) end
 if fresh > 0 or request.sets > 0 then noteKey(request, s.key, set) end
 if total then set('tokens', string.format('%.17g', total)); set('counter', counter) end
 local firstSide = 2 * (count + 1)
@@ -790,6 +790,7 @@ local refusal = forbid(request, s)
 if refusal then return refusal[1] end
 if s.rev == request.newRev then return { 'COMMITTED', s.owner or '' } end
 if s.damaged then return 'DAMAGED' end
+if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.next < request.next or not isAsRead(s, request) then return 'STALE' end
 if request.start < s.base then return 'RANGE' end
@@ -1486,10 +1487,10 @@ end
 if request.fields[1] == '' then redis.call('HSET', state, 'epoch', request.newEpoch) end
 redis.call('HSET', state, 'rev', request.newRev, 'cut', request.newRev, 'updated', now())
 local key = redis.call('HGET', state, 'key') or ''
-for _, name in ipairs(request.keys) do
+for _, name in ipairs(request.recordKeys) do
 if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
 end
-if #request.keys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
+if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
 if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
 redis.call('UNLINK', ids)
 local base = mend(length, request.rounds)
@@ -1561,7 +1562,7 @@ local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 
 if field[6] then return 'ERASED' end
 if request.owner and field[5] and request.owner ~= field[5] then return 'OWNER' end
 if field[1] == request.newEpoch then return { 'CLEARED', '' } end
-if field[1] ~= request.epoch then return 'EPOCH' end
+if field[1] ~= request.expectedEpoch then return 'EPOCH' end
 if request.fencingToken < tonumber(field[2] or 0) then return 'FENCED' end
 local left, time = redis.call('PTTL', state), now()
 redis.call('UNLINK', unpack(KEYS))
@@ -1574,15 +1575,16 @@ if left >= 0 then redis.call('PEXPIREAT', state, string.format('%.0f', time + le
 return { 'CLEARED', field[5] or '' }`,
 };
 
-const rewindAt16: ScriptPart = {
+const rewindAt17: ScriptPart = {
   file: "rewind.lua",
-  line: 16,
+  line: 17,
   text: `\
 local request, s = cjson.decode(ARGV[1]), loadSession()
 local refusal = forbid(request, s)
 if refusal then return refusal[1] end
 if s.rev == request.newRev then return { 'REWOUND', s.owner or '' } end
 if s.damaged then return 'DAMAGED' end
+if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
 if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
 if s.next ~= request.next or not isAsRead(s, request) then return 'STALE' end
 if request.to < s.base then return 'RANGE' end
@@ -1982,7 +1984,7 @@ export const rewindScript = script([
   writeMarkAt8,
   readMarkAt6,
   truncateAt16,
-  rewindAt16,
+  rewindAt17,
 ]);
 
 export const stageForkScript = script([

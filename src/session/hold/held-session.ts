@@ -1,12 +1,13 @@
 import type { TurnQueue } from "../../store/holds.js";
+import type { SessionRef } from "../../store/session-ref.js";
 import { RunningTurn } from "./nested-holds.js";
 
 /** What a turn that was taken needs to stay and to be given back. */
 export interface HeldTurnParts {
   readonly queue: TurnQueue;
   /** The store, as all users of the session know it. */
-  readonly line: object;
-  readonly sessionId: string;
+  readonly store: object;
+  readonly session: SessionRef;
   readonly ticket: string;
   readonly holdMs: number;
   readonly ttlMs: number | undefined;
@@ -27,8 +28,8 @@ export class HeldTurn {
 
   constructor(parts: HeldTurnParts) {
     this.#parts = parts;
-    const { line, sessionId, holdMs, ttlMs = Infinity } = parts;
-    this.#running = new RunningTurn(line, sessionId);
+    const { store, session, holdMs, ttlMs = Infinity } = parts;
+    this.#running = new RunningTurn(store, session.id);
     this.#timer = setInterval(() => this.#renew(), Math.max(1, Math.floor(Math.min(holdMs, ttlMs) / 3)));
     this.#timer.unref();
   }
@@ -48,21 +49,21 @@ export class HeldTurn {
   release(): Promise<void> {
     clearInterval(this.#timer);
     this.#running.end();
-    const { queue, sessionId, ticket, onRelease } = this.#parts;
+    const { queue, session, ticket, onRelease } = this.#parts;
     onRelease();
-    this.#released ??= queue.leave(sessionId, ticket).catch(() => undefined);
+    this.#released ??= queue.leave(session, ticket).catch(() => undefined);
     return this.#released;
   }
 
   #renew(): void {
-    const { queue, sessionId, ticket, holdMs, ttlMs, longestMs } = this.#parts;
+    const { queue, session, ticket, holdMs, ttlMs, longestMs } = this.#parts;
     if (!this.#isWorking && performance.now() - this.#lastSign > longestMs) {
       clearInterval(this.#timer);
     } else {
       const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
       const lost = (isHeld: boolean) => void (isHeld || clearInterval(this.#timer));
       // One that fails is tried again: the connection may be back in time.
-      queue.renew(sessionId, turn).then(lost, () => undefined);
+      queue.renew(session, turn).then(lost, () => undefined);
     }
   }
 }

@@ -1,16 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../base/errors.js";
-import { originalStore } from "../../store/bound-store.js";
 import { requireCapability } from "../../store/capabilities.js";
 import { randomToken } from "../../store/random-token.js";
-import type { TurnEntry, TurnFence, TurnQueue } from "../../store/holds.js";
+import type { TurnEntry, TurnQueue } from "../../store/holds.js";
+import type { SessionHold, SessionRef } from "../../store/session-ref.js";
 import type { ConversationSession } from "../conversation-session.js";
-import { fencedStore, withoutFence } from "./held-store.js";
 import { HeldTurn } from "./held-session.js";
 import { defaultTurnOptions } from "./hold-options.js";
-import { isHeld, noteHeld } from "./held-here.js";
 import { isWithin } from "./nested-holds.js";
-import { joinLine, type LinePlace } from "./waiting-line.js";
+import type { LinePlace } from "./local-holds.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];
 /** Longer than any pause between two calls of a waiter that lives. */
@@ -28,7 +26,7 @@ export interface TakeTurnOptions {
 }
 
 interface Waiting extends Pick<TakeTurnOptions, "signal"> {
-  readonly sessionId: string;
+  readonly session: SessionRef;
   readonly waitMs: number;
   /** As `performance.now()`. */
   readonly deadline: number;
@@ -47,34 +45,31 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
   const { owner, longestMs = Infinity, signal } = options;
   const { waitMs, holdMs } = { ...defaultTurnOptions, ...options };
   signal?.throwIfAborted();
-  const { sessionId, context } = session;
-  const store = requireCapability(owner, withoutFence(context.store), "turnQueue");
-  const queue = store.turnQueue;
+  const { sessionId, ref, context } = session;
+  const { turnQueue: queue } = requireCapability(owner, context.store, "turnQueue");
   const { ttlMs } = context;
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
-  const line = originalStore(store);
-  if (isWithin(line, sessionId)) {
+  if (isWithin(context.source, sessionId)) {
     throw nested(owner, sessionId);
   }
-  const isHeldHere = () => isHeld(line, sessionId);
-  const waiting = { sessionId, waitMs, signal, deadline: performance.now() + waitMs, isHeldHere };
-  const fence = await inLine(joinLine(line, sessionId), waiting, async () => {
+  const isHeldHere = () => context.holds.has(sessionId);
+  const waiting = { session: ref, waitMs, signal, deadline: performance.now() + waitMs, isHeldHere };
+  const hold = await inLine(context.holds.join(sessionId), waiting, async () => {
     try {
       return await enter(queue, entry, waiting);
     } catch (error) {
-      session.inBackground(queue.leave(sessionId, ticket).catch(() => undefined));
+      session.inBackground(queue.leave(ref, ticket).catch(() => undefined));
       throw error;
     }
   });
-  const turn = { sessionId, fence, isGivenBack: false };
-  session.context = { ...context, store: fencedStore(store, turn) };
-  const forget = noteHeld(line, sessionId);
+  const giveBack = session.writeWithin(hold);
+  const forget = context.holds.note(sessionId);
   const onRelease = () => {
-    turn.isGivenBack = true;
+    giveBack();
     forget();
   };
-  return new HeldTurn({ queue, line, sessionId, ticket, holdMs, ttlMs, longestMs, onRelease });
+  return new HeldTurn({ queue, store: context.source, session: ref, ticket, holdMs, ttlMs, longestMs, onRelease });
 }
 
 async function inLine<T>({ first, leave }: LinePlace, waiting: Waiting, work: () => Promise<T>): Promise<T> {
@@ -102,15 +97,15 @@ async function settlesInTime(first: Promise<void>, { deadline, signal }: Waiting
 }
 
 /** Asks for the turn until it is there: the less often, the more wait before and the longer nothing has changed. */
-async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Promise<TurnFence> {
-  const { sessionId, deadline, signal } = waiting;
+async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Promise<Required<SessionHold>> {
+  const { session, deadline, signal } = waiting;
   let place = { ahead: -1, since: performance.now() };
   for (;;) {
-    const found = await queue.enter(sessionId, entry);
+    const found = await queue.enter(session, entry);
     // Who was stopped meanwhile would hold the turn for nobody.
     signal?.throwIfAborted();
     if (found.isHeld) {
-      return { fencingToken: found.fencingToken, epoch: found.epoch };
+      return found.hold;
     }
     const now = performance.now();
     if (now >= deadline) {
@@ -129,11 +124,11 @@ function nested(owner: string, sessionId: string): ConflictError {
   return new ConflictError(message, { code: "nested_turn", sessionId });
 }
 
-function busy({ sessionId, waitMs, isHeldHere }: Waiting): ConflictError {
+function busy({ session, waitMs, isHeldHere }: Waiting): ConflictError {
   const hint = isHeldHere()
     ? "This process holds the session: a turn within a turn of the same session waits for itself. " +
       "If this is one, use the history that the turn was given; else try again."
     : "Try again.";
   const message = `Other turns of this session did not end within ${waitMs} ms; nothing was done. ${hint}`;
-  return new ConflictError(message, { code: "busy", sessionId });
+  return new ConflictError(message, { code: "busy", sessionId: session.id });
 }

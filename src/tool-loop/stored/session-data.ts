@@ -72,7 +72,7 @@ export class SessionData {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const first = Math.max(least, numberIn(this.#nextStored));
       const next = String(first + count);
-      const written = await this.#store.writeSide(this.#session.sessionId, {
+      const written = await this.#store.writeSide(this.#session.ref, {
         set: { [nextField]: next },
         expected: { [nextField]: this.#nextStored },
         ...(ttlMs !== undefined && { ttlMs }),
@@ -103,8 +103,8 @@ export class SessionData {
   }
 
   async #readSide(prefix: string): Promise<Readonly<Record<string, string>>> {
-    const { sessionId } = this.#session;
-    const fields = await this.#store.readSide(sessionId, prefix);
+    const { sessionId, ref } = this.#session;
+    const fields = await this.#store.readSide(ref, prefix);
     refuseSealedFields(sessionId, Object.values(fields));
     return fields;
   }

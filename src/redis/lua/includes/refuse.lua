@@ -4,6 +4,6 @@
 local function refuse(request, s, repeats)
   local expected = request.expectedEpoch
   if expected and expected ~= s.epoch and not (repeats and expected == '') then return { 'EPOCH' } end
-  if request.fence and request.fence < s.fence then return { 'FENCED' } end
+  if request.fencingToken and request.fencingToken < s.fence then return { 'FENCED' } end
   if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 end

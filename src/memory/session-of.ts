@@ -1,33 +1,9 @@
 import { ConfigurationError } from "../base/errors.js";
-import type { ConversationSession } from "./conversation-session.js";
-import type { MemoryContext } from "./memory-context.js";
-
-/** The context of each memory of this copy of the package. */
-const contexts = new WeakMap<object, MemoryContext>();
-
-/** Notes the context of a memory that is being constructed. */
-export function noteContext(memory: object, context: MemoryContext): void {
-  contexts.set(memory, context);
-}
-
-/** The options of a memory; undefined for an object that only looks like one. */
-export function contextOf(memory: object): MemoryContext | undefined {
-  return contexts.get(memory);
-}
+import type { ConversationSession } from "../session/conversation-session.js";
+import { RedisChatMessageHistory, sessionIn } from "./redis-chat-message-history.js";
 
 /** The methods of a history that write what it is given. */
-interface Writer {
-  readonly append: unknown;
-  readonly addMessages: unknown;
-}
-
-/** The session behind each history of this copy of the package, and the methods that a subclass may override. */
-const sessions = new WeakMap<object, { readonly session: ConversationSession; readonly original: Writer }>();
-
-/** Notes the session of a history that is being constructed. */
-export function noteSession(history: object, session: ConversationSession, original: Writer): void {
-  sessions.set(history, { session, original });
-}
+type Writer = Pick<RedisChatMessageHistory, "append" | "addMessages">;
 
 /**
  * The session behind a history, for what works beside it: its store, its options, and reads past the history. Messages
@@ -37,15 +13,15 @@ export function noteSession(history: object, session: ConversationSession, origi
  *   `addMessages` only: what it changes would not be what is stored.
  */
 export function sessionOf(owner: string, history: object): ConversationSession {
-  const noted = sessions.get(history);
-  if (noted === undefined) {
+  const session = sessionIn(history);
+  if (session === undefined) {
     throw new ConfigurationError(
       "history",
       `${owner}: the history must be a RedisChatMessageHistory of this copy of the package, or of a subclass. ` +
         "The ES module and the CommonJS build are two copies; load one of them only.",
     );
   }
-  const { original } = noted;
+  const original: Writer = RedisChatMessageHistory.prototype;
   const { append, addMessages } = history as Writer;
   if (addMessages !== original.addMessages && append === original.append) {
     throw new ConfigurationError(
@@ -54,5 +30,5 @@ export function sessionOf(owner: string, history: object): ConversationSession {
         'Override append, which addMessages calls too, or use the option "beforeStore" of the memory.',
     );
   }
-  return noted.session;
+  return session;
 }

@@ -1,0 +1,49 @@
+import type { SessionLabel } from "./lists.js";
+import type { WriterKeys } from "./writer-keys.js";
+
+/**
+ * A session as one caller may touch it: its id, who calls, in which hold, and with which keys. Every method of a store
+ * that concerns one session takes it first, so a caller says it once and cannot forget it for one call.
+ *
+ * A store checks it before everything else, and a call that is refused changes nothing.
+ * @example
+ * import { InMemorySessionStore, type SessionRef } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const session: SessionRef = { id: "chat-7", owner: "user-1", label: { title: "Oslo" } };
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append(session, { records: [hello] });
+ * await store.readView({ ...session, owner: "user-2" }).catch((error) => console.log(error.code)); // other_owner
+ */
+export interface SessionRef {
+  /** The session's id, 1 to 512 bytes. */
+  readonly id: string;
+  /**
+   * Who calls. A session of another owner is refused with a ConflictError `other_owner`, for reads and writes alike; a
+   * write claims a session that has no owner. Left out, the call concerns a session of any owner.
+   */
+  readonly owner?: string;
+  /** The label that a write gives a session that never had one; later it changes by `relabel` only. */
+  readonly label?: SessionLabel;
+  /** The hold within which the call writes. Reads pass without it. */
+  readonly hold?: SessionHold;
+  /**
+   * The writer's keys; left out by a writer that does not encrypt. A session that needs a key which is not among them
+   * refuses every write with an EncryptionError, also one without `keys`. Reads return what is sealed as it is.
+   */
+  readonly keys?: WriterKeys;
+}
+
+/**
+ * What a write relies on: the life of the session that its caller knows, and the fence of the hold under which it
+ * writes. No write passes once that life has ended, or a later hold has begun.
+ */
+export interface SessionHold {
+  /** A write is refused with `epoch` unless this is the session's epoch; `""` means that it must not exist. */
+  readonly epoch: string;
+  /**
+   * The hold's fence, higher than that of every hold before: a write is refused with `fenced` if a higher one was used
+   * before. An append remembers it otherwise. @default only the epoch is compared
+   */
+  readonly token?: number;
+}
