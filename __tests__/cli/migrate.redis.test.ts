@@ -113,6 +113,36 @@ describe("the command migrate", () => {
     expect(await client.llen(`${from}bob`)).toBe(5);
   });
 
+  it("names keys of the pattern that are no lists, with their type, copies the rest, and exits with 1", async () => {
+    const { from, prefix, memory, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await client.set(`${from}text`, "secret");
+    await client.hset(`${from}hash`, "field", "secret");
+    const { exitCode, output, errors } = await migrate();
+    expect(exitCode).toBe(1);
+    expect(errors.split("\n").sort()).toEqual([
+      "",
+      `${from}hash: is no list (hash): not copied`,
+      `${from}text: is no list (string): not copied`,
+    ]);
+    expect(summaryOf(output)).toMatchObject({ sessions: 1, stored: 4, foreign: 2 });
+    expect(texts(await memory.history("ann").getMessages())).toEqual(texts(conversation));
+    const own = ["migrate", "--pattern", `${prefix}*`, "--url", sharedRedisUrl(), "--prefix", prefix];
+    expect(await run(own)).toMatchObject({ exitCode: 0, errors: "" });
+  });
+
+  it("names the lists that --in-place would remove with --dry-run, and removes none", async () => {
+    const { from, memory, migrate } = place();
+    await pushAll(`${from}ann`, conversation);
+    await pushAll(`${from}bob`, conversation);
+    await client.lpush(`${from}bob`, "no json");
+    const { output } = await migrate("--in-place", "--dry-run");
+    expect(jsonLines(output)).toContainEqual({ place: `${from}ann`, wouldRemove: true });
+    expect(summaryOf(output)).toMatchObject({ removed: 1, different: 0 });
+    expect([await client.llen(`${from}ann`), await client.llen(`${from}bob`)]).toEqual([4, 5]);
+    expect(await memory.history("ann").getTranscript()).toEqual([]);
+  });
+
   it("goes on after a copy that went on by itself: later messages of the copy are no difference", async () => {
     const { from, memory, migrate } = place();
     await pushAll(`${from}ann`, conversation);

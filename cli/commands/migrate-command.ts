@@ -7,9 +7,9 @@ import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { UsageError } from "../failure.js";
 import { compareSession, copySession, Pace, type Copied, type Difference } from "../migrate/copy-session.js";
 import { documentSessions } from "../migrate/document-source.js";
-import { countElements, listSessions, literalStart } from "../migrate/list-source.js";
+import { countElements, listSessions, literalStart, type ForeignKey } from "../migrate/list-source.js";
 import type { Skipped, SourceSession } from "../migrate/source.js";
-import { whole } from "../figures.js";
+import { counted, whole } from "../figures.js";
 import { positiveOperand } from "../operands.js";
 import { printable } from "../printable.js";
 import { ProgressBar } from "../progress-bar.js";
@@ -32,7 +32,7 @@ export function migrateCommand(): CommandDefinition {
     .option("--pattern <glob>", "keys of the lists, such as 'message_store:*'; found by SCAN")
     .option("--strip <prefix>", "what session ids lack of the keys (default: the pattern up to its first wildcard)")
     .option("--file <path>", "instead of lists: exported RedisJSON documents of langchain-redis, one a line")
-    .option("--dry-run", "read and count only")
+    .option("--dry-run", "read and count only; with --in-place, name the lists to remove")
     .option("--verify", "read both sides afterwards and compare message by message; with --dry-run, only that")
     .option("--rate <number>", "messages a second at most", positiveOperand)
     .option("--in-place", "remove each list after its copy was verified")
@@ -54,23 +54,36 @@ interface Tally {
   skipped: number;
   failed: number;
   different: number;
+  /** Lists that were removed, or would be. */
+  removed: number;
+  /** Keys of the pattern that are no lists. */
+  foreign: number;
 }
+
+const newTally = (): Tally => ({
+  ...{ sessions: 0, messages: 0, stored: 0, duplicates: 0, skipped: 0, failed: 0, different: 0 },
+  ...{ removed: 0, foreign: 0 },
+});
 
 async function migrate(context: CommandContext, options: MigrateOptions): Promise<ExitCode> {
   check(options);
   const { screen, env, signal } = context;
   const server = await openServer(options, env);
-  const tally = { sessions: 0, messages: 0, stored: 0, duplicates: 0, skipped: 0, failed: 0, different: 0 };
+  const tally = newTally();
   const noteSkipped = (skipped: Skipped) => {
     tally.skipped += 1;
     return report(screen, { ...skipped, problem: "cannot be read" });
+  };
+  const noteForeign = (foreign: ForeignKey) => {
+    tally.foreign += 1;
+    return reportForeign(screen, foreign);
   };
   const began = performance.now();
   try {
     const bar = await progress(server, options, context);
     const migration = new Migration({ server, options, context, tally, noteSkipped, bar });
     try {
-      for await (const source of sourcesOf(server, options, context, noteSkipped)) {
+      for await (const source of sourcesOf(server, { options, context, noteSkipped, noteForeign })) {
         if (signal.aborted) {
           break;
         }
@@ -83,7 +96,8 @@ async function migrate(context: CommandContext, options: MigrateOptions): Promis
     await server.close();
   }
   await summarize(screen, { tally, options, seconds: (performance.now() - began) / 1_000, signal });
-  return tally.skipped + tally.failed + tally.different > 0 ? exitCodes.findings : exitCodes.done;
+  const { skipped, failed, different, foreign } = tally;
+  return skipped + failed + different + foreign > 0 ? exitCodes.findings : exitCodes.done;
 }
 
 interface MigrationSetting {
@@ -137,13 +151,30 @@ class Migration {
     if ((!options.verify && !options.inPlace) || context.signal.aborted) {
       return;
     }
-    const found: Difference | undefined = await compareSession(source, target);
+    // Without a copy there is nothing to compare, unless it was asked for.
+    const compares = options.verify === true || options.dryRun !== true;
+    const found: Difference | undefined = compares ? await compareSession(source, target) : undefined;
     if (found !== undefined) {
       tally.different += 1;
       await report(context.screen, { place: source.place, problem: "differs", ...found });
-    } else if (options.inPlace && !options.dryRun && copied.skipped === 0) {
-      await source.remove?.(copied.appended + copied.duplicates);
+    } else if (options.inPlace && copied.skipped === 0) {
+      await this.#remove(source, copied);
     }
+  }
+
+  async #remove(source: SourceSession, { appended, duplicates }: Copied): Promise<void> {
+    const { options, context, tally } = this.#setting;
+    const { place } = source;
+    if (options.dryRun === true) {
+      await context.screen.record({ place, wouldRemove: true });
+      await context.screen.line(printable(`${place}: would be removed`));
+    } else if ((await source.remove?.(appended + duplicates)) !== true) {
+      tally.failed += 1;
+      const reason = "messages were added meanwhile; run the same command again";
+      await report(context.screen, { place, problem: "was not removed", reason });
+      return;
+    }
+    tally.removed += 1;
   }
 
   /** The copy expires when the list would have. */
@@ -165,18 +196,19 @@ function check({ pattern, strip, file, inPlace }: MigrateOptions): void {
   }
 }
 
-async function* sourcesOf(
-  server: Server,
-  { pattern, strip, file }: MigrateOptions,
-  { signal }: CommandContext,
-  onSkipped: (skipped: Skipped) => Promise<void>,
-): AsyncGenerator<SourceSession> {
+interface Sources extends Pick<MigrationSetting, "options" | "context" | "noteSkipped"> {
+  readonly noteForeign: (foreign: ForeignKey) => Promise<void>;
+}
+
+async function* sourcesOf(server: Server, sources: Sources): AsyncGenerator<SourceSession> {
+  const { pattern, strip, file } = sources.options;
+  const { signal } = sources.context;
   if (file !== undefined) {
-    yield* documentSessions(file, { onSkipped, signal });
+    yield* documentSessions(file, { onSkipped: sources.noteSkipped, signal });
     return;
   }
   const selection = { pattern: pattern!, strip: strip ?? literalStart(pattern!), ownPrefix: server.keyPrefix, signal };
-  yield* listSessions(server.client, selection);
+  yield* listSessions(server.client, selection, sources.noteForeign);
 }
 
 /** The number of messages is counted first only where somebody sees it. */
@@ -203,6 +235,13 @@ async function report(screen: Screen, { place, problem, reason, index }: Report)
   await screen.line(printable(`${place}${at}: ${problem}: ${reason}`));
 }
 
+/** Names a key that is no list, where those who look for all of their histories see it. */
+async function reportForeign(screen: Screen, { key, type }: ForeignKey): Promise<void> {
+  await screen.record({ place: key, problem: "is no list", reason: type });
+  const advice = /json/i.test(type) ? "; migrate --file copies exported documents" : "";
+  screen.note(printable(`${key}: is no list (${type}): not copied${advice}`));
+}
+
 interface Summary {
   readonly tally: Tally;
   readonly options: MigrateOptions;
@@ -212,18 +251,24 @@ interface Summary {
 
 async function summarize(screen: Screen, { tally, options, seconds, signal }: Summary): Promise<void> {
   await screen.record({ ...tally, seconds, interrupted: signal.aborted, dryRun: options.dryRun === true });
-  const { sessions, messages, stored, duplicates, skipped, failed, different } = tally;
+  const { sessions, messages, stored, duplicates, skipped, failed, different, removed, foreign } = tally;
   const rate = whole(Math.round(messages / Math.max(seconds, 0.001)));
-  await screen.line(`${whole(sessions)} sessions, ${whole(messages)} messages, ${rate} a second.`);
+  await screen.line(`${counted(sessions, "session")}, ${counted(messages, "message")}, ${rate} a second.`);
   await screen.line(
     options.dryRun
       ? "Nothing was written (--dry-run)."
       : `${whole(stored)} were stored, ${whole(duplicates)} were stored before.`,
   );
   if (skipped + failed > 0) {
-    await screen.line(`${whole(skipped)} cannot be read, ${whole(failed)} sessions were not copied; see above.`);
+    await screen.line(`${whole(skipped)} cannot be read, ${whole(failed)} sessions failed; see above.`);
   }
-  if (options.verify || options.inPlace) {
+  if (foreign > 0) {
+    await screen.line(`${counted(foreign, "key")} of the pattern held no list; see above.`);
+  }
+  if (options.inPlace) {
+    await screen.line(`${counted(removed, "list")} ${options.dryRun ? "would be" : "were"} removed.`);
+  }
+  if (options.verify || (options.inPlace && !options.dryRun)) {
     await screen.line(different === 0 ? "Both sides are the same." : `${whole(different)} sessions differ; see above.`);
   }
   if (signal.aborted) {

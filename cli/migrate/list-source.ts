@@ -19,11 +19,33 @@ export function literalStart(pattern: string): string {
   return pattern.replace(/[*?[\\].*$/s, "");
 }
 
-/** Lists that @langchain/redis, @langchain/community or LangChain in Python wrote, one session a key. */
-export async function* listSessions(client: Redis | Cluster, selection: ListSelection): AsyncGenerator<SourceSession> {
-  for await (const keys of scanKeys(client, { match: selection.pattern, type: "list", signal: selection.signal })) {
-    for (const key of keys.filter((name) => !name.startsWith(`${selection.ownPrefix}:{`))) {
-      yield await listSession(client, key, selection.strip);
+/** A key of the pattern that holds no list. */
+export interface ForeignKey {
+  readonly key: string;
+  /** As TYPE names it. */
+  readonly type: string;
+}
+
+/**
+ * Lists that @langchain/redis, @langchain/community or LangChain in Python wrote, one session a key. `onForeign` is told
+ * of each key that holds something else.
+ */
+export async function* listSessions(
+  client: Redis | Cluster,
+  selection: ListSelection,
+  onForeign: (foreign: ForeignKey) => Promise<void>,
+): AsyncGenerator<SourceSession> {
+  for await (const found of scanKeys(client, { match: selection.pattern, signal: selection.signal })) {
+    const keys = found.filter((name) => !isOwn(name, selection));
+    // In one tick, so that they are sent together.
+    const types = await Promise.all(keys.map((key) => client.type(key)));
+    for (const [index, key] of keys.entries()) {
+      const type = types[index]!;
+      if (type === "list") {
+        yield await listSession(client, key, selection.strip);
+      } else if (type !== "none") {
+        await onForeign({ key, type });
+      }
     }
   }
 }
@@ -32,10 +54,14 @@ export async function* listSessions(client: Redis | Cluster, selection: ListSele
 export async function countElements(client: Redis | Cluster, selection: ListSelection): Promise<number> {
   let total = 0;
   for await (const keys of scanKeys(client, { match: selection.pattern, type: "list", signal: selection.signal })) {
-    const lengths = keys.filter((name) => !name.startsWith(`${selection.ownPrefix}:{`)).map((key) => client.llen(key));
+    const lengths = keys.filter((name) => !isOwn(name, selection)).map((key) => client.llen(key));
     total += (await Promise.all(lengths)).reduce((sum, length) => sum + length, 0);
   }
   return total;
+}
+
+function isOwn(key: string, { ownPrefix }: ListSelection): boolean {
+  return key.startsWith(`${ownPrefix}:{`);
 }
 
 const removeScript = "return redis.call('LLEN', KEYS[1]) == tonumber(ARGV[1]) and redis.call('UNLINK', KEYS[1]) or 0";
