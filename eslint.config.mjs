@@ -58,7 +58,7 @@ export default tseslint.config(
   },
   { files: ["**/*.cjs"], rules: { "@typescript-eslint/no-require-imports": "off" } },
   {
-    files: ["examples/**/*.ts", "scripts/**/*.mjs", "__tests__/support/**/*.ts"],
+    files: ["examples/**/*.ts", "scripts/**/*.mjs", "__tests__/support/**/*.ts", "testkit/**/*.ts"],
     rules: { "no-console": "off" },
   },
 );

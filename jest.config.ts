@@ -23,7 +23,7 @@ const shared: Config = {
   modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/benchmarks/", "<rootDir>/.cache/"],
 };
 
-/** `unit` needs nothing but Node.js; `redis` starts private servers (see `__tests__/support/redis-server.ts`), and
+/** `unit` needs nothing but Node.js; `redis` starts private servers (see `testkit/servers/redis-server.ts`), and
  * `browser` a Chromium besides. */
 const config: Config = {
   // More workers than cores, because many tests wait for servers. Not as a percentage: Jest takes "150%" for 150.

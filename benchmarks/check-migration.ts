@@ -17,7 +17,7 @@ import {
   peerPrefix,
   type PeerConversation,
 } from "../__tests__/support/peer-conversations.js";
-import { startRedis } from "../__tests__/support/redis-server.js";
+import { startRedis } from "../testkit/servers/redis-server.js";
 
 /** A history of another package. */
 interface PeerHistory {

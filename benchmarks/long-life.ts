@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { startRedis } from "../__tests__/support/redis-server.js";
+import { startRedis } from "../testkit/servers/redis-server.js";
 import { LifeSigns } from "./measure/life-signs.js";
 import { longLifeSection } from "./report/long-life-section.js";
 import { writePage } from "./report/write.js";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { startRedis } from "../__tests__/support/redis-server.js";
+import { startRedis } from "../testkit/servers/redis-server.js";
 import type { Section, Setting } from "./report/section.js";
 import { reportText } from "./report/markdown.js";
 import { writeReadme, writeResults } from "./report/write.js";

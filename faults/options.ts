@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { faultKinds, type FaultKind, type TopologyName } from "./plan/fault-plan.js";
+import type { TopologyName } from "../testkit/topologies/topology.js";
+import { faultKinds, type FaultKind } from "./plan/fault-plan.js";
 import { plantNames, type PlantName } from "./plants/plants.js";
 
 /** What a run is asked for on the command line. */

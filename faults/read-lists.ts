@@ -1,6 +1,6 @@
 import { openStores } from "./client/open-stores.js";
 import type { OwnerList } from "./checking/check-lists.js";
-import type { Topology } from "./servers/topology.js";
+import type { Topology } from "../testkit/topologies/topology.js";
 import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
 
 /** A page is short, so that a walk has many. */

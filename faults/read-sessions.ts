@@ -4,7 +4,7 @@ import { issuesOf, tokensOf } from "./client/lane.js";
 import type { FinalSession } from "./checking/session-case.js";
 import { coverageIn } from "./journal/coverage.js";
 import { tokensIn } from "./journal/runs.js";
-import type { Topology } from "./servers/topology.js";
+import type { Topology } from "../testkit/topologies/topology.js";
 import { decodeView } from "../src/session/view.js";
 import { summaryMarkOf } from "../src/messages/roles.js";
 import { sessionKeys } from "../src/redis/keys.js";

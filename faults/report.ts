@@ -3,7 +3,7 @@ import type { Verdict } from "./checking/check-run.js";
 import { figureNames, type Finding, type FigureName } from "./checking/finding.js";
 import type { FaultLog } from "./injection/fault-log.js";
 import type { RunOptions } from "./options.js";
-import type { TopologyName } from "./plan/fault-plan.js";
+import type { TopologyName } from "../testkit/topologies/topology.js";
 
 /** The figures of a run as one object: what `--json` prints. */
 export interface Figures extends Readonly<Record<FigureName, number>> {

@@ -20,10 +20,10 @@ import { focuses } from "./plants/focuses.js";
 import { readLists } from "./read-lists.js";
 import { readSessions } from "./read-sessions.js";
 import { reportOf, type RunReport } from "./report.js";
-import { startCluster } from "./servers/cluster.js";
-import { startSentinel } from "./servers/sentinel.js";
-import { startSingle } from "./servers/single.js";
-import type { Topology } from "./servers/topology.js";
+import { startCluster } from "../testkit/topologies/cluster.js";
+import { startSentinel } from "../testkit/topologies/sentinel.js";
+import { startSingle } from "../testkit/topologies/single.js";
+import type { Topology } from "../testkit/topologies/topology.js";
 
 const start = { single: startSingle, sentinel: startSentinel, cluster: startCluster };
 

@@ -10,7 +10,7 @@ import { filesOfGuide, packagesOfGuide } from "../__tests__/chat-page/guide.js";
 import { chatPageScenarios } from "../__tests__/chat-page/scenarios.js";
 import { startScriptedModel } from "../__tests__/chat-page/scripted-answers.js";
 import { requireChromium } from "../__tests__/support/chromium-binary.js";
-import { freePort, startRedis } from "../__tests__/support/redis-server.js";
+import { freePort, startRedis } from "../testkit/servers/redis-server.js";
 import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -3,7 +3,7 @@
 import { start } from "node:repl";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
-import { startRedis } from "../__tests__/support/redis-server.js";
+import { startRedis } from "../testkit/servers/redis-server.js";
 import { readConversations } from "../examples/demo/conversations.js";
 import * as agent from "../src/entries/agent.js";
 import * as entry from "../src/entries/index.js";

@@ -3,7 +3,7 @@ import { serverFindings } from "../../cli/doctor/server-findings.js";
 import type { ServerFacts } from "../../cli/doctor/server-facts.js";
 import { jsonLines, runCommand } from "../support/built-command.js";
 import { hostedCommands } from "../support/hosted-commands.js";
-import { startRedis, type PrivateRedis } from "../support/redis-server.js";
+import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 
 const run = hostedCommands();
 let server: PrivateRedis;

@@ -3,8 +3,8 @@ import { Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { RedisClient } from "../../src/redis/client.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
-import { leastUser, refusalsAndUse } from "../support/least-user.js";
-import { startCluster, type PrivateCluster } from "../support/redis-cluster.js";
+import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
+import { startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { startContractServer, takesTime, type ContractServer } from "./contract-server.js";
 

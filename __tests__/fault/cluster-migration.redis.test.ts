@@ -2,8 +2,8 @@ import { Cluster } from "ioredis";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
-import { leastUser, refusalsAndUse } from "../support/least-user.js";
-import { beginMove, startCluster, type PrivateCluster } from "../support/redis-cluster.js";
+import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
+import { beginMove, startCluster, type PrivateCluster } from "../../testkit/servers/redis-cluster.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 describe("A session whose slot is being moved", () => {

@@ -6,10 +6,10 @@ import type { RedisClient } from "../../src/redis/client.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { RedisSessionStoreOptions } from "../../src/redis/redis-store-options.js";
 import { record } from "../../testing/session-store/store-case.js";
-import { startFaultProxy } from "../support/fault-proxy.js";
-import { freePort, startRedis, startRedisOn } from "../support/redis-server.js";
+import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { freePort, startRedis, startRedisOn } from "../../testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
-import { tlsFiles } from "../support/tls-files.js";
+import { tlsFiles } from "../../testkit/servers/tls-files.js";
 
 /** The failure of a call, and how many milliseconds it took. */
 async function failureOf(call: Promise<unknown>): Promise<{ failure: Error; took: number }> {

@@ -4,8 +4,8 @@ import type { RedisClient } from "../../src/redis/client.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { RedisSessionStoreOptions } from "../../src/redis/redis-store-options.js";
 import { record, texts } from "../../testing/session-store/store-case.js";
-import { startSentinels, type PrivateSentinels } from "../support/redis-sentinel.js";
-import { freePort } from "../support/redis-server.js";
+import { startSentinels, type PrivateSentinels } from "../../testkit/servers/redis-sentinel.js";
+import { freePort } from "../../testkit/servers/redis-server.js";
 import { untilAnswered } from "../support/until-answered.js";
 
 describe("RedisSessionStore with Sentinel", () => {

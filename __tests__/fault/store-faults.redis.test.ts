@@ -7,8 +7,8 @@ import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js"
 import { sessionKeys } from "../../src/redis/keys.js";
 import { asRead, record, records, texts } from "../../testing/session-store/store-case.js";
 import { buildPrograms } from "../support/built-programs.js";
-import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
-import { freePort, startRedis, type PrivateRedis } from "../support/redis-server.js";
+import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { freePort, startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 

@@ -13,7 +13,7 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { lookup, lookupCall, sketch, SlowModel, stepsModel, ToolModel } from "../support/agents.js";
 import { closeMemories, events, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
-import { startFaultProxy } from "../support/fault-proxy.js";
+import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 

@@ -9,7 +9,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { enterTurnScript } from "../../src/redis/lua/scripts.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
-import { interceptedClient } from "../support/intercepted-client.js";
+import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

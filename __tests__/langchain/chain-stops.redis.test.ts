@@ -17,7 +17,7 @@ import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { human } from "../support/messages.js";
-import { startFaultProxy } from "../support/fault-proxy.js";
+import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
 

@@ -22,7 +22,7 @@ import type { TurnQueue } from "../../src/store/holds.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
-import { startFaultProxy } from "../support/fault-proxy.js";
+import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

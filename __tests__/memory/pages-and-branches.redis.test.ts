@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { identifyRecord } from "../../src/codec/message-ids.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

@@ -10,7 +10,7 @@ import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-his
 import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { startFaultProxy } from "../support/fault-proxy.js";
+import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";

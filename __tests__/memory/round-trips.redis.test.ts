@@ -1,6 +1,6 @@
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
-import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

@@ -6,7 +6,7 @@ import { RedisSessionIndex } from "../../src/redis-lists/session-lists.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ScriptRunner } from "../../src/redis/script-runner.js";
 import { record, records } from "../../testing/session-store/store-case.js";
-import { interceptedClient } from "../support/intercepted-client.js";
+import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const guardMs = 60_000;

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { human } from "../support/messages.js";
-import { startRedis } from "../support/redis-server.js";
+import { startRedis } from "../../testkit/servers/redis-server.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 /** Sessions to erase; the full number of the promise takes longer. */

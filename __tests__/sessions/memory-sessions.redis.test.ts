@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
+import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

@@ -6,8 +6,8 @@ import { sessionKeys } from "../../src/redis/keys.js";
 import type { RedisClient } from "../../src/redis/client.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead, human, record, records, texts } from "../../testing/session-store/store-case.js";
-import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
-import { startRedis, type PrivateRedis } from "../support/redis-server.js";
+import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { startRedis, type PrivateRedis } from "../../testkit/servers/redis-server.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");

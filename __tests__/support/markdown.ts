@@ -56,7 +56,7 @@ export function anchorsOf(text: string): Set<string> {
 export function pathsNamed(text: string): string[] {
   const named = [...withoutFences(text).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
   return named.filter((code) =>
-    /^(src|cli|testing|__tests__|scripts|examples|benchmarks|docs|\.ci)\/[\w./-]+$/.test(code),
+    /^(src|cli|testing|testkit|__tests__|scripts|examples|benchmarks|docs|\.ci)\/[\w./-]+$/.test(code),
   );
 }
 

@@ -14,7 +14,7 @@ import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js"
 import { asRead, records, texts } from "../../testing/session-store/store-case.js";
 import { writeWhile } from "../support/busy-writers.js";
 import { ToolModel } from "../support/agents.js";
-import { startFakedClockRedis, type FakedClockRedis } from "../support/faked-clock.js";
+import { startFakedClockRedis, type FakedClockRedis } from "../../testkit/clocks/faked-clock.js";
 import { compare, nothingBroken } from "../support/journal-check.js";
 import { ScriptedModel } from "../support/scripted-model.js";
 import { uniquePrefix } from "../support/shared-redis.js";

@@ -4,8 +4,8 @@ import { sessionKeys } from "../../src/redis/keys.js";
 import type { RedisClient } from "../../src/redis/client.js";
 import { writeWhile, type Journal } from "../support/busy-writers.js";
 import { compare, nothingBroken, nothingElseBroken } from "../support/journal-check.js";
-import { leastUser, refusalsAndUse } from "../support/least-user.js";
-import { startReplicatedCluster, type ReplicatedCluster } from "../support/replicated-cluster.js";
+import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
+import { startReplicatedCluster, type ReplicatedCluster } from "../../testkit/servers/replicated-cluster.js";
 
 /** The slot of a session follows from its id alone; faults hit the master of the first one. */
 const [key, another] = ["s0", "s1"].map((session) => sessionKeys("any", session).state) as [string, string];

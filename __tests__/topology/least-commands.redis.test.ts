@@ -8,7 +8,7 @@ import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { records } from "../../testing/session-store/store-case.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { allLeastCommands, leastCommands } from "../support/least-commands.js";
-import { refusals } from "../support/least-user.js";
+import { refusals } from "../../testkit/servers/least-user.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 
 /** Those that one server without replicas never gets, and those that the contract does not meet. */

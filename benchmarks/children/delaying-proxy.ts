@@ -1,4 +1,4 @@
-import { startFaultProxy } from "../../__tests__/support/fault-proxy.js";
+import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 
 const [serverPort, milliseconds] = process.argv.slice(2).map(Number) as [number, number];
 const proxy = await startFaultProxy(serverPort);

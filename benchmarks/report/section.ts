@@ -1,5 +1,5 @@
 import type { TopLevelSpec } from "vega-lite";
-import type { PrivateRedis } from "../../__tests__/support/redis-server.js";
+import type { PrivateRedis } from "../../testkit/servers/redis-server.js";
 import type { Measured } from "../measure/statistics.js";
 
 /** What every suite gets. */

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { requireRedisServer } from "../../__tests__/support/redis-binary.js";
+import { requireRedisServer } from "../../testkit/servers/redis-binary.js";
 import { headlineText, pageText, reportText } from "./markdown.js";
 import { picturesOf, writePictures } from "./pictures.js";
 import type { Section } from "./section.js";

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { randomUUID } from "node:crypto";
 import { tokenText, type Token } from "../journal/runs.js";
-import { randomOf, type Random } from "../random.js";
+import { randomOf, type Random } from "../../testkit/random.js";
 
 /** How the messages of a written turn get their ids: from the caller, or from the package. */
 export type Ids = "named" | "none";

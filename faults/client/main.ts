@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { clock } from "../journal/entries.js";
 import { JournalWriter } from "../journal/journal-writer.js";
 import { groupsOf, sessionPlan, type SessionPlan } from "../plan/session-plan.js";
-import { randomOf } from "../random.js";
+import { randomOf } from "../../testkit/random.js";
 import type { ClientTask, Span } from "./client-task.js";
 import { openDoors, type Doors } from "./doors.js";
 import { Lane } from "./lane.js";

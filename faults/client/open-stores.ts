@@ -1,6 +1,6 @@
 import { Cluster } from "ioredis";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { Address } from "./client-task.js";
+import type { Address } from "../../testkit/topologies/topology.js";
 
 /** The stores of a process: one that waits for a replica where asked, and one that does not. */
 export interface Stores {

@@ -5,7 +5,7 @@ import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
 import type { ReducerLike } from "../../src/reducers/as-reducer.js";
-import { hashOf } from "../random.js";
+import { hashOf } from "../../testkit/random.js";
 import type { JournalWriter } from "../journal/journal-writer.js";
 import type { ReducerKind } from "../plan/session-plan.js";
 import { summaryModel } from "./scripted-models.js";

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { replicationOf, until, type ServerNode } from "../servers/node.js";
-import type { Topology } from "../servers/topology.js";
+import { until } from "../../testkit/servers/until.js";
+import { replicationOf, type ServerNode } from "../../testkit/topologies/node.js";
+import type { Topology } from "../../testkit/topologies/topology.js";
 import type { Fault } from "./light-faults.js";
 import { moveSlot } from "./move-slot.js";
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { clock } from "../journal/entries.js";
 import type { FaultKind, PlannedFault } from "../plan/fault-plan.js";
-import type { Topology } from "../servers/topology.js";
+import type { Topology } from "../../testkit/topologies/topology.js";
 import type { FaultLog } from "./fault-log.js";
 import { heavyFaults } from "./heavy-faults.js";
 import { lightFaults, type ClientProcesses, type Fault } from "./light-faults.js";

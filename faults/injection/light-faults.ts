@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { ServerNode } from "../servers/node.js";
-import type { Topology } from "../servers/topology.js";
+import type { ServerNode } from "../../testkit/topologies/node.js";
+import type { Topology } from "../../testkit/topologies/topology.js";
 
 /** What faults can reach besides the servers. */
 export interface ClientProcesses {
@@ -37,7 +37,7 @@ export const lightFaults = {
 
 function cutting(place: "before" | "after" | "inside"): Fault {
   return async ({ topology, draw }) =>
-    topology.nodes.forEach(({ proxy }) => proxy.arm(place, 1 + Math.floor(draw * 8)));
+    topology.nodes.forEach(({ proxy }) => proxy.cutNext(place, 1 + Math.floor(draw * 8)));
 }
 
 /** Does something on every master that answers. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { replicationOf, type ServerNode } from "../servers/node.js";
-import type { Topology } from "../servers/topology.js";
+import { replicationOf, type ServerNode } from "../../testkit/topologies/node.js";
+import type { Topology } from "../../testkit/topologies/topology.js";
 import type { FaultLog } from "./fault-log.js";
 
 /** Notes every replica that becomes a master, also one that no fault was meant to make so. Returns how to end it. */

@@ -1,4 +1,4 @@
-import { hashOf } from "../random.js";
+import { hashOf } from "../../testkit/random.js";
 import { tokenText, type Token } from "./runs.js";
 
 /** What a summary says that it covers: how many messages, and the sum of their hashes. */

@@ -1,7 +1,5 @@
-import { randomOf } from "../random.js";
-
-/** Where the servers stand. */
-export type TopologyName = "single" | "sentinel" | "cluster";
+import { randomOf } from "../../testkit/random.js";
+import type { TopologyName } from "../../testkit/topologies/topology.js";
 
 /** Faults that end by themselves or at once. */
 const lightFaults = [

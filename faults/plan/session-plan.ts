@@ -1,4 +1,4 @@
-import { randomOf } from "../random.js";
+import { randomOf } from "../../testkit/random.js";
 
 /** What is done with a session besides writing and reading it. */
 export type Removals = "none" | "rewind" | "clear" | "erase";

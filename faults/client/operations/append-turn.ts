@@ -1,7 +1,7 @@
 import { turnMessages, sizeOf, type Shape } from "../conversation.js";
 import type { Lane } from "../lane.js";
 import type { Operation } from "./operation.js";
-import type { Random } from "../../random.js";
+import type { Random } from "../../../testkit/random.js";
 
 /** Writes with ids that the caller gave: every attempt sends the same ids and texts. */
 export const appendWithIds: Operation = {

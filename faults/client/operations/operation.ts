@@ -1,5 +1,5 @@
 import type { SessionPlan } from "../../plan/session-plan.js";
-import type { Random } from "../../random.js";
+import type { Random } from "../../../testkit/random.js";
 import type { Lane } from "../lane.js";
 
 /** Something that a client does with a session: one file each, listed in `all-operations.ts`. */

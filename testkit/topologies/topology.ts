@@ -1,6 +1,21 @@
-import type { Address } from "../client/client-task.js";
-import type { TopologyName } from "../plan/fault-plan.js";
 import type { ServerNode } from "./node.js";
+
+/** Where the servers stand. */
+export type TopologyName = "single" | "sentinel" | "cluster";
+
+/** How clients reach the servers: through proxies, where the addresses that servers name are mapped to theirs. */
+export type Address =
+  | { readonly kind: "single"; readonly port: number }
+  | { readonly kind: "sentinel"; readonly sentinels: readonly HostPort[]; readonly name: string; readonly map: NatMap }
+  | { readonly kind: "cluster"; readonly nodes: readonly HostPort[]; readonly map: NatMap };
+
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Addresses of proxies by the addresses of the servers behind them. */
+export type NatMap = Readonly<Record<string, HostPort>>;
 
 /** Servers in an arrangement, each behind its proxy. */
 export interface Topology {

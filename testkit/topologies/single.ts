@@ -1,4 +1,5 @@
-import { startNode, until } from "./node.js";
+import { until } from "../servers/until.js";
+import { startNode } from "./node.js";
 import type { Topology } from "./topology.js";
 
 /** One server. */

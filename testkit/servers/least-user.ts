@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { allLeastCommands } from "./least-commands.js";
+import { allLeastCommands } from "../../cli/doctor/least-commands.js";
 import type { PrivateRedis } from "./redis-server.js";
 
 /** How a client says that it is the user with the least commands. */

@@ -1,7 +1,8 @@
 import { Redis } from "ioredis";
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort, startSentinelOn, type PrivateRedis } from "../../__tests__/support/redis-server.js";
-import { isInSync, replicationOf, startNode, until, type ServerNode } from "./node.js";
+import { freePort, startSentinelOn, type PrivateRedis } from "../servers/redis-server.js";
+import { until } from "../servers/until.js";
+import { isInSync, replicationOf, startNode, type ServerNode } from "./node.js";
 import type { Topology } from "./topology.js";
 
 const name = "mymaster";

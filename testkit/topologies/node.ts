@@ -1,13 +1,13 @@
 import { Redis } from "ioredis";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { freePort, startRedisOn, type PrivateRedis } from "../../__tests__/support/redis-server.js";
-import { startCuttingProxy, type CuttingProxy } from "./cutting-proxy.js";
+import { freePort, startRedisOn, type PrivateRedis } from "../servers/redis-server.js";
+import { startFaultProxy, type FaultProxy } from "../proxies/fault-proxy.js";
 
 /** A server of the run with its proxy. It keeps its data over restarts: every write is in its append-only file. */
 export interface ServerNode {
   readonly port: number;
-  readonly proxy: CuttingProxy;
+  readonly proxy: FaultProxy;
   readonly isRunning: boolean;
   /** Kills it as a machine that fails. */
   kill(): Promise<void>;
@@ -35,7 +35,7 @@ export async function startNode(
   const port = await portForNode();
   const begin = (more: readonly string[]) => startRedisOn(port, [...durable, ...args, ...more]);
   let server: PrivateRedis | undefined = await begin([]);
-  const proxy = await startCuttingProxy(port);
+  const proxy = await startFaultProxy(port);
   const client = new Redis({
     port,
     host: "127.0.0.1",
@@ -76,17 +76,6 @@ async function portForNode(): Promise<number> {
       return port;
     }
   }
-}
-
-/** Waits until something holds; answers that fail count as no. */
-export async function until(what: string, holds: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
-  for (const end = performance.now() + patienceMs; performance.now() < end;) {
-    if (await holds().catch(() => false)) {
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`The servers did not get there within ${patienceMs / 1_000} s: ${what}.`);
 }
 
 /** What a server says of its replication, as fields. */

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
-import { startRedis } from "./redis-server.js";
-import { sharedRedisUrl, uniquePrefix } from "./shared-redis.js";
+import { startRedis } from "../../testkit/servers/redis-server.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 describe("the private servers of the tests", () => {
   it("share one that answers, not on Redis's default port", async () => {

@@ -1,7 +1,8 @@
-import { until, isInSync, replicationOf, startNode, type ServerNode } from "./node.js";
+import { idOf, introduce, seesAllSlots } from "../servers/cluster-nodes.js";
+import { until } from "../servers/until.js";
+import { isInSync, replicationOf, startNode, type ServerNode } from "./node.js";
 import type { Topology } from "./topology.js";
 
-const slots = 16_384;
 const mastersAtFirst = 3;
 
 /** A cluster of three masters with a replica each. */
@@ -45,22 +46,13 @@ export async function startCluster(folder: string): Promise<Topology> {
 }
 
 async function assemble(nodes: readonly ServerNode[]): Promise<void> {
-  const share = Math.ceil(slots / mastersAtFirst);
-  for (const [index, node] of nodes.entries()) {
-    await node.use(async (client) => {
-      await client.call("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
-      if (index < mastersAtFirst) {
-        await client.call("CLUSTER", "ADDSLOTSRANGE", index * share, Math.min(slots, (index + 1) * share) - 1);
-      }
-      await client.call("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port);
-    });
-  }
+  await introduce(nodes, { masters: mastersAtFirst, first: [nodes[0]!.port] });
   await until("the nodes know each other", async () => {
     const infos = await Promise.all(nodes.map((node) => node.use((client) => client.call("CLUSTER", "INFO"))));
     return infos.every((info) => String(info).includes(`cluster_known_nodes:${nodes.length}`));
   });
   for (const [index, node] of nodes.slice(mastersAtFirst).entries()) {
-    const id = String(await nodes[index]!.use((client) => client.call("CLUSTER", "MYID")));
+    const id = await idOf(nodes[index]!);
     await until("a replica knows its master", async () => {
       await node.use((client) => client.call("CLUSTER", "REPLICATE", id));
       return true;
@@ -70,10 +62,7 @@ async function assemble(nodes: readonly ServerNode[]): Promise<void> {
 }
 
 async function isWhole(nodes: readonly ServerNode[]): Promise<boolean> {
-  const infos = await Promise.all(nodes.map((node) => node.use((client) => client.call("CLUSTER", "INFO"))));
-  const isOk = infos.every(
-    (info) => String(info).includes("cluster_state:ok") && String(info).includes(`cluster_slots_ok:${slots}`),
-  );
+  const isOk = (await Promise.all(nodes.map((node) => node.use(seesAllSlots)))).every(Boolean);
   const roles = await Promise.all(nodes.map(replicationOf));
   const isSynced = await Promise.all(nodes.map((node) => isInSync(node, 1)));
   return isOk && isSynced.every(Boolean) && roles.filter(({ role }) => role === "master").length === mastersAtFirst;

@@ -1,4 +1,8 @@
-import { connect, createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
+import { startTcpProxy } from "./tcp-proxy.js";
+
+/** Where a connection is cut: before the server hears the question, after it answered, or inside its answer. */
+export type CutPlace = "before" | "after" | "inside";
 
 /** A TCP proxy before a Redis server that counts round trips, swallows replies, delays them, and cuts connections. */
 export interface FaultProxy {
@@ -28,6 +32,8 @@ export interface FaultProxy {
   stall(): void;
   /** Cuts all connections; clients may connect again. */
   cut(): void;
+  /** Cuts the connections of the next exchanges that may write (scripts) at this place. */
+  cutNext(place: CutPlace, exchanges: number): void;
   stop(): Promise<void>;
 }
 
@@ -37,29 +43,19 @@ interface Behaviour {
   delay: number;
   /** What `releaseReplies()` has to send; undefined where replies pass. */
   held: (() => void)[] | undefined;
+  cuts: { readonly place: CutPlace; left: number };
 }
 
 /** Starts a proxy before the server on a loopback port. */
 export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
-  const behaviour: Behaviour = { flights: 0, silent: false, delay: 0, held: undefined };
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(serverPort, "127.0.0.1");
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.setNoDelay(true).on("error", () => undefined);
-      socket.once("close", () => {
-        sockets.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-    join(client, upstream, behaviour);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  const stall = () => sockets.forEach((socket) => socket.removeAllListeners("data").resume());
-  const cut = () => sockets.forEach((socket) => socket.destroy());
+  const behaviour: Behaviour = {
+    ...{ flights: 0, silent: false, delay: 0, held: undefined },
+    cuts: { place: "before", left: 0 },
+  };
+  const target = { host: "127.0.0.1", port: serverPort };
+  const { port, cut, stall, stop } = await startTcpProxy(target, (client, upstream) =>
+    join(client, upstream, behaviour),
+  );
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
@@ -74,28 +70,35 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
       behaviour.held = undefined;
     },
     stall,
-    cut,
-    stop: () => {
-      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
-      cut();
-      return stopped;
-    },
+    cut: () => cut(),
+    cutNext: (place, exchanges) => void (behaviour.cuts = { place, left: exchanges }),
+    stop,
   };
 }
 
 function join(client: Socket, upstream: Socket, behaviour: Behaviour): void {
   let answered = true;
+  // A connection that is to be cut at its answer is marked by its question, so that the question is one that writes.
+  let cutting: CutPlace | undefined;
   client.on("data", (data) => {
     behaviour.flights += answered ? 1 : 0;
     answered = false;
-    upstream.write(data);
+    if (behaviour.cuts.left > 0 && mayWrite(data)) {
+      behaviour.cuts.left -= 1;
+      cutting = behaviour.cuts.place;
+    }
+    if (cutting === "before") {
+      client.destroy();
+    } else {
+      upstream.write(data);
+    }
   });
   upstream.on("data", (data) => {
     answered = true;
     if (behaviour.silent) {
       return;
     }
-    const send = () => void (client.writable && client.write(data));
+    const send = () => void (client.writable && answer(client, data, cutting));
     if (behaviour.held !== undefined) {
       behaviour.held.push(send);
     } else if (behaviour.delay > 0) {
@@ -104,4 +107,19 @@ function join(client: Socket, upstream: Socket, behaviour: Behaviour): void {
       send();
     }
   });
+}
+
+function answer(client: Socket, data: Buffer, cutting: CutPlace | undefined): void {
+  if (cutting === undefined) {
+    client.write(data);
+  } else if (cutting === "inside") {
+    client.end(data.subarray(0, Math.ceil(data.length / 2)));
+  } else {
+    client.destroy();
+  }
+}
+
+/** True for data that holds a script: only these write. */
+function mayWrite(data: Buffer): boolean {
+  return data.includes("\r\nevalsha\r\n") || data.includes("\r\neval\r\n");
 }

@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
+import { beginSlotMove, idOf, introduce, seesAllSlots, type ClusterMember } from "./cluster-nodes.js";
 import { leastUserArgs } from "./least-user.js";
 import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
 import type { TlsFiles } from "./tls-files.js";
-
-const slots = 16_384;
+import { until } from "./until.js";
 
 /** Masters of a cluster, without replicas, on loopback ports. */
 export interface PrivateCluster {
@@ -58,43 +58,33 @@ export async function onNode<T>({ port }: PrivateRedis, use: (client: Redis) => 
 }
 
 /** A move of a slot that has begun, to another node. */
-export interface SlotMove {
+export interface BegunMove {
   /** Moves one key. */
   moveKey(name: string): Promise<unknown>;
   /** Moves all keys that the slot has by then. */
   moveAllKeys(): Promise<void>;
-  /** Gives the slot to its new node. */
+  /** Gives the slot to its new node, and waits until all nodes know. */
   finish(): Promise<void>;
 }
 
 /** Begins to move the slot of a key to another node. */
-export async function beginMove(cluster: PrivateCluster, key: string): Promise<SlotMove> {
+export async function beginMove(cluster: PrivateCluster, key: string): Promise<BegunMove> {
   const { owner, other, slot } = await cluster.locate(key);
-  const idOf = (server: PrivateRedis) => onNode(server, (node) => node.call("CLUSTER", "MYID"));
-  const [from, to] = [await idOf(owner), await idOf(other)];
-  await onNode(other, (node) => node.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(from)));
-  await onNode(owner, (node) => node.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(to)));
-  const migrate = (node: Redis, name: string) => node.migrate("127.0.0.1", other.port, name, 0, 5_000);
+  const [from, to] = [memberOf(owner), memberOf(other)];
+  const { moveKey, moveAllKeys, finish } = await beginSlotMove(slot, from, to);
   return {
-    moveKey: (name) => onNode(owner, (node) => migrate(node, name)),
-    moveAllKeys: () =>
-      onNode(owner, async (node) => {
-        let names: string[];
-        do {
-          names = (await node.call("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
-          for (const name of names) {
-            await migrate(node, name);
-          }
-        } while (names.length > 0);
-      }),
+    moveKey,
+    moveAllKeys,
     finish: async () => {
-      // All nodes are told: one that learns it later, from the others, sends clients and the next move astray.
-      for (const server of new Set([other, owner, ...cluster.servers])) {
-        await onNode(server, (node) => node.call("CLUSTER", "SETSLOT", slot, "NODE", String(to)));
-      }
-      await untilKnown(cluster.servers, String(to));
+      await finish(cluster.servers.filter((server) => server !== owner && server !== other).map(memberOf));
+      await untilKnown(cluster.servers, await idOf(to));
     },
   };
+}
+
+/** A server as a node of a cluster. */
+export function memberOf(server: PrivateRedis): ClusterMember {
+  return { port: server.port, use: (work) => onNode(server, work) };
 }
 
 /**
@@ -109,13 +99,7 @@ async function untilKnown(servers: readonly PrivateRedis[], id: string): Promise
       .find((line) => line.startsWith(id))
       ?.split(" ")[6];
   };
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    if (new Set(await Promise.all(servers.map(epochAt))).size === 1) {
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error("The nodes of the tests' cluster did not hear of a move.");
+  await until("all nodes know of a move", async () => new Set(await Promise.all(servers.map(epochAt))).size === 1);
 }
 
 async function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
@@ -136,30 +120,19 @@ async function startNode(tls: TlsFiles | undefined): Promise<StartedNode> {
 }
 
 async function meet(nodes: readonly StartedNode[]): Promise<void> {
-  const share = Math.ceil(slots / nodes.length);
-  const [first] = nodes as [StartedNode];
-  for (const [index, { server }] of nodes.entries()) {
-    const last = Math.min(slots, (index + 1) * share) - 1;
-    await onNode(server, async (client) => {
-      await client.call("CLUSTER", "ADDSLOTSRANGE", index * share, last);
-      await client.call("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
-      await client.call("CLUSTER", "MEET", "127.0.0.1", first.port, first.busPort);
-    });
-  }
+  const [{ port, busPort }] = nodes as [StartedNode];
+  await introduce(
+    nodes.map(({ server }) => memberOf(server)),
+    { masters: nodes.length, first: [port, busPort] },
+  );
   for (const { server } of nodes) {
-    await onNode(server, (client) => untilWhole(client, nodes.length));
+    await onNode(server, (client) => until("a node sees the whole cluster", () => isWhole(client, nodes.length)));
   }
 }
 
-async function untilWhole(client: Redis, count: number): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    const info = String(await client.call("CLUSTER", "INFO"));
-    if (info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${count}`)) {
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error("The cluster of the tests did not come together.");
+async function isWhole(client: Redis, count: number): Promise<boolean> {
+  const info = String(await client.call("CLUSTER", "INFO"));
+  return (await seesAllSlots(client)) && info.includes(`cluster_known_nodes:${count}`);
 }
 
 async function locate(servers: readonly PrivateRedis[], key: string): ReturnType<PrivateCluster["locate"]> {

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
-import { Random } from "../../faults/random.js";
+import { Random } from "../random.js";
 import { interceptedClient } from "./intercepted-client.js";
-import { startRedis, type PrivateRedis } from "./redis-server.js";
+import { startRedis, type PrivateRedis } from "../servers/redis-server.js";
 
 interface Waiting {
   readonly due: number;

@@ -2,17 +2,13 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Redis } from "ioredis";
+import { beginSlotMove, introduce, seesAllSlots } from "./cluster-nodes.js";
 import { leastUserArgs } from "./least-user.js";
-import { startPartitionProxy, type PartitionProxy } from "./partition-proxy.js";
-import { onNode } from "./redis-cluster.js";
+import { startPartitionProxy, type PartitionProxy } from "../proxies/partition-proxy.js";
+import { memberOf, onNode } from "./redis-cluster.js";
 import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
-
-const slots = 16_384;
-
-/** How often a cluster is asked whether it is there, with so many milliseconds in between: for 30 s in all. */
-const [attempts, pauseMs] = [1_200, 25];
+import { until } from "./until.js";
 
 /** A node of a cluster, as it is reached through its proxies. */
 export interface ClusterNode {
@@ -122,20 +118,12 @@ async function described(started: StartedNode): Promise<ClusterNode> {
 }
 
 async function meet(nodes: readonly ClusterNode[], started: readonly StartedNode[], masters: number): Promise<void> {
-  const share = Math.ceil(slots / masters);
-  const first = started[0]!;
-  for (const [index, { server }] of nodes.entries()) {
-    await onNode(server, async (client) => {
-      if (index < masters) {
-        await client.call("CLUSTER", "ADDSLOTSRANGE", index * share, Math.min(slots, (index + 1) * share) - 1);
-      }
-      await client.call("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
-      await client.call("CLUSTER", "MEET", "127.0.0.1", first.door.port, first.bus.port);
-    });
-  }
+  const { door, bus } = started[0]!;
+  const members = nodes.map(({ server }) => memberOf(server));
+  await introduce(members, { masters, first: [door.port, bus.port] });
   await Promise.all(
     nodes.slice(masters).map(({ server }, index) =>
-      until(server, async (client) => {
+      untilNode(server, async (client) => {
         const replicate = client.call("CLUSTER", "REPLICATE", nodes[index]!.id);
         // Until the two have heard of each other, the node is unknown.
         return (await replicate.catch(() => "")) === "OK";
@@ -151,7 +139,7 @@ function clusterOf(
 ): ReplicatedCluster {
   const running = () => nodes.filter(({ server }) => isRunning(server));
   const untilRole = (node: ClusterNode, role: string) =>
-    until(node.server, async (client) => (await client.info("replication")).includes(`role:${role}`));
+    untilNode(node.server, async (client) => (await client.info("replication")).includes(`role:${role}`));
   return {
     nodes,
     seeds: nodes.map(({ port }) => ({ host: "127.0.0.1", port })),
@@ -181,7 +169,7 @@ function clusterOf(
       await untilRole(replica, "master");
     },
     untilRole,
-    untilWhole: async () => void (await Promise.all(running().map(({ server }) => until(server, isWhole)))),
+    untilWhole: async () => void (await Promise.all(running().map(({ server }) => untilNode(server, isWhole)))),
     stop,
   };
 }
@@ -190,63 +178,36 @@ async function moveSlot(
   slot: number,
   { from, to, all }: { from: ClusterNode; to: ClusterNode; all: readonly ClusterNode[] },
 ): Promise<void> {
-  await onNode(to.server, (client) => client.call("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id));
-  await onNode(from.server, async (client) => {
-    await client.call("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
-    for (;;) {
-      const keys = (await client.call("CLUSTER", "GETKEYSINSLOT", slot, 1)) as string[];
-      if (keys.length === 0) {
-        return;
-      }
-      await client.migrate("127.0.0.1", to.server.port, keys[0]!, 0, 5_000);
-    }
-  });
-  for (const { server } of [to, from, ...all.filter((node) => node !== to && node !== from)]) {
-    // Replicas refuse it and hear of it from their masters.
-    await onNode(server, (client) => client.call("CLUSTER", "SETSLOT", slot, "NODE", to.id).catch(() => undefined));
-  }
+  const move = await beginSlotMove(slot, memberOf(from.server), memberOf(to.server));
+  await move.moveAllKeys();
+  await move.finish(all.filter((node) => node !== to && node !== from).map(({ server }) => memberOf(server)));
 }
 
 /** Waits until the node that is asked has heard of the replica: it lists one only once a ping told of its position. */
 async function holdersOf(client: Redis, key: string, nodes: readonly ClusterNode[]) {
   const slot = Number(await client.call("CLUSTER", "KEYSLOT", key));
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
+  let found: { readonly master: ClusterNode; readonly replica: ClusterNode; readonly slot: number } | undefined;
+  await until(`slot ${slot} has a master and a replica`, async () => {
     const ranges = (await client.call("CLUSTER", "SLOTS")) as [number, number, ...[string, number, string][]][];
     const [, , ...holders] = ranges.find(([first, last]) => first <= slot && slot <= last)!;
     const [master, replica] = holders.map(([, , id]) => nodes.find((node) => node.id === id));
-    if (master !== undefined && replica !== undefined) {
-      return { master, replica, slot };
-    }
-    await sleep(pauseMs);
-  }
-  throw new Error(`The cluster of the tests named no replica for slot ${slot} within 30 s.`);
+    found = master && replica && { master, replica, slot };
+    return found !== undefined;
+  });
+  return found!;
 }
 
 async function isWhole(client: Redis): Promise<boolean> {
-  const info = String(await client.call("CLUSTER", "INFO"));
   const known = String(await client.call("CLUSTER", "NODES"));
   const replication = await client.info("replication");
   const inSync = replication.includes("role:master") ? /connected_slaves:[1-9]/ : /master_link_status:up/;
-  return (
-    info.includes("cluster_state:ok") &&
-    info.includes(`cluster_slots_ok:${slots}`) &&
-    !/handshake|noaddr/.test(known) &&
-    inSync.test(replication)
-  );
+  return (await seesAllSlots(client)) && !/handshake|noaddr/.test(known) && inSync.test(replication);
 }
 
 function isRunning({ process }: PrivateRedis): boolean {
   return process.exitCode === null && process.signalCode === null;
 }
 
-async function until(server: PrivateRedis, holds: (client: Redis) => Promise<boolean>): Promise<void> {
-  await onNode(server, async (client) => {
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      if (await holds(client)) {
-        return;
-      }
-      await sleep(pauseMs);
-    }
-    throw new Error("The cluster of the tests did not get there within 30 s.");
-  });
+async function untilNode(server: PrivateRedis, holds: (client: Redis) => Promise<boolean>): Promise<void> {
+  await onNode(server, (client) => until("the cluster is as the test wants it", () => holds(client)));
 }

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { canInstall, installDebianPackage } from "./redis-binary.js";
-import { freePort, startRedisOn, type PrivateRedis } from "./redis-server.js";
+import { canInstall, installDebianPackage } from "../servers/redis-binary.js";
+import { freePort, startRedisOn, type PrivateRedis } from "../servers/redis-server.js";
 
 /** A server whose clock of the day is not this machine's. */
 export interface FakedClockRedis extends PrivateRedis {

@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { freePort, startRedis, startSentinelOn, type PrivateRedis } from "./redis-server.js";
 import type { TlsFiles } from "./tls-files.js";
+import { until } from "./until.js";
 
 /** A master, a replica and Sentinels that watch them, on loopback ports. */
 export interface PrivateSentinels {
@@ -49,7 +50,7 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
     const servers = [...processes];
     const [replica, ...others] = servers.slice(1) as [PrivateRedis, ...PrivateRedis[]];
     for (const { port } of [replica, ...others]) {
-      await until(port, async (client) => (await client.info("replication")).includes("link_status:up"));
+      await untilServer(port, async (client) => (await client.info("replication")).includes("link_status:up"));
     }
     if (password !== undefined) {
       await Promise.all(servers.map((server) => protect(server, password)));
@@ -63,7 +64,7 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
     }
     const ports = processes.slice(servers.length).map(({ port }) => port);
     for (const port of ports) {
-      await until(port, (client) => knowsAll(client, replicaCount));
+      await untilServer(port, (client) => knowsAll(client, replicaCount));
     }
     return {
       name,
@@ -73,7 +74,7 @@ export async function startSentinels(options: SentinelOptions = {}): Promise<Pri
       replica,
       untilPromoted: async () => {
         for (const port of ports) {
-          await until(port, async (client) => Number((await masterAddress(client))[1]) !== masterPort);
+          await untilServer(port, async (client) => Number((await masterAddress(client))[1]) !== masterPort);
         }
       },
       stop,
@@ -109,16 +110,10 @@ async function masterAddress(client: Redis): Promise<[string, string]> {
   return (await client.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)) as [string, string];
 }
 
-async function until(port: number, holds: (client: Redis) => Promise<boolean>): Promise<void> {
+async function untilServer(port: number, holds: (client: Redis) => Promise<boolean>): Promise<void> {
   const client = new Redis({ port, host: "127.0.0.1" });
   try {
-    for (let attempt = 0; attempt < 1_200; attempt += 1) {
-      if (await holds(client)) {
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-    throw new Error("The Sentinels of the tests did not get there within 30 s.");
+    await until("the Sentinels and their servers agree", () => holds(client));
   } finally {
     client.disconnect();
   }
