@@ -89,15 +89,6 @@ describe("the documents", () => {
     expect(listed.sort()).toEqual(options.map(({ name }) => name).sort());
   });
 
-  it.each(["an append", "a read", "a reduction"])("show the way of %s, through ten files at most", (call) => {
-    const sections = readDocument(root, "ARCHITECTURE.md").split(/^## /m);
-    const [, , steps] = sections.find((text) => text.startsWith(`The way of ${call}\n`))!.split("\n\n");
-    const files = new Set(pathsNamed(steps!).filter((path) => path.startsWith("src/")));
-    expect(files.size).toBeGreaterThan(5);
-    expect(files.size).toBeLessThanOrEqual(10);
-    expect([...files].filter((path) => path.includes("in-memory"))).toEqual([]);
-  });
-
   it("list every decision, in order, without a gap in the numbers", () => {
     const pages = documentsIn(root, "docs/decisions").filter((path) => !path.endsWith("README.md"));
     const listed = linksOf("docs/decisions/README.md", readDocument(root, "docs/decisions/README.md"));

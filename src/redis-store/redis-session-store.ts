@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { appendArguments, appendResult, fullReply, ownerIn } from "./append-call.js";
 import { clearSession } from "./clear-session.js";
@@ -11,7 +12,7 @@ import { rebuildSession } from "./rebuild-session.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/redis-store-options.js";
 import { RedisForks } from "./forks.js";
 import { RedisPages } from "./pages.js";
-import { RedisSessionIndex } from "../redis-lists/session-lists.js";
+import { RedisSessionIndex, type FollowedWrite } from "../redis-lists/session-lists.js";
 import { readSide, writeSide } from "./side.js";
 import { RedisRecordSwaps } from "./record-swaps.js";
 import { RedisTransfers } from "./transfers.js";
@@ -64,6 +65,8 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #connection: Connection;
   readonly #runner: ScriptRunner;
   readonly #seen = new SessionCache();
+  /** The sessions of which a reply named an owner. */
+  readonly #owned = new BoundedMap<string, true>(10_000);
   readonly forks: CompleteSessionStore["forks"];
   readonly #index: RedisSessionIndex;
   readonly #expiry: RedisExpiry;
@@ -114,7 +117,7 @@ export class RedisSessionStore implements CompleteSessionStore {
       reply = viewReply(await this.#script("readView", sessionId, call));
       view = viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })!;
     }
-    this.#index.noteOwner(sessionId, checkOwner(session, reply!.fields));
+    this.#noteOwner(sessionId, checkOwner(session, reply!.fields));
     this.#seen.note(sessionId, view.next, view);
     const asked = options.ids !== undefined || turn !== undefined;
     return asked ? { ...view, ...lookedUp(view, reply!.found, options) } : view;
@@ -137,7 +140,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     checkPage(options);
     const base = this.#seen.get(session.id)?.view?.base ?? 0;
     const { page, owner } = await readLogPage(this.#session(session), options, base);
-    this.#index.noteOwner(session.id, owner);
+    this.#noteOwner(session.id, owner);
     return page;
   }
 
@@ -171,8 +174,8 @@ export class RedisSessionStore implements CompleteSessionStore {
   async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
     const { id, owner } = session;
     const rebuild = { ...this.#session(session), name: { operation: "rebuild", sessionId: id }, identify };
-    const write = async () => this.#index.noteOwner(id, await rebuildSession(rebuild));
-    await this.#index.follow(id, { owner, write });
+    const write = async () => this.#noteOwner(id, await rebuildSession(rebuild));
+    await this.#follow(id, { owner, write });
     this.#seen.delete(id);
   }
 
@@ -184,10 +187,10 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { id, owner } = session;
     const write = async () => {
       const stored = await writeSide(this.#session(session), changes);
-      this.#index.noteOwner(id, stored);
+      this.#noteOwner(id, stored);
       return stored !== undefined;
     };
-    return this.#index.follow(id, { owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
+    return this.#follow(id, { owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
   }
 
   async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
@@ -224,14 +227,32 @@ export class RedisSessionStore implements CompleteSessionStore {
       const sent = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
       const reply = fullReply(sent, plan);
       const result = appendResult(sessionId, { reply, request, plan });
-      this.#index.noteOwner(sessionId, ownerIn(reply));
+      this.#noteOwner(sessionId, ownerIn(reply));
       if (result !== "stale") {
         this.#seen.note(sessionId, result.next, result.view);
       }
       return result;
     };
     const wrote = (result: AppendResult | "stale") => result !== "stale" && result.turn === undefined;
-    return this.#index.follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
+    return this.#follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
+  }
+
+  /** Makes a write; the owners' lists follow it where the session has an owner. */
+  async #follow<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
+    if (followed.owner !== undefined || this.#owned.get(sessionId)) {
+      return this.#index.follow(sessionId, followed);
+    }
+    const result = await followed.write();
+    const write = () => Promise.resolve(result);
+    // The reply may be the first that names an owner.
+    return this.#owned.get(sessionId) ? this.#index.follow(sessionId, { ...followed, write }) : result;
+  }
+
+  #noteOwner(sessionId: string, owner: unknown): void {
+    if (typeof owner === "string" && owner !== "") {
+      this.#owned.set(sessionId, true);
+      this.#index.noteOwner(sessionId, owner);
+    }
   }
 
   #session(session: SessionRef) {
@@ -246,10 +267,10 @@ export class RedisSessionStore implements CompleteSessionStore {
     const write = async () => {
       const reply = await this.#script(operation, sessionId, { ...call, writes: true });
       const [word, owner] = [checkedReply({ operation, sessionId }, reply)].flat();
-      this.#index.noteOwner(sessionId, owner);
+      this.#noteOwner(sessionId, owner);
       return word;
     };
-    return this.#index.follow(sessionId, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
+    return this.#follow(sessionId, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
   }
 
   async #script(operation: string, sessionId: string, call: Call): Promise<unknown> {

@@ -34,6 +34,77 @@ interface Rest {
   readonly cut: RewindRequest | undefined;
 }
 
+/** What the writer of a turn knows and wants, as far as it decides how a reply is taken. */
+export interface WriterState {
+  /** True where the caller writes the turn in several steps, so that it wants to know the stored part. */
+  readonly isTurn: boolean;
+  /** True for the write with which a turn begins. */
+  readonly opens: boolean;
+  /** True where the caller tries again by itself, so that no event tells of a refusal. */
+  readonly triesAgain: boolean;
+  /** Messages of the turn that the writer knew to be stored. */
+  readonly stored: number;
+  /** True where the write replaces the end of the log. */
+  readonly hasCut: boolean;
+  /** True where the outcome is to have the view. */
+  readonly returnsView: boolean;
+}
+
+/** The reply of a store to one try, with the whole turn where it is needed. */
+export type AppendReply =
+  | "stale"
+  | {
+      readonly result: AppendResult;
+      /** True if the stored turn ends with the very records of this try. */
+      readonly isOwn: boolean;
+    };
+
+/** How an append goes on after a reply: it has its outcome, or adds the rest of a turn that is stored in part. */
+export type AppendStep =
+  | {
+      readonly is: "done";
+      readonly outcome: AppendOutcome;
+      /** True where the try wrote its records. */
+      readonly isWritten?: boolean;
+      readonly event?: "repeated" | "not stored";
+    }
+  | { readonly is: "again"; readonly turn: StoredTurn };
+
+/** Decides by a reply how an append goes on. The rows of the table in order; the first that fits counts. */
+export function nextStep(state: WriterState, reply: AppendReply): AppendStep {
+  if (reply === "stale") {
+    return refusal("overtaken", { next: 0, isTold: !state.triesAgain });
+  }
+  const { result, isOwn } = reply;
+  const { turn, view, next } = result;
+  const outcome = outcomeOf(result);
+  if (turn === undefined) {
+    return { is: "done", outcome, isWritten: true };
+  }
+  if (state.opens) {
+    return { is: "done", outcome: { ...outcome, storedTurn: turn, ...(view && { view }) } };
+  }
+  if (turn.done) {
+    const found = state.isTurn ? { storedTurn: turn, ...(state.returnsView && view && { view }) } : {};
+    return { is: "done", outcome: { ...outcome, repeated: true, ...found }, event: "repeated" };
+  }
+  if (turn.same || isOwn) {
+    return { is: "done", outcome: { ...outcome, ...(state.isTurn && { turnCount: turn.count }) } };
+  }
+  if (state.stored > 0 || state.hasCut) {
+    return refusal(turn.count < state.stored ? "forgotten" : "overtaken", { next, isTold: true });
+  }
+  return { is: "again", turn };
+}
+
+function refusal(
+  reason: "forgotten" | "overtaken",
+  { next, isTold }: { readonly next: number; readonly isTold: boolean },
+): AppendStep {
+  const outcome = { appended: 0, duplicates: 0, next, repeated: false, refused: reason };
+  return { is: "done", outcome, ...(isTold && { event: "not stored" as const }) };
+}
+
 /**
  * Appends messages, as a turn where they have a name for it. Of a turn that is stored in part, which the writer did not
  * know, only the rest is added; the answer of a run that was stopped is replaced.
@@ -43,40 +114,42 @@ export async function appendTurn(
   write: Write,
   { messages: given, options }: { readonly messages: readonly BaseMessage[]; readonly options: AppendOptions },
 ): Promise<AppendOutcome & { readonly written?: Written }> {
-  const { stored = 0, cut } = options.turn ?? {};
+  const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = options.turn ?? {};
+  const isTurn = options.turn !== undefined;
+  const state = { isTurn, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
   const messages = await prepareMessages(target, given, options);
   let rest: Rest = { messages, stored, offset: stored, cut };
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const written = await tryAppend(target, { write, rest, options });
-    if (written === "stale") {
-      if (options.turn?.triesAgain) {
-        return { appended: 0, duplicates: 0, next: 0, repeated: false, refused: "overtaken" };
-      }
-      return refused(target, options, "overtaken");
+    const step = nextStep(state, written === "stale" ? written : await replyOf(target, written, options));
+    if (step.is === "done") {
+      tell(target, options, step);
+      const isWritten = step.isWritten && written !== "stale";
+      return isWritten ? { ...step.outcome, ...countOfTurn(options, rest, written.result), written } : step.outcome;
     }
-    const { records } = written;
-    const result = await withWholeTurn(target, written.result, options);
-    if (result.turn !== undefined && options.turn?.opens) {
-      return { ...outcomeOf(result), storedTurn: result.turn, ...(result.view && { view: result.view }) };
-    }
-    if (result.turn === undefined) {
-      return { ...outcomeOf(result), ...countOfTurn(options, rest, result), written };
-    }
-    if (result.turn.done) {
-      report(target.context.onEvent, { type: "turn_repeated", sessionId: target.sessionId, turnId: options.turnId! });
-      const view = result.view && options.turn?.returnView ? { view: result.view } : {};
-      return { ...outcomeOf(result), repeated: true, ...(options.turn && { storedTurn: result.turn, ...view }) };
-    }
-    if (result.turn.same || isOwnWrite(result.turn, records)) {
-      return { ...outcomeOf(result), ...(options.turn && { turnCount: result.turn.count }) };
-    }
-    if (stored > 0 || cut !== undefined) {
-      return refused(target, options, result.turn.count < stored ? "forgotten" : "overtaken", result.next);
-    }
-    rest = await restOf(target, { messages, turn: result.turn, turnId: options.turnId! });
+    rest = await restOf(target, { messages, turn: step.turn, turnId: options.turnId! });
   }
   const message = "append: other processes kept writing to this turn; try again.";
   throw new ConflictError(message, { code: "stale", sessionId: target.sessionId });
+}
+
+/** Reports what the caller does not learn from an outcome that looks like a success. */
+function tell({ ref, context }: SessionOfMemory, { turnId }: AppendOptions, step: AppendStep & { is: "done" }): void {
+  const { event, outcome } = step;
+  if (event === "repeated") {
+    report(context.onEvent, { type: "turn_repeated", sessionId: ref.id, turnId });
+  } else if (event === "not stored") {
+    report(context.onEvent, { type: "turn_not_stored", sessionId: ref.id, turnId, reason: outcome.refused! });
+  }
+}
+
+async function replyOf(
+  target: SessionOfMemory,
+  { result, records }: Written,
+  options: AppendOptions,
+): Promise<AppendReply> {
+  const whole = await withWholeTurn(target, result, options);
+  return { result: whole, isOwn: whole.turn !== undefined && isOwnWrite(whole.turn, records) };
 }
 
 async function tryAppend(
@@ -164,16 +237,6 @@ function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseM
     found += role === storedRole ? 1 : 0;
   }
   return index;
-}
-
-function refused(
-  { sessionId, context }: SessionOfMemory,
-  { turnId }: AppendOptions,
-  reason: "forgotten" | "overtaken",
-  next = 0,
-): AppendOutcome {
-  report(context.onEvent, { type: "turn_not_stored", sessionId, turnId, reason });
-  return { appended: 0, duplicates: 0, next, repeated: false, refused: reason };
 }
 
 /** How many records the turn has now, for those who write it in several steps; a cut leaves those before it. */
