@@ -29,12 +29,9 @@ import { SealedSide } from "./sealed-side.js";
 import { SealedWrites } from "./sealed-writes.js";
 import { headField } from "./session-opener.js";
 
-/** What a store that seals is made of, for what replaces sealed texts by others. */
-const parts = new WeakMap<object, { readonly store: CompleteSessionStore; readonly ring: KeyRing }>();
-
-/** The store underneath, and the keys; undefined for a store that does not seal. */
+/** The store underneath, and the keys, for what replaces sealed texts; undefined for a store that does not seal. */
 export function sealedParts(store: object) {
-  return parts.get(store);
+  return store instanceof SealedSessionStore ? store.parts() : undefined;
 }
 
 /**
@@ -72,11 +69,15 @@ export class SealedSessionStore implements CompleteSessionStore {
     this.forks = new SealedForks(this.#inner.forks, ring);
     this.recordSwaps = this.#inner.recordSwaps;
     this.transfers = new SealedTransfers(this.#inner, ring);
-    parts.set(this, { store: this.#inner, ring });
     // A capability that the other store lacks must not be recognized by a member of this class.
     for (const member of optionalMembers.filter((name) => inner[name] === undefined)) {
       Object.defineProperty(this, member, { value: undefined });
     }
+  }
+
+  /** The store underneath, and the keys. */
+  parts() {
+    return { store: this.#inner, ring: this.#ring };
   }
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {

@@ -11,6 +11,7 @@ import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import { prepareMessages } from "./count-copies.js";
 import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
+import type { MemoryContext } from "./memory-context.js";
 import { replacedTail } from "./replaced-tail.js";
 import { answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
@@ -156,6 +157,24 @@ async function tryAppend(
   { ref, context }: SessionOfMemory,
   { write, rest, options }: { readonly write: Write; readonly rest: Rest; readonly options: AppendOptions },
 ): Promise<Written | "stale"> {
+  const { store, clock } = context;
+  const request = requestOf(context, rest, options);
+  const sent = Date.now();
+  const { records } = request;
+  if (rest.cut !== undefined && (records.length === 0 || !hasCapability(store, "replaceTail"))) {
+    return "stale";
+  }
+  const result =
+    rest.cut === undefined ? await write(request) : await store.replaceTail!(ref, { ...request, cut: rest.cut });
+  if (result === "stale") {
+    return result;
+  }
+  clock.note(result.time, sent);
+  return { result, records };
+}
+
+/** What a store is asked to append, stamped with the server's time. */
+function requestOf(context: MemoryContext, rest: Rest, options: AppendOptions): AppendRequest {
   const { turnId, expectedNext, side, turn } = options;
   const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
   const name = turnId !== undefined && hasCapability(store, "turns") ? turnNameOf(turnId) : undefined;
@@ -165,10 +184,9 @@ async function tryAppend(
     ...(turn?.output && { output: turn.output }),
   };
   const place = { turnId, offset: rest.offset, meta };
-  const records = recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place });
   const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;
-  const request: AppendRequest = {
-    records,
+  return {
+    records: recordsOf(rest.messages, { counterId: tokenCounter?.id, tracksUsage: context.trackUsage, ...place }),
     onConflict: turn?.keepStored || turn?.opens ? "keep" : context.onConflict,
     ...(ttlMs !== undefined && { ttlMs }),
     ...(expectedNext !== undefined && { expectedNext }),
@@ -177,17 +195,6 @@ async function tryAppend(
     ...(turn?.returnView ? { viewLimit: { messages: 0 } } : limit && { viewLimit: limit }),
     ...(name !== undefined && { turn: { name, stored: rest.stored, done: turn?.done ?? true } }),
   };
-  const sent = Date.now();
-  if (rest.cut === undefined) {
-    const result = await write(request);
-    clock.note(result.time, sent);
-    return { result, records };
-  }
-  if (records.length === 0 || !hasCapability(store, "replaceTail")) {
-    return "stale";
-  }
-  const result = await store.replaceTail(ref, { ...request, cut: rest.cut });
-  return result === "stale" ? result : { result, records };
 }
 
 /** The result with all records of a turn that is needed further: others may have written between them. */
