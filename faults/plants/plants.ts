@@ -10,7 +10,7 @@ export interface Plant {
 
 const lua = "src/redis/lua";
 const store = "src/redis-store/redis-session-store.ts";
-const append = "async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {";
+const append = "async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {";
 
 /** Defects that the checker has to find. They are put into the built clients only; `src` knows nothing of them. */
 export const plants = {
@@ -50,7 +50,7 @@ export const plants = {
       search: append,
       replacement: `${append}
     if (request.records.length > 2 && request.turn === undefined) {
-      await this.append(sessionId, { ...request, records: request.records.slice(0, 2) });
+      await this.append(session, { ...request, records: request.records.slice(0, 2) });
     }`,
     },
   ],
@@ -59,13 +59,13 @@ export const plants = {
     {
       file: store,
       search: append,
-      replacement: `async append(sessionId: string, request: AppendRequest): Promise<AppendResult> {
-    this.reallyAppend(sessionId, request).catch(() => undefined);
-    const next = (this.#seen.get(sessionId)?.next ?? 0) + request.records.length;
+      replacement: `async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
+    this.reallyAppend(session, request).catch(() => undefined);
+    const next = (this.#seen.get(session.id)?.next ?? 0) + request.records.length;
     return { appended: request.records.length, duplicates: 0, conflicts: [], next, epoch: "" };
   }
 
-  async reallyAppend(sessionId: string, request: AppendRequest): Promise<AppendResult> {`,
+  async reallyAppend(session: SessionRef, request: AppendRequest): Promise<AppendResult> {`,
     },
   ],
   /** A lease is given to everybody who asks. */
