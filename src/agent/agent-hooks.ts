@@ -1,4 +1,4 @@
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, SystemMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { mayCall } from "../messages/calls.js";
 import { changeMessage } from "../messages/change-message.js";
@@ -7,12 +7,12 @@ import { report } from "../base/events.js";
 import { showAnswer } from "../turns/show-answer.js";
 import { AgentRun, type RunSetting } from "./agent-run.js";
 import { turnIdOf } from "./agent-state.js";
-import { PartialAnswer, stopSignal } from "./partial-answer.js";
-import { markedRequest } from "./marked-request.js";
+import { SaidSoFar, StopListener, stopSignal } from "../turns/stop.js";
 import { currentConfig } from "./run-place.js";
 import type { RunTurn } from "./run-turn.js";
-import { beforeFirstCall, betweenHooks, SkipWatch } from "./skip-watch.js";
 import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from "./structured-answer.js";
+import { withCacheMarks } from "../reducers/prompt-cache/prompt-cache-marks.js";
+import type { StructureProfile } from "../structure/profiles/profile.js";
 
 /** When a run's messages are stored, and what is kept of one that is stopped. */
 export interface StorePolicy {
@@ -43,10 +43,9 @@ export class AgentHooks {
   readonly #setting: RunSetting;
   readonly #policy: StorePolicy;
   readonly #watch = new SkipWatch();
-  readonly #onStop = () => this.#keepWhatWasSaid();
+  readonly #stop = new StopListener(() => this.#keepWhatWasSaid());
   #run: Promise<AgentRun> | undefined;
   #format: ResponseFormat = {};
-  #signal: AbortSignal | undefined;
   #state: readonly BaseMessage[] = [];
   /** What the model said last, or is saying. */
   #said: () => BaseMessage | undefined = () => undefined;
@@ -147,7 +146,7 @@ export class AgentHooks {
   /** After the agent: stores the rest. Returns what the state lacks where another run stored this turn first. */
   async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
     this.#watch.disarm();
-    this.#signal?.removeEventListener("abort", this.#onStop);
+    this.#stop.listen(undefined);
     const { turn } = this.#policy;
     try {
       const run = await this.#open();
@@ -185,17 +184,12 @@ export class AgentHooks {
 
   #watchStop(state: readonly BaseMessage[], config: ReturnType<typeof currentConfig>): void {
     this.#state = state;
-    const signal = stopSignal(config);
-    if (signal !== this.#signal) {
-      this.#signal?.removeEventListener("abort", this.#onStop);
-      this.#signal = signal;
-      signal?.addEventListener("abort", this.#onStop, { once: true });
-    }
+    this.#stop.listen(stopSignal(config));
   }
 
   #listening<Response>(config: ReturnType<typeof currentConfig>, answer: () => Promise<Response>): Promise<Response> {
-    return PartialAnswer.during(config, async (partial) => {
-      this.#said = () => partial.message;
+    return SaidSoFar.during(config, async (said) => {
+      this.#said = () => said.last;
       const response = await answer();
       this.#said = () => messageOf(response);
       return response;
@@ -234,4 +228,52 @@ function isAnswer(response: unknown): boolean {
 function messageOf(response: unknown): AIMessage | undefined {
   const isMessage = (response as Partial<AIMessage> | undefined)?.getType?.() === "ai";
   return isMessage ? (response as AIMessage) : undefined;
+}
+
+/** Longer than other middleware takes between two hooks of this one, unless it calls a model itself. */
+export const betweenHooks = 1_000;
+/** Longer than all other middleware takes between the first hook of a run and the first model call, as a rule. */
+export const beforeFirstCall = 10_000;
+
+/**
+ * Notices a run that another middleware ended by a jump past all later hooks: what should follow at once does not. Does
+ * not keep the process alive.
+ */
+export class SkipWatch {
+  #stop: (() => void) | undefined;
+
+  /** Calls `onSkip` unless `disarm` is called in time. Resolves when one of both has happened. */
+  arm(patienceMs: number, onSkip: () => Promise<void>): Promise<void> {
+    this.disarm();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => void onSkip().finally(resolve), patienceMs);
+      timer.unref();
+      this.#stop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** What was expected has come. */
+  disarm(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+}
+
+/** The part of a model call's request that is marked; before langchain 1.1 there is no `systemMessage` in it. */
+interface MarkedFields {
+  readonly messages: BaseMessage[];
+  readonly systemMessage?: SystemMessage;
+}
+
+/** The request with marks for the provider's prompt cache. The system message counts as a part of the prompt. */
+export function markedRequest<Request extends MarkedFields>(request: Request, profile: StructureProfile): Request {
+  const { messages, systemMessage } = request;
+  if (systemMessage === undefined) {
+    return { ...request, messages: withCacheMarks(messages, { profile }) };
+  }
+  const [system, ...rest] = withCacheMarks([systemMessage, ...messages], { profile });
+  return { ...request, messages: rest, systemMessage: system };
 }

@@ -12,10 +12,10 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { modelInput } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
 import { openTurn, type OpenTurn } from "../turns/open-turn.js";
-import { interruptedMessage } from "../turns/turn-output.js";
+import { interruptedMessage } from "../turns/stop.js";
 import { idsOf, missingIn, turnIdOf, withoutSummaries, type StateParts } from "./agent-state.js";
 import { commitLoop } from "./commit-loop.js";
-import { correctedState } from "./corrected-state.js";
+import { correctedState } from "./agent-state.js";
 import { LoopView } from "./loop-view.js";
 import type { RunPlace } from "./run-place.js";
 

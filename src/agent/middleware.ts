@@ -1,7 +1,7 @@
+import * as z from "zod/mini";
 import type { BaseMessage } from "@langchain/core/messages";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { ZodObject } from "zod";
-import * as z from "zod/mini";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
@@ -11,7 +11,6 @@ import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js"
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./agent-hooks.js";
-import { AgentRuns } from "./agent-runs.js";
 import { splitState } from "./agent-state.js";
 import { RunTurn } from "./run-turn.js";
 import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
@@ -159,4 +158,32 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
     };
     return runs.of(writer as object | undefined, namespaceOf(config), { open, isNew });
   };
+}
+
+/**
+ * What runs are under way. LangGraph gives all hooks of a run the same writer; agents inside a graph share it and are
+ * told apart by their namespace. Nothing is kept in the agent's state, which its streams and checkpoints would show.
+ */
+export class AgentRuns<Run> {
+  readonly #runs = new WeakMap<object, Map<string, Promise<Run>>>();
+
+  /** The run of a hook; opened where it is not known, as after an interrupt, or where it begins (`isNew`). */
+  of(
+    writer: object | undefined,
+    namespace: string,
+    { open, isNew = false }: { readonly open: () => Promise<Run>; readonly isNew?: boolean },
+  ): Promise<Run> {
+    if (writer === undefined) {
+      return open();
+    }
+    let runs = this.#runs.get(writer);
+    if (runs === undefined) {
+      runs = new Map();
+      this.#runs.set(writer, runs);
+    }
+    const known = isNew ? undefined : runs.get(namespace);
+    const run = known ?? open();
+    runs.set(namespace, run);
+    return run;
+  }
 }

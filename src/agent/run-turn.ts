@@ -3,7 +3,7 @@ import type { ConversationSession } from "../session/conversation-session.js";
 import type { HeldTurn } from "../session/hold/held-session.js";
 import { takeTurn } from "../session/hold/take-hold.js";
 import { InterruptWatch, type StepConfig } from "./interrupt-watch.js";
-import { stopSignal } from "./partial-answer.js";
+import { StopListener, stopSignal } from "../turns/stop.js";
 
 /** A run that calls no model, and of which no hook was called for so long, holds its session no longer. */
 const longestMs = 5 * 60_000;
@@ -16,9 +16,8 @@ export class RunTurn {
   readonly #session: ConversationSession;
   readonly #owner: string;
   readonly #interrupts = new InterruptWatch();
-  readonly #onStop = () => void this.release();
+  readonly #stop = new StopListener(() => void this.release());
   #held: HeldTurn | undefined;
-  #signal: AbortSignal | undefined;
   /** The last step that the run may take; undefined for a run that was resumed. */
   #lastStep: number | undefined;
   /** What has to be stored before the turn is given back. */
@@ -49,7 +48,7 @@ export class RunTurn {
       this.#held = await takeTurn(this.#session, { owner: this.#owner, longestMs, signal });
     }
     this.#held.signOfLife();
-    this.#listen(signal);
+    this.#stop.listen(signal);
   }
 
   /** Names what `release` waits for. */
@@ -78,7 +77,7 @@ export class RunTurn {
   /** Lets the next turn of the session begin. Never rejects. */
   async release(): Promise<void> {
     this.#interrupts.disarm();
-    this.#listen(undefined);
+    this.#stop.listen(undefined);
     const held = this.#held;
     this.#held = undefined;
     if (held !== undefined) {
@@ -88,14 +87,6 @@ export class RunTurn {
         .then(() => held.release());
       this.#session.inBackground(work);
       await work;
-    }
-  }
-
-  #listen(signal: AbortSignal | undefined): void {
-    if (signal !== this.#signal) {
-      this.#signal?.removeEventListener("abort", this.#onStop);
-      this.#signal = signal;
-      signal?.addEventListener("abort", this.#onStop, { once: true });
     }
   }
 }

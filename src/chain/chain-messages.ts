@@ -9,7 +9,8 @@ import { digestMessage } from "../codec/encode-message.js";
 import { toMessage } from "../messages/message-like.js";
 import { isRecord } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
-import { answerKey, isMessageLike } from "./answer-key.js";
+import type { ModelInput } from "../turns/model-input.js";
+import type { ChainOptions } from "./chain-options.js";
 
 /** What a chain with memory takes: text, a message, messages, or an object that holds one of these under a key. */
 export type ChainInput = string | BaseMessageLike | readonly BaseMessageLike[] | Readonly<Record<string, unknown>>;
@@ -148,4 +149,76 @@ function messagesOf({
     `withRedisMemory: expected text, a message or messages and found ${found}; ` +
       `name the key that holds them with "${option}".`,
   );
+}
+
+/**
+ * The key of an output that holds the answer: `raw` beside `parsed` (structured output with `includeRaw`), else the
+ * only key, else `output`, else `messages`. Undefined where it holds neither a message, nor messages, nor, under the
+ * name `output`, a text.
+ */
+export function answerKey(output: Readonly<Record<string, unknown>>): string | undefined {
+  const keys = Object.keys(output);
+  const isRaw = keys.length === 2 && "raw" in output && "parsed" in output;
+  const candidates = isRaw ? ["raw"] : keys.length === 1 ? keys : ["output", "messages"];
+  return candidates.find((key) => isAnswerAt(key, output[key]));
+}
+
+/** True for a message, or what LangChain makes one of. */
+export function isMessageLike(value: unknown): value is BaseMessageLike {
+  if (typeof value !== "object" || value === null) {
+    return false;
+  }
+  if (isBaseMessage(value)) {
+    return true;
+  }
+  if (Array.isArray(value)) {
+    return (
+      value.length === 2 && typeof value[0] === "string" && typeof value[1] === "string" && knownRoles.has(value[0])
+    );
+  }
+  return "content" in value && typeof (value as { role?: unknown }).role === "string";
+}
+
+const knownRoles = new Set(["human", "user", "ai", "assistant", "system", "developer", "tool", "placeholder"]);
+
+function isAnswerAt(key: string, value: unknown): boolean {
+  const isNamed = key === "output" || key === "messages";
+  if (Array.isArray(value) && !isMessageLike(value)) {
+    return value.every(isMessageLike) && (value.length > 0 || isNamed);
+  }
+  return isMessageLike(value) || (key === "output" && typeof value === "string");
+}
+
+/**
+ * What the runnable is given: the conversation as a list, or under a key; with a key for the history, the history under
+ * that and what the user said now under its own.
+ */
+export function runnableInput(
+  input: ChainInput,
+  { history, turn }: ModelInput,
+  { inputMessagesKey, historyMessagesKey }: Pick<ChainOptions, "inputMessagesKey" | "historyMessagesKey">,
+): unknown {
+  const sent = [...history, ...turn];
+  if (historyMessagesKey === undefined && inputMessagesKey === undefined) {
+    return sent;
+  }
+  const fields: Readonly<Record<string, unknown>> = isPlainInput(input)
+    ? input
+    : { [inputMessagesKey ?? "input"]: input };
+  const key = inputKey(fields, inputMessagesKey);
+  if (historyMessagesKey === undefined) {
+    return { ...fields, [key]: sent };
+  }
+  return { ...fields, [key]: saidNow(fields[key], turn), [historyMessagesKey]: history };
+}
+
+/** The input's messages without those that are history; a text stays a text, and one message stays one. */
+function saidNow(value: unknown, turn: ModelInput["turn"]): unknown {
+  if (typeof value === "string" || value === undefined) {
+    return value;
+  }
+  if (isMessageLike(value)) {
+    return isBaseMessage(value) && turn.length === 1 ? turn[0] : value;
+  }
+  return turn;
 }

@@ -11,7 +11,7 @@ import { replacedTail } from "../session/replaced-tail.js";
 import { sessionOf } from "../memory/session-of.js";
 import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { roleOf } from "../messages/roles.js";
-import { interruptedAnswer } from "../turns/interrupted-answer.js";
+import { interruptedAnswer } from "../turns/stop.js";
 import { modelInput } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
 import { openTurn, type OpenTurn } from "../turns/open-turn.js";
@@ -19,7 +19,7 @@ import { messagesOfTurn } from "../session/turn-messages.js";
 import { describeOutput, storedOutput, type StoredOutput } from "../turns/turn-output.js";
 import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-messages.js";
 import { markedInput } from "../reducers/prompt-cache/prompt-cache-marks.js";
-import { runnableInput } from "./runnable-input.js";
+import { runnableInput } from "./chain-messages.js";
 import type { ChainOptions } from "./chain-options.js";
 import { ownerIn, sessionIdOf } from "./session-id.js";
 

@@ -15,7 +15,7 @@ import { ChainTurn } from "./chain-turn.js";
 import type { AgentLike, MemoryInput } from "./chain-types.js";
 import { JoinedChunks } from "./join-chunks.js";
 import { showAnswer } from "../turns/show-answer.js";
-import { SaidSoFar } from "./said-so-far.js";
+import { partialOf, SaidSoFar, whenStopped } from "../turns/stop.js";
 
 /**
  * A runnable with a memory: reads the session's view, runs, and stores the turn (what came in and what came out) in one
@@ -57,9 +57,6 @@ export function withRedisMemory<
 ): Runnable<MemoryInput<Input, InputKey, HistoryKey>, Output> {
   return new RunnableWithRedisMemory<MemoryInput<Input, InputKey, HistoryKey>, Output>(runnable, options);
 }
-
-/** How long a stopped run is waited for, to learn what its model had said. */
-const partialMs = 1_000;
 
 class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   static override lc_name(): string {
@@ -106,7 +103,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
     let running: Promise<Output> | undefined;
     const said = new SaidSoFar();
-    const unwatch = whenAborted(config.signal, () => void turn.stop(() => partialOf(running, said)));
+    const unwatch = whenStopped(config.signal, () => void turn.stop(() => partialOf(running, said)));
     try {
       if (turn.repeated !== undefined) {
         await showAnswer(turn.repeated, childConfig(config, runManager));
@@ -132,7 +129,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       const chunks = new JoinedChunks<Output>();
       const stop = () => turn.stop(() => chunks.whole);
       // Both paths are needed: a generator whose reader waits for nothing more is never told of an abort.
-      const unwatch = whenAborted(config.signal, () => void stop());
+      const unwatch = whenStopped(config.signal, () => void stop());
       let isLeft = true;
       try {
         if (turn.repeated !== undefined) {
@@ -171,30 +168,6 @@ function childConfig(
     callbacks?.addHandler(said, true);
   }
   return patchConfig(config, { callbacks });
-}
-
-/** Calls back once when the signal aborts, or at once where it has; returns how to stop waiting for it. */
-function whenAborted(signal: AbortSignal | undefined, stop: () => void): () => void {
-  signal?.addEventListener("abort", stop, { once: true });
-  if (signal?.aborted) {
-    stop();
-  }
-  return () => signal?.removeEventListener("abort", stop);
-}
-
-/** What a run that was stopped still says, or what its model had said; undefined where it does not say so in time. */
-async function partialOf(running: Promise<unknown> | undefined, { text }: SaidSoFar): Promise<unknown> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), partialMs);
-  });
-  // LangChain's ModelAbortError, told by its field: the oldest supported core does not export the class.
-  const partial = running?.catch((error: unknown) => (error as { partialOutput?: unknown } | undefined)?.partialOutput);
-  try {
-    return (await Promise.race([partial, tooLate])) ?? text;
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** True for an agent of `createAgent`, which is no Runnable, and for a graph: both take their messages under a key. */

@@ -1,4 +1,4 @@
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 import { metaOf, type TurnOutput } from "../codec/record-meta.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
@@ -32,18 +32,4 @@ export function storedOutput(
 /** What to store about an output, so that it can be given again; undefined for one that cannot. */
 export function describeOutput(as: TurnOutput["as"], count: number, key: string | undefined): TurnOutput | undefined {
   return count < 1 ? undefined : { as, count, ...(key !== undefined && { key }) };
-}
-
-/**
- * What was said when a run was stopped, as it is stored: marked by `response_metadata.interrupted`, without tool calls,
- * which nobody will answer. Undefined where nothing was said.
- */
-export function interruptedMessage(partial: BaseMessage | string | undefined): BaseMessage | undefined {
-  const message = typeof partial === "string" ? new AIMessage(partial) : partial;
-  if (message === undefined || roleOf(message) !== "ai" || textOf(message).trim() === "") {
-    return undefined;
-  }
-  const { id, name, response_metadata } = message;
-  const said = { content: textOf(message), response_metadata: { ...response_metadata, interrupted: true } };
-  return new AIMessage({ ...said, ...(id !== undefined && { id }), ...(name !== undefined && { name }) });
 }
