@@ -9,7 +9,13 @@ import { HumanMessage } from "@langchain/core/messages";
 import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { ConflictError, MemoryError, withRedisMemory, type RedisChatMemory } from "langchain-redis-memory";
+import {
+  ConflictError,
+  MemoryError,
+  sessionConfig,
+  withRedisMemory,
+  type RedisChatMemory,
+} from "langchain-redis-memory";
 
 /** What the server needs. */
 export interface ConversationsSetting {
@@ -90,19 +96,21 @@ export async function startConversations({ model, memory, users, port = 0 }: Con
   }
 
   /**
-   * Stores a question, or puts it in the place of one and of all that followed, and streams the answer. The same
-   * request again adds nothing: it gives the stored answer, or one in the place of what was stopped.
+   * Streams the answer to a question; with `replace` the question takes the place of the one with its id and of all
+   * that followed. The same request again adds nothing: it gives the stored answer, or one in the place of what was
+   * stopped.
    */
   async function takeTurn({ owner, id, request, response }: Call): Promise<void> {
     const { messageId, text, replace } = await bodyOf(request);
     const question = new HumanMessage({ id: textIn(messageId, 36), content: textIn(text, 20_000) });
-    const history = memory.history(id, { owner, title: question.text.slice(0, 60) });
-    await (replace === true ? history.replaceFrom(question.id!, [question]) : history.append([question]));
+    if (replace === true) {
+      await memory.history(id, { owner }).replaceFrom(question.id!, [question]);
+    }
     const stopped = new AbortController();
     // The browser closes the connection when the reader presses Stop or leaves the page.
     response.on("close", () => stopped.abort());
-    const run = { configurable: { sessionId: id, owner }, signal: stopped.signal };
-    const parts = await chat.stream({ question: [question] }, run);
+    const session = sessionConfig({ sessionId: id, owner, title: firstCharacters(question.text) });
+    const parts = await chat.stream({ question: [question] }, { ...session, signal: stopped.signal });
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
     await pipeline(Readable.from(parts), response);
   }
@@ -112,7 +120,9 @@ export async function startConversations({ model, memory, users, port = 0 }: Con
     const { at } = await bodyOf(request);
     const title = (await memory.sessions.get(id, { owner }))?.title ?? "Conversation";
     const branchId = randomUUID();
-    await memory.history(id, { owner }).fork(branchId, { at: at as number, title: `${title.slice(0, 60)} (branch)` });
+    await memory
+      .history(id, { owner })
+      .fork(branchId, { at: at as number, title: `${firstCharacters(title)} (branch)` });
     sendJson(response, { id: branchId });
   }
 
@@ -192,6 +202,11 @@ function statusOf(error: unknown): number {
 }
 
 class BadRequest extends Error {}
+
+/** Enough for a title. Cut between characters: half of one is no text. */
+function firstCharacters(text: string): string {
+  return [...text].slice(0, 60).join("");
+}
 
 function textIn(value: unknown, maxLength: number): string {
   if (typeof value !== "string" || value.trim() === "" || value.length > maxLength) {

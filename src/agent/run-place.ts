@@ -1,8 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { ConfigurationError } from "../base/errors.js";
+import { sessionIdOf, type SessionIdOption } from "../chain/session-id.js";
+import type { HistoryIdentity } from "../session/history-identity.js";
 import { currentRun } from "../session/reduction-trace.js";
-import { ownerIn, sessionIdOf, type SessionIdOption } from "../chain/session-id.js";
+import { readRunNames } from "../session/session-config.js";
 
 const owner = "redisMemoryMiddleware";
 const sessionHint =
@@ -29,8 +31,8 @@ export interface AgentRuntime<Context = unknown> {
 /** Where a run stands: its session, and what LangGraph says about it. */
 export interface RunPlace {
   readonly sessionId: string;
-  /** Whose session it is, where the caller says so. */
-  readonly identity: { readonly owner?: string };
+  /** Whose session it is and what it is called, where the caller says so. */
+  readonly identity: HistoryIdentity;
   /** The turn's id, where the caller gave one. */
   readonly turnId: string | undefined;
   /** True where the state comes from a checkpoint, so that it holds messages of earlier runs. */
@@ -62,7 +64,7 @@ function isInTool(config: AgentRuntime): boolean {
  * The session and the turn of the run.
  *
  * @throws ConfigurationError `sessionId` where none is named, and in a subagent whose middleware has no option for it;
- *   `turnId` for one that is no text.
+ *   what {@link readRunNames} throws.
  */
 function placeOf(
   config: AgentRuntime,
@@ -79,10 +81,13 @@ function placeOf(
   }
   const run = { configurable, ...(context !== undefined && { context }) };
   const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
+  const names = readRunNames(configurable, owner, { namesSession: sessionId !== undefined });
+  // A subagent inherits the config, but its session and turn are others than those that the caller names.
+  const own = isSubagent ? {} : names.label;
   return {
     sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
-    identity: ownerIn(configurable, owner),
-    turnId: isSubagent ? undefined : turnIdOf(configurable["turnId"]),
+    identity: { ...names.owner, ...own },
+    turnId: isSubagent ? undefined : names.turnId,
     hasCheckpointer: Boolean(configurable["__pregel_checkpointer"]),
   };
 }
@@ -110,12 +115,4 @@ export function placeFinder(onEvent: MemoryEventHandler | undefined): typeof pla
       throw error;
     }
   };
-}
-
-function turnIdOf(turnId: unknown): string | undefined {
-  if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
-    const message = "configurable.turnId must be a non-empty string; without one, leave it out.";
-    throw new ConfigurationError("turnId", `${owner}: ${message}`);
-  }
-  return turnId;
 }

@@ -1,13 +1,24 @@
 /**
- * Returns the name that was probably meant: the one with the fewest wrong, missing, surplus or swapped letters, if they
- * are at most a third of it; else the only one that has all words of what was written, in order (`inputKey` for
- * `inputMessagesKey`). Upper and lower case count as the same letter.
+ * Returns the name that was probably meant: that which {@link misspeltName} finds; else the only one that has all words
+ * of what was written, in order (`inputKey` for `inputMessagesKey`).
  */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
-  let nearest: string | undefined;
+  return misspeltName(written, names) ?? onlyNameWithWords(written, names);
+}
+
+/**
+ * Returns the name with the fewest wrong, missing, surplus or swapped letters, if they are at most a third of it, and at
+ * most `most`. Upper and lower case count as the same letter.
+ */
+export function misspeltName<Name extends string>(
+  written: string,
+  names: readonly Name[],
+  { most = Infinity }: { readonly most?: number } = {},
+): Name | undefined {
+  let nearest: Name | undefined;
   let fewest = Infinity;
   for (const name of names) {
-    const allowed = Math.max(1, Math.floor(name.length / 3));
+    const allowed = Math.min(most, Math.max(1, Math.floor(name.length / 3)));
     // Also keeps a huge key from being compared letter by letter.
     if (Math.abs(name.length - written.length) > allowed) {
       continue;
@@ -18,7 +29,7 @@ export function nearestName(written: string, names: readonly string[]): string |
       fewest = distance;
     }
   }
-  return nearest ?? onlyNameWithWords(written, names);
+  return nearest;
 }
 
 const longestWritten = 80;

@@ -1,6 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { ConfigurationError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import type { AppendOutcome, TurnWrite } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
@@ -10,6 +9,7 @@ import type { RedisChatMessageHistory } from "../memory/redis-chat-message-histo
 import { replacedTail } from "../session/replaced-tail.js";
 import { sessionOf } from "../memory/session-of.js";
 import { traceOf, type TracePlace } from "../session/reduction-trace.js";
+import { readRunNames } from "../session/session-config.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
 import { modelInput } from "../turns/model-input.js";
@@ -21,7 +21,7 @@ import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-m
 import { markedInput } from "../reducers/prompt-cache/prompt-cache-marks.js";
 import { runnableInput } from "./chain-messages.js";
 import type { ChainOptions } from "./chain-options.js";
-import { ownerIn, sessionIdOf } from "./session-id.js";
+import { sessionIdOf } from "./session-id.js";
 
 const sessionHint =
   'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
@@ -82,12 +82,13 @@ export class ChainTurn {
   static async begin(options: ChainOptions, input: ChainInput, config: Partial<RunnableConfig>): Promise<ChainTurn> {
     const { configurable = {}, signal } = config;
     const trace = traceOf(config);
+    const names = readRunNames(configurable, "withRedisMemory", { namesSession: options.sessionId !== undefined });
     const named: unknown = options.sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
     const sessionId = sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint });
-    const history = options.memory.history(sessionId, ownerIn(configurable, "withRedisMemory"));
+    const history = options.memory.history(sessionId, { ...names.owner, ...names.label });
     const session = sessionOf("withRedisMemory", history);
     const messages = inputMessages(input, options.inputMessagesKey);
-    const turnId = turnIdOf(configurable, messages);
+    const turnId = names.turnId ?? questionIdOf(messages);
     const held = options.oneTurnAtATime ? await takeTurn(session, { owner, longestMs, signal }) : undefined;
     try {
       const opening = ChainTurn.#open({ options, history, session, turnId, signal, held, trace }, input, messages);
@@ -240,16 +241,9 @@ export class ChainTurn {
   }
 }
 
-/** The turn's name: `configurable.turnId`, else the id of the message that ends the input, where the user said it. */
-function turnIdOf(configurable: Record<string, unknown>, input: readonly BaseMessage[]): string | undefined {
-  const { turnId } = configurable;
-  if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
-    throw new ConfigurationError(
-      "turnId",
-      "withRedisMemory: configurable.turnId must be a non-empty string; without one, leave it out.",
-    );
-  }
+/** The id of the message that ends an input, where the user said it: a turn without another name is named by it. */
+function questionIdOf(input: readonly BaseMessage[]): string | undefined {
   const question = input.at(-1);
   const id = question !== undefined && roleOf(question) === "human" ? question.id : undefined;
-  return turnId ?? (id === "" ? undefined : id);
+  return id === "" ? undefined : id;
 }

@@ -25,23 +25,6 @@ export interface SessionRequest<Run> {
 }
 
 /**
- * What a run's config says of its session's owner, as options of a history.
- *
- * @throws ConfigurationError `owner` for one that is no non-empty text.
- */
-export function ownerIn(configurable: Readonly<Record<string, unknown>>, user: string): { readonly owner?: string } {
-  const { owner } = configurable;
-  if (owner === undefined) {
-    return {};
-  }
-  if (typeof owner !== "string" || owner === "") {
-    const message = "configurable.owner must be a non-empty string; without one, leave it out.";
-    throw new ConfigurationError("owner", `${user}: ${message}`);
-  }
-  return { owner };
-}
-
-/**
  * The id of a run's session.
  *
  * @throws ConfigurationError when the run names none, or names it by a number.

@@ -125,6 +125,7 @@ export type {
 export type { SessionProblem } from "../sessions/session-problems.js";
 export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
 export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";
+export { sessionConfig, type SessionConfig, type SessionFields } from "../session/session-config.js";
 export type { SessionMetadata, SessionNames } from "../session/session-labels.js";
 export type { WithTurnOptions } from "../session/hold/hold-options.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../memory/redis-chat-message-history.js";

@@ -5,6 +5,7 @@ import { keepLastCharacters } from "../base/graphemes.js";
 import type { Round } from "../messages/rounds.js";
 import { ConfigurationError } from "../base/errors.js";
 import { anyText, lazy, objectWith, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
+import { readRunNames } from "../session/session-config.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
 
@@ -54,8 +55,8 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
   readonly history?: RoundSource;
   /** The memory to retrieve from; each retrieval then names its session. Give this or `history`, not both. */
   readonly memory?: {
-    /** The history of a session. */
-    history(sessionId: string): RoundSource;
+    /** The history of a session, for an owner where the run names one. */
+    history(sessionId: string, identity?: { readonly owner?: string }): RoundSource;
   };
 }
 
@@ -77,7 +78,7 @@ const moduleSchema = lazy(() =>
     history: z.optional(
       objectWith<RoundSource>(["getRounds"], "a history with getRounds(), such as RedisChatMessageHistory"),
     ),
-    memory: z.optional(objectWith<{ history(sessionId: string): RoundSource }>(["history"], "a RedisChatMemory")),
+    memory: z.optional(objectWith<NonNullable<ChatMemoryModuleOptions["memory"]>>(["history"], "a RedisChatMemory")),
   }),
 );
 
@@ -137,26 +138,36 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
    *
    * @throws ConfigurationError naming the parameter; StoreError.
    */
-  async retrieve<G extends RoundFormat = F>(options: RetrieveOptions<G> = {}): Promise<Retrieved<G>> {
+  retrieve<G extends RoundFormat = F>(options: RetrieveOptions<G> = {}): Promise<Retrieved<G>> {
+    return this.#retrieve(options, {});
+  }
+
+  async #retrieve<G extends RoundFormat>(
+    options: RetrieveOptions<G>,
+    identity: { readonly owner?: string },
+  ): Promise<Retrieved<G>> {
     const given = parseOptions("retrieve", retrieveSchema(), options);
     const settings = { ...defaults, ...withoutUndefined(this.#options), ...withoutUndefined(given) };
     refuseShortJson(settings);
-    const rounds = await this.#source(given.sessionId).getRounds(settings.nRounds);
+    const rounds = await this.#source(given.sessionId, identity).getRounds(settings.nRounds);
     return render(rounds, settings) as Retrieved<G>;
   }
 
-  /** `retrieve` as a step of a chain; the session may come from `configurable.sessionId`. */
+  /** `retrieve` as a step of a chain; session and owner may come from `configurable`. */
   override async invoke(input?: RetrieveOptions, config?: Partial<RunnableConfig>): Promise<string | BaseMessage[]> {
-    const sessionId: unknown = config?.configurable?.["sessionId"];
+    const { configurable = {} } = config ?? {};
+    const isNamed = this.#options.history !== undefined || input?.sessionId !== undefined;
+    const { owner } = readRunNames(configurable, "ChatMemoryModule", { namesSession: isNamed });
+    const sessionId: unknown = configurable["sessionId"];
     const fromConfig = this.#options.memory !== undefined && typeof sessionId === "string" ? { sessionId } : {};
     return this._callWithConfig(
-      (options: RetrieveOptions) => this.retrieve(options),
+      (options: RetrieveOptions) => this.#retrieve(options, owner),
       { ...fromConfig, ...input },
       config,
     );
   }
 
-  #source(sessionId: string | undefined): RoundSource {
+  #source(sessionId: string | undefined, identity: { readonly owner?: string }): RoundSource {
     const { history, memory } = this.#options;
     if (history !== undefined) {
       if (sessionId !== undefined) {
@@ -173,7 +184,7 @@ export class ChatMemoryModule<F extends RoundFormat = "text"> extends Runnable<
         "ChatMemoryModule: name the session, as sessionId or in configurable.sessionId.",
       );
     }
-    return memory!.history(sessionId);
+    return memory!.history(sessionId, identity);
   }
 }
 
