@@ -239,7 +239,7 @@ describe("an agent's turn whose run fails", () => {
     await memory.history("ann").addMessages([human("between"), ai("said between")]);
     await agent.invoke(ask("look", "q1"), ann);
     const view = sketch(await memory.history("ann").getMessages());
-    expect(view).toEqual(["first", "look", "between", "said between", "<ai>", "found look", "found it"]);
+    expect(view).toEqual(["first", "look", "<ai>", "found look", "found it", "between", "said between"]);
   });
 
   it("leaves nothing with persist: turn", async () => {

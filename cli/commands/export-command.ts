@@ -156,7 +156,11 @@ async function writeChat(exporting: Exporting, sessionId: string, { format }: Ex
   let after: number | null = -1;
   while (after !== null && !context.signal.aborted) {
     events.length = 0;
-    const page: Awaited<ReturnType<typeof history.getPage>> = await history.getPage({ after, limit: pageSize });
+    const page: Awaited<ReturnType<typeof history.getPage>> = await history.getPage({
+      after,
+      limit: pageSize,
+      order: "log",
+    });
     reportSkipped(exporting, sessionId);
     const messages = page.items.flatMap(({ position, message }) => {
       try {

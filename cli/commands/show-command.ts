@@ -123,11 +123,11 @@ async function* itemsOf(
 ): AsyncGenerator<PageItem> {
   let after = -1;
   if (last !== undefined && last < stats.messages) {
-    const { items, previous } = await history.getPage({ limit: last });
+    const { items, previous } = await history.getPage({ limit: last, order: "log" });
     after = (items[0]?.position ?? previous ?? 0) - 1;
   }
   for (;;) {
-    const page = await history.getPage({ after, limit: pageSize });
+    const page = await history.getPage({ after, limit: pageSize, order: "log" });
     yield* page.items;
     if (page.next === null) {
       return;

@@ -40,7 +40,7 @@ async function watch(context: CommandContext, options: WatchOptions, sessionId: 
     while (!signal.aborted) {
       // Asked first: the messages that made the reducer reduce are on the pages that follow, and are shown before it.
       const seen = (await history.stats()).reductions;
-      const { total, items, next } = await history.getPage({ after: last, limit: pageSize });
+      const { total, items, next } = await history.getPage({ after: last, limit: pageSize, order: "log" });
       const end = items.at(-1)?.position;
       for (const item of items) {
         await print(screen, item, options.content === true);

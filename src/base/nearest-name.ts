@@ -7,8 +7,8 @@ export function nearestName(written: string, names: readonly string[]): string |
 }
 
 /**
- * Returns the name with the fewest wrong, missing, surplus or swapped letters, if they are at most a third of it, and at
- * most `most`. Upper and lower case count as the same letter.
+ * Returns the name with the fewest wrong, missing, surplus or swapped letters, if they are at most a third of it, and
+ * at most `most`. Upper and lower case count as the same letter.
  */
 export function misspeltName<Name extends string>(
   written: string,

@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import { identifyRecord } from "../codec/message-ids.js";
-import { turnNameOf } from "../codec/record-meta.js";
-import { splitRounds, type Round } from "../messages/rounds.js";
+import { metaOf, turnNameOf } from "../codec/record-meta.js";
+import type { Round } from "../messages/rounds.js";
 import { ConfigurationError, StoreError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
@@ -21,6 +21,7 @@ import { mendHead } from "./mend-head.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
 import { rewindTo } from "./rewind-session.js";
+import { roundsInTurnOrder, turnsWithoutQuestion } from "./turn-order.js";
 import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
 
 const pageSchema = lazy(() =>
@@ -28,6 +29,8 @@ const pageSchema = lazy(() =>
 );
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
 const noOptions: AppendOptions = {};
+/** How many rounds are read besides to find the question of an answer that was stored late. */
+const furtherRounds = 50;
 
 /**
  * One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but whose it is, and in
@@ -148,13 +151,18 @@ export class ConversationSession implements SessionOfMemory {
     return decodeMessages(page.records, this.#decodeOptions(), page.from);
   }
 
-  /** The last `count` rounds of the transcript. One round trip; reads only these where the store can. */
+  /**
+   * The last `count` rounds of the transcript, each question with its answer. One round trip; reads only these where
+   * the store can. One more, or two, where an answer to an earlier question was stored among them, which is of none.
+   */
   async rounds(count: number): Promise<Round[]> {
     parseOptions("getRounds", roundsSchema(), { count });
     const stored = await this.#readRounds(count);
     this.#reportDamage(stored.damaged, "getRounds");
-    const messages = decodeMessages(stored.records, this.#decodeOptions(), stored.from);
-    return splitRounds(messages, { firstIndex: stored.firstRound }).slice(-count);
+    const entries = decodeEntries(stored.records, this.#decodeOptions(), stored.from);
+    const late = stored.firstRound > 1 ? await this.#askedBefore(entries, stored.from, count) : new Set();
+    const own = late.size === 0 ? entries : entries.filter(({ record }) => !late.has(metaOf(record).turn));
+    return roundsInTurnOrder(own, stored.firstRound).slice(-count);
   }
 
   /** Runs the reducer now and commits its result. */
@@ -175,6 +183,27 @@ export class ConversationSession implements SessionOfMemory {
     const store = requireCapability("rebuild()", this.context.store, "rebuild");
     await store.rebuild(this.ref, (record) => identifyRecord(record));
     await mendHead(this);
+  }
+
+  /** Names of turns of which a part stands in these rounds, and the question in front of them. */
+  async #askedBefore(entries: readonly StoredEntry[], from: number, count: number): Promise<ReadonlySet<unknown>> {
+    const { store } = this.context;
+    const lacking = turnsWithoutQuestion(entries);
+    if (lacking.size === 0) {
+      return lacking;
+    }
+    const wide = await this.#readRounds(count + furtherRounds);
+    const unfound = turnsWithoutQuestion(
+      decodeEntries(wide.records, { ...this.#decodeOptions(), onEvent: undefined }, wide.from),
+    );
+    const late = new Set([...lacking].filter((name) => !unfound.has(name)));
+    for (const name of hasCapability(store, "turns") ? unfound : []) {
+      const turn = lacking.has(name) ? await store.readTurn?.(this.ref, name) : undefined;
+      if (turn !== undefined && turn.first < from) {
+        late.add(name);
+      }
+    }
+    return late;
   }
 
   async #readRounds(count: number): Promise<StoredRounds> {

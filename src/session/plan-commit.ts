@@ -40,8 +40,9 @@ export async function planCommit(
     result,
   );
   const log = view.entries.filter(({ position }) => position !== undefined);
-  const shared = sharedEnd(log, result);
-  const start = log[log.length - shared]?.position ?? view.stored.next;
+  const first = endOfLog(log, sharedEnd(log, result));
+  const shared = log.length - first;
+  const start = log[first]?.position ?? view.stored.next;
   const leading = result.slice(0, result.length - shared);
   const { head, forms } = await headOf(leading, view, context);
   if (start === view.stored.start && head === view.stored.head) {
@@ -72,6 +73,25 @@ function sharedEnd(log: readonly StoredEntry[], result: readonly BaseMessage[]):
     shared += 1;
   }
   return shared;
+}
+
+/**
+ * Index in the view's log of the longest end, of `shared` messages at most, that is an end of the log as well: where
+ * answers moved to their questions, not every end of the view is one.
+ */
+function endOfLog(log: readonly StoredEntry[], shared: number): number {
+  let first = log.length;
+  let lowest = Infinity;
+  const highest = [-1];
+  log.forEach(({ position }) => highest.push(Math.max(highest.at(-1)!, position!)));
+  for (let index = log.length - 1; index >= log.length - shared; index -= 1) {
+    const position = log[index]!.position!;
+    lowest = Math.min(lowest, position);
+    if (position === lowest && highest[index]! < lowest) {
+      first = index;
+    }
+  }
+  return first;
 }
 
 function isSame(stored: BaseMessage, other: BaseMessage): boolean {

@@ -8,6 +8,7 @@ import { requireCapability } from "../store/capabilities.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
+import { inTurnOrder } from "./turn-order.js";
 import { decodeEntries } from "./view.js";
 
 /**
@@ -23,14 +24,25 @@ export interface PageOptions {
   readonly around?: string;
   /** At most this many messages. @default 50 */
   readonly limit?: number;
+  /**
+   * How the messages of a page stand: each answer with its question, also where it was stored behind a later turn
+   * (`conversation`), or by position (`log`).
+   * @default "conversation"
+   */
+  readonly order?: "conversation" | "log";
 }
 
 /** A message on a page. */
 export interface PageItem {
   /** The message's place in the session: 0 is the first that was ever stored. */
   readonly position: number;
-  /** When it was stored, in milliseconds since 1970; older messages have none. Order is by position, not by time. */
+  /** When it was stored, in milliseconds since 1970; older messages have none. No order goes by it. */
   readonly at?: number;
+  /**
+   * A name that the messages of one turn share: an answer whose question is on an older page belongs behind the message
+   * there that has the same. Left out for messages that were stored without a turn's name.
+   */
+  readonly turn?: string;
   /** The message as it is stored. */
   readonly message: BaseMessage;
   /** True if the message is part of the view, in the log or, as it is or shortened, in the head. */
@@ -90,6 +102,7 @@ const schema = lazy(() =>
     ),
     around: z.optional(nonEmptyText()),
     limit: z._default(positiveInteger(), 50),
+    order: z._default(z.enum(["conversation", "log"], 'must be "conversation" or "log"'), "conversation"),
   }),
 );
 
@@ -129,11 +142,12 @@ export async function readMessagePage(
     report(onEvent, { type: "damaged", sessionId, operation: "getPage" });
   }
   const inHead = new Set(headIds(page.head));
-  const entries = decodeEntries(page.records, { sessionId, strict, onEvent }, page.from);
+  const log = decodeEntries(page.records, { sessionId, strict, onEvent }, page.from);
+  const entries = checked.order === "log" ? log : inTurnOrder(log);
   const items = entries.map(({ message, record, position }) => {
-    const { at } = metaOf(record);
+    const { at, turn } = metaOf(record);
     const inView = position! >= page.start || (message.id !== undefined && inHead.has(message.id));
-    return { position: position!, ...(at !== undefined && { at }), message, inView };
+    return { position: position!, ...(at !== undefined && { at }), ...(turn && { turn }), message, inView };
   });
   return { items, ...edgesOf(page) };
 }

@@ -8,6 +8,7 @@ import { EncryptionError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
+import { inTurnOrder, isInTurnOrder } from "./turn-order.js";
 
 /** A stored message with its record; `position` is its place in the log, undefined for one in the head. */
 export interface StoredEntry {
@@ -30,10 +31,13 @@ export interface DecodeOptions {
 }
 
 /**
- * Returns the messages of a view, oldest first. Leaves out tool results whose call is not in the view and records that
- * cannot be read, and reports both.
+ * Returns the messages of a view in the order of the conversation: answers stand with their questions. Leaves out tool
+ * results whose call is not in the view and records that cannot be read, and reports both.
  */
 export function viewMessages(stored: SessionView, options: DecodeOptions): BaseMessage[] {
+  if (!isInTurnOrder(stored.records)) {
+    return decodeView(stored, options).entries.map(({ message }) => message);
+  }
   reportDamage(stored, options);
   const log = decodeMessages(stored.records, options, stored.start);
   const messages = stored.head === "" ? log : [...decodeMessages(headRecords(stored.head, options), options), ...log];
@@ -44,7 +48,7 @@ export function viewMessages(stored: SessionView, options: DecodeOptions): BaseM
 /** Returns the same messages, each with its record. */
 export function decodeView(stored: SessionView, options: DecodeOptions): DecodedView {
   reportDamage(stored, options);
-  const log = decodeEntries(stored.records, options, stored.start);
+  const log = inTurnOrder(decodeEntries(stored.records, options, stored.start));
   const all = stored.head === "" ? log : [...decodeEntries(headRecords(stored.head, options), options), ...log];
   const orphans = orphanResults(
     all.map(({ message }) => message),

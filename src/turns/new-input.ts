@@ -3,6 +3,7 @@ import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
+import { inTurnOrder } from "../session/turn-order.js";
 import type { DecodedView, StoredEntry } from "../session/view.js";
 import { jsonText } from "../base/json-text.js";
 
@@ -15,18 +16,25 @@ export interface InputRequest {
   readonly input: readonly BaseMessage[];
 }
 
-/** The part of an input that is not stored; `first` is where it is stored already, if this is a retry. */
+/** Positions of an input that is stored: of the first message of its block, and of its question. */
+export interface InputPlace {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The part of an input that is not stored; `place` is where it is stored already, if this is a retry. */
 export interface NewInput {
   readonly newMessages: readonly BaseMessage[];
-  readonly first: number | undefined;
+  readonly place: InputPlace | undefined;
 }
 
 /**
  * Tells what is new in an input that may be a client's whole history.
  *
  * With ids: what follows the last stored message. Without ids: the last question, where what comes before it says the
- * same as the end of the transcript. A system message that the view holds already is not new. One round trip more where
- * the comparison needs messages that have left the view, two where many calls stand between them.
+ * same as a part of the transcript, the end of it at best: others may have asked since. A system message that the view
+ * holds already is not new. One round trip more where the comparison needs messages that have left the view, two where
+ * many calls stand between them.
  */
 export async function newInput(request: InputRequest): Promise<NewInput> {
   const { session, input } = request;
@@ -48,14 +56,13 @@ async function sortInput({ session, view, positions, input }: InputRequest): Pro
   if (lastKnown >= 0) {
     const isRetry = question >= 0 && lastKnown >= question;
     const block = isRetry ? input.slice(firstOfBlock(input, question), question + 1) : [];
-    const first = firstPosition(block.map(positionOf));
+    const known = positionOf(input[lastKnown]!)!;
+    const last = positionOf(input[question] ?? input[lastKnown]!) ?? known;
+    const first = firstPosition(block.map(positionOf)) ?? last;
     const rest = input.slice(lastKnown + 1);
     return {
-      newMessages: withoutKnownSystems(
-        isRetry ? rest : withoutStored(rest, view, positionOf(input[lastKnown]!)!),
-        view,
-      ),
-      first: isRetry ? (first ?? positionOf(input[lastKnown]!)) : undefined,
+      newMessages: withoutKnownSystems(isRetry ? rest : withoutStored(rest, view, known), view),
+      place: isRetry ? { first, last } : undefined,
     };
   }
   const block = question < 0 ? input.length : firstOfBlock(input, question);
@@ -68,7 +75,8 @@ async function sortInput({ session, view, positions, input }: InputRequest): Pro
   const isKnown = found !== undefined;
   const systems = input.slice(0, isKnown ? block : 0).filter((message) => roleOf(message) === "system");
   const newMessages = withoutKnownSystems([...systems, ...input.slice(isKnown ? block : 0)], view);
-  return { newMessages, first: found?.first };
+  const first = found?.first;
+  return { newMessages, place: first === undefined ? undefined : { first, last: first } };
 }
 
 /** Where the messages begin that are stored in a row up to the last of a block, by the positions of all of it. */
@@ -91,7 +99,9 @@ export function firstOfBlock(input: readonly BaseMessage[], question: number): n
 
 /** Without messages that say what is stored behind the last known one: a client may have other ids for answers. */
 function withoutStored(rest: readonly BaseMessage[], view: DecodedView, lastKnown: number): BaseMessage[] {
-  const stored = spoken(view.entries.filter(({ position = -1 }) => position > lastKnown).map(({ message }) => message));
+  const at = view.entries.findIndex(({ position }) => position === lastKnown);
+  const isBehind = ({ position = -1 }: StoredEntry, index: number) => (at < 0 ? position > lastKnown : index > at);
+  const stored = spoken(view.entries.filter(isBehind).map(({ message }) => message));
   let index = 0;
   while (index < rest.length && index < stored.length && saysTheSame(rest[index]!, stored[index]!)) {
     index += 1;
@@ -118,15 +128,16 @@ interface PlainHistory {
 
 /**
  * Whether what came before a question says the same as the end of the transcript, or, for a client that never got the
- * answer, as what stands before the last question there; `first` is that question's position.
+ * answer, as what stands before the last question there, or, where others have asked since, as any part of it that was
+ * read; `first` is the position of the question, where it stands behind that.
  */
 async function samePlainHistory(request: PlainHistory): Promise<{ readonly first: number | undefined } | undefined> {
   const { session, view, earlier, asked } = request;
   const { base } = view.stored;
   for (const from of earlier.length === 0 ? [] : reaches(request)) {
     const inView = view.entries.filter(({ position }) => position !== undefined);
-    const stored = (from === undefined ? inView : await session.readEntries({ from })).filter(({ message }) =>
-      isSpoken(message),
+    const stored = (from === undefined ? inView : inTurnOrder(await session.readEntries({ from }))).filter(
+      ({ message }) => isSpoken(message),
     );
     const isAll = (from ?? view.stored.start) <= base;
     const match = { earlier, isCut: isAll && base > 0 };
@@ -138,11 +149,52 @@ async function samePlainHistory(request: PlainHistory): Promise<{ readonly first
     if (repeats && endsWith(stored.slice(0, question), match)) {
       return { first: stored[question]!.position };
     }
-    if (isAll || question >= earlier.length) {
-      return undefined;
+    const part = partBehind(stored, earlier, asked);
+    if (part !== undefined || isAll || question >= earlier.length) {
+      return part;
     }
   }
   return undefined;
+}
+
+/** The same for the last part that says the same: the questions right behind it have no answer, or their own. */
+function partBehind(
+  stored: readonly StoredEntry[],
+  earlier: readonly BaseMessage[],
+  asked: BaseMessage | undefined,
+): { readonly first: number | undefined } | undefined {
+  const end = endOfLast(
+    stored.map(({ message }) => spokenKey(message)),
+    earlier.map(spokenKey),
+  );
+  if (end === undefined || asked === undefined) {
+    return undefined;
+  }
+  const behind = stored.slice(end);
+  const answer = behind.findIndex(({ message }) => roleOf(message) !== "human");
+  const questions = answer < 0 ? behind : behind.slice(0, answer);
+  return { first: questions.find(({ message }) => saysTheSame(message, asked))?.position };
+}
+
+/** Index behind the last place where a list stands in another one; undefined where it does not. Linear. */
+function endOfLast(list: readonly string[], part: readonly string[]): number | undefined {
+  // As Knuth, Morris and Pratt do: for each beginning of the part, how much of its end is a beginning again.
+  const borders: number[] = [];
+  let found: number | undefined;
+  const advance = (matched: number, text: string) => {
+    let length = matched;
+    while (length > 0 && (length === part.length || part[length] !== text)) {
+      length = borders[length - 1]!;
+    }
+    return part[length] === text ? length + 1 : 0;
+  };
+  part.forEach((text, index) => borders.push(index === 0 ? 0 : advance(borders[index - 1]!, text)));
+  let matched = 0;
+  list.forEach((text, index) => {
+    matched = advance(matched, text);
+    found = matched === part.length ? index + 1 : found;
+  });
+  return found;
 }
 
 /** Messages between those that a client holds: calls, results and instructions, which it may not know. */
@@ -177,5 +229,9 @@ function isSpoken(message: BaseMessage): boolean {
 }
 
 function saysTheSame(a: BaseMessage, b: BaseMessage): boolean {
-  return roleOf(a) === roleOf(b) && textOf(a).trim() === textOf(b).trim();
+  return spokenKey(a) === spokenKey(b);
+}
+
+function spokenKey(message: BaseMessage): string {
+  return `${roleOf(message)}: ${textOf(message).trim()}`;
 }

@@ -6,7 +6,8 @@ import type { ConversationSession } from "../session/conversation-session.js";
 import type { DecodedView, StoredEntry } from "../session/view.js";
 import type { TurnMark } from "../store/turns.js";
 import { answerStart } from "../session/turn-messages.js";
-import { firstOfBlock, newInput } from "./new-input.js";
+import { inTurnOrder } from "../session/turn-order.js";
+import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
 
 /** A turn that begins: its session, its name where it has one, and what the caller brings. */
 export interface TurnRequest {
@@ -26,7 +27,7 @@ export type TurnState = "new" | "open" | "interrupted" | "stored";
 export interface OpenTurn {
   readonly state: TurnState;
   readonly view: DecodedView;
-  /** What the model saw before the turn: the view without the turn's own messages. */
+  /** The conversation before the turn, as the model sees it: the view without the turn's own messages. */
   readonly history: readonly BaseMessage[];
   /** The turn's messages that are stored, oldest first. */
   readonly stored: readonly StoredEntry[];
@@ -52,8 +53,8 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const { session, turnId, input } = request;
   const positions = positionsOf(view, idsOf(input));
   const found = await newInput({ session, view, positions, input });
-  const stored = await ownEntries({ session, view, turnId, first: found.first });
-  if (attempt < attempts && isRemoved(view, { stored, first: found.first, positions })) {
+  const stored = await ownEntries({ session, view, turnId, place: found.place });
+  if (attempt < attempts && isRemoved(view, { stored, place: found.place, positions })) {
     return openTurn(request, attempt + 1);
   }
   const state = stateOf(stored, turnId === undefined ? undefined : view.stored.turn);
@@ -90,25 +91,52 @@ interface OwnRequest {
   readonly session: ConversationSession;
   readonly view: DecodedView;
   readonly turnId: string | undefined;
-  /** Where the turn's input is stored, where it was told by its ids or texts. */
-  readonly first: number | undefined;
+  readonly place: InputPlace | undefined;
 }
 
-/** The stored messages of the turn: those that carry its name, else what follows its input up to the next question. */
-async function ownEntries({ session, view, turnId, first }: OwnRequest): Promise<StoredEntry[]> {
+/** The stored messages of the turn: those that carry its name, else its input and what answers that. */
+async function ownEntries({ session, view, turnId, place }: OwnRequest): Promise<StoredEntry[]> {
   const mark = turnId === undefined ? undefined : view.stored.turn;
   if (mark !== undefined) {
     const name = turnNameOf(turnId!);
     const entries = await entriesFrom(session, view, mark.first);
     return entries.filter(({ record }) => metaOf(record).turn === name);
   }
-  if (first === undefined) {
+  return place === undefined ? [] : entriesAt(await entriesFrom(session, view, place.first), place);
+}
+
+/**
+ * The input at a place, and what answers it: all up to the next question that was stored for the same turn. A question
+ * that another one follows is not answered by what answers that one.
+ */
+function entriesAt(entries: readonly StoredEntry[], { last }: InputPlace): StoredEntry[] {
+  const question = entries.findIndex(({ position }) => position === last);
+  if (question < 0) {
     return [];
   }
-  const entries = await entriesFrom(session, view, first);
-  const answered = answerStart(entries);
-  const next = entries.findIndex(({ message }, index) => index > answered && roleOf(message) === "human");
-  return next < 0 ? entries : entries.slice(0, next);
+  const name = turnOf(entries[question]!);
+  let first = question;
+  while (first > 0 && isInput(entries[first - 1]!) && turnOf(entries[first - 1]!) === name) {
+    first -= 1;
+  }
+  const behind = entries.slice(question + 1);
+  const next = behind.findIndex(({ message }) => roleOf(message) === "human");
+  const following = next < 0 ? behind : behind.slice(0, next);
+  const answer = following.find((entry) => !isInput(entry));
+  if (answer === undefined) {
+    return entries.slice(first, question + 1);
+  }
+  const own = name ?? turnOf(answer);
+  const end = following.findIndex((entry) => !isInput(entry) && turnOf(entry) !== own);
+  return [...entries.slice(first, question + 1), ...(end < 0 ? following : following.slice(0, end))];
+}
+
+function turnOf({ record }: StoredEntry): string | undefined {
+  return metaOf(record).turn;
+}
+
+function isInput({ message }: StoredEntry): boolean {
+  return roleOf(message) === "human" || roleOf(message) === "system";
 }
 
 /**
@@ -119,23 +147,24 @@ function isRemoved(
   { stored: { turn, base, start } }: DecodedView,
   found: {
     readonly stored: readonly StoredEntry[];
-    readonly first: number | undefined;
+    readonly place: InputPlace | undefined;
     readonly positions: ReadonlyMap<string, number>;
   },
 ): boolean {
-  const { stored, first = -1, positions } = found;
+  const { stored, place: { last } = { last: -1 }, positions } = found;
   if (turn !== undefined) {
     return turn.first >= base && turn.first < start && stored.length !== turn.count;
   }
-  const expected = [...positions].filter(([, position]) => position === first).map(([id]) => id);
-  return first >= base && first < start && expected.length > 0 && !expected.includes(stored[0]?.message.id ?? "");
+  const expected = new Set([...positions].flatMap(([id, position]) => (position === last ? [id] : [])));
+  const isFound = stored.some(({ message }) => expected.has(message.id ?? ""));
+  return last >= base && last < start && expected.size > 0 && !isFound;
 }
 
 async function entriesFrom(session: ConversationSession, view: DecodedView, first: number): Promise<StoredEntry[]> {
   if (first >= view.stored.start) {
     return view.entries.filter(({ position }) => position !== undefined && position >= first);
   }
-  return session.readEntries({ from: first });
+  return [...inTurnOrder(await session.readEntries({ from: first }))];
 }
 
 function stateOf(own: readonly StoredEntry[], mark: TurnMark | undefined): TurnState {
@@ -170,16 +199,16 @@ function hasQuestion(own: readonly StoredEntry[]): boolean {
   return own.some(({ message }) => roleOf(message) === "human");
 }
 
-/** What the model saw before the turn; where the turn has left the view, the transcript before it. */
+/** The view in front of the turn; where the turn has left the view, the transcript before it. */
 async function beforeOwn({
   session,
   view,
   own,
-}: Omit<OwnRequest, "turnId" | "first"> & { own: readonly StoredEntry[] }) {
+}: Omit<OwnRequest, "turnId" | "place"> & { own: readonly StoredEntry[] }) {
   const first = own[0]!.position!;
   if (first >= view.stored.start) {
-    const ids = new Set(own.map(({ position }) => position));
-    const isEarlier = ({ position }: StoredEntry) => position === undefined || (position < first && !ids.has(position));
+    const at = view.entries.findIndex(({ position }) => position === first);
+    const isEarlier = ({ position = -1 }: StoredEntry, index: number) => (at < 0 ? position < first : index < at);
     return view.entries.filter(isEarlier).map(({ message }) => message);
   }
   const { base } = view.stored;
@@ -187,5 +216,5 @@ async function beforeOwn({
     return [];
   }
   const entries = await session.readEntries({ from: base, limit: first - base });
-  return entries.map(({ message }) => message);
+  return inTurnOrder(entries).map(({ message }) => message);
 }

@@ -1,0 +1,108 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
+import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import type { MemorySettings } from "../../src/session/memory-context.js";
+import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
+import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { ai, human } from "../support/messages.js";
+import { ScriptedModel } from "../support/scripted-model.js";
+
+afterEach(closeMemories);
+
+/** A run of the first question was killed, and tried again when two later turns were stored. */
+async function retriedLate(settings: MemorySettings = {}): Promise<RedisChatMessageHistory> {
+  const history = newMemory(settings).history("s");
+  const write = (turnId: string, messages: BaseMessage[], done: boolean, stored = 0) =>
+    history.append(messages, { turnId, turn: { done, stored } });
+  await write("job-1", [human("K1", "k1")], false);
+  await write("job-2", [human("K2", "k2")], false);
+  await write("job-2", [ai("answer K2", { id: "a2" })], true, 1);
+  await write("job-3", [human("K3", "k3"), ai("answer K3", { id: "a3" })], true);
+  await write("job-1", [ai("answer K1", { id: "a1" })], true, 1);
+  return history;
+}
+
+const log = ["K1", "K2", "answer K2", "K3", "answer K3", "answer K1"];
+const conversation = ["K1", "answer K1", "K2", "answer K2", "K3", "answer K3"];
+
+describe("an answer that was stored behind later turns", () => {
+  it("stands with its question in the view and on pages; the transcript keeps the log's order", async () => {
+    const history = await retriedLate();
+    expect(texts(await history.getTranscript())).toEqual(log);
+    expect(texts(await history.getMessages())).toEqual(conversation);
+    const { items } = await history.getPage();
+    expect(items.map(({ message, position }) => [message.text, position])).toEqual(
+      conversation.map((text) => [text, log.indexOf(text)]),
+    );
+    const names = items.map(({ turn }) => turn);
+    expect(names.map((name) => names.indexOf(name))).toEqual([0, 0, 2, 2, 4, 4]);
+    const inLog = await history.getPage({ order: "log" });
+    expect(inLog.items.map(({ message, position }) => [message.text, position])).toEqual(
+      Object.entries(log).map(([position, text]) => [text, Number(position)]),
+    );
+  });
+
+  it("has the turn of its question on another page", async () => {
+    const history = await retriedLate();
+    const newest = await history.getPage({ limit: 2 });
+    expect(newest.items.map(({ message }) => message.text)).toEqual(["answer K3", "answer K1"]);
+    const older = await history.getPage({ before: newest.previous, limit: 4 });
+    expect(older.items.find(({ message }) => message.text === "K1")?.turn).toBe(newest.items[1]?.turn);
+  });
+
+  it("belongs to the round of its question", async () => {
+    const history = await retriedLate();
+    for (const count of [1, 2, 3, 9]) {
+      const rounds = await history.getRounds(count);
+      expect(rounds.flatMap(({ messages }) => texts(messages))).toEqual(conversation.slice(-2 * count));
+      expect(rounds.map(({ index }) => index)).toEqual([1, 2, 3].slice(-count));
+    }
+    const recalled = await new ChatMemoryModule({ history, nRounds: 1 }).retrieve();
+    expect(recalled).toBe("user: K3\nassistant: answer K3");
+  });
+
+  it.each([1, 2, 3, 4, 5])(
+    "is reduced with its question to %d messages, and read back as reduced",
+    async (targetCount) => {
+      const reducer = new ChatHistoryTruncationReducer({ targetCount });
+      for (const retention of ["keep", "discard"] as const) {
+        const history = await retriedLate({ reducer, autoReduce: false, retention });
+        const { messages } = await history.reduceView();
+        expect(texts(await history.getMessages())).toEqual(texts(messages));
+        expect(texts(messages)).toEqual(conversation.slice(-texts(messages).length));
+      }
+    },
+  );
+});
+
+describe("clients that send their whole history without ids", () => {
+  it("ask two questions at once, and again: each is stored once, and the history is not stored again", async () => {
+    const memory = newMemory();
+    const chat = withRedisMemory(new ScriptedModel((messages) => `answer ${messages.at(-1)!.text}`), { memory });
+    const ask = async (question: string, turnId: string) => {
+      const input = [human("h"), ai("answer h"), human(question)];
+      return (await chat.invoke(input, { configurable: { sessionId: "s", turnId } })).text;
+    };
+    await chat.invoke("h", { configurable: { sessionId: "s" } });
+    for (let time = 0; time < 2; time += 1) {
+      expect(await Promise.all([ask("A", "t1"), ask("B", "t2")])).toEqual(["answer A", "answer B"]);
+    }
+    const stored = texts(await memory.history("s").getTranscript());
+    expect([...stored].sort()).toEqual(["A", "B", "answer A", "answer B", "answer h", "h"]);
+  });
+
+  it("find the question that was stored behind their history, and not answered", async () => {
+    const memory = newMemory();
+    const chat = withRedisMemory(new ScriptedModel((messages) => `answer ${messages.at(-1)!.text}`), { memory });
+    await memory.history("s").append([human("h"), ai("answer h")]);
+    await memory.history("s").append([human("A")]);
+    await memory.history("s").append([human("B"), ai("answer B")]);
+    const ask = (question: string) =>
+      chat.invoke([human("h"), ai("answer h"), human(question)], { configurable: { sessionId: "s" } });
+    expect((await ask("A")).text).toBe("answer A");
+    expect(texts(await memory.history("s").getTranscript())).toEqual([
+      ...["h", "answer h", "A", "B", "answer B", "answer A"],
+    ]);
+  });
+});
