@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { encodeMessage } from "../../src/codec/encode-message.js";
 import { inTurnOrder } from "../../src/session/turn-order.js";
-import { turnNameOf } from "../../src/codec/record-meta.js";
+import { metaOf, turnIn, turnNameOf } from "../../src/codec/record-meta.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 
@@ -96,5 +96,33 @@ describe("messages in the order of the conversation", () => {
     );
     const log = [...second!, ...first!.slice(1)];
     expect(said(inTurnOrder(log))).toEqual(said(log));
+  });
+});
+
+describe("the turn's name in a record", () => {
+  it("is the same whether the rest is read or not, whatever texts and keys hold", () => {
+    const text = fc.constantFrom(
+      "plain",
+      '"turn":"AAAAAAAAAAAAAA"',
+      ',"meta":{"v":1,"turn":"AAAAAAAAAAAAAA"}}',
+      "turn",
+    );
+    const meta = fc.record(
+      {
+        tokens: fc.dictionary(text, fc.nat()),
+        at: fc.nat(),
+        turn: fc.string().map(turnNameOf),
+        output: fc.record({ as: fc.constant("text" as const), count: fc.constant(1), key: text }),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(text, meta, (content, options) => {
+        const { record } = encodeMessage(ai(content), { id: content, ...options });
+        expect(turnIn(record)).toBe(options.turn);
+        expect(metaOf(record).turn).toBe(options.turn);
+      }),
+      { numRuns: propertyRuns(200) },
+    );
   });
 });

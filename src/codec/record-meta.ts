@@ -38,13 +38,23 @@ export function metaOf(record: string): RecordMeta {
   }
   try {
     const { meta } = JSON.parse(`{${record.slice(start + 1)}`) as { meta: Record<string, unknown> };
-    const [at, turn, output] = [timeIn(meta["at"]), turnIn(meta["turn"]), outputIn(meta["output"])];
+    const [at, turn, output] = [timeIn(meta["at"]), checkedName(meta["turn"]), outputIn(meta["output"])];
     return { ...(at !== undefined && { at }), ...(turn !== undefined && { turn }), ...(output && { output }) };
   } catch {
     return noMeta;
   }
 }
 
+/** The turn's name alone, without reading the rest: views ask each of their records. */
+export function turnIn(record: string): string | undefined {
+  const meta = record.endsWith(plainEnd) ? -1 : record.lastIndexOf(',"meta":{');
+  const at = meta < 0 ? -1 : record.indexOf(turnField, meta);
+  return at < 0
+    ? undefined
+    : checkedName(record.slice(at + turnField.length, record.indexOf('"', at + turnField.length)));
+}
+
+const turnField = '"turn":"';
 const plainEnd = ',"meta":{"v":1}}';
 const noMeta: RecordMeta = Object.freeze({});
 
@@ -52,7 +62,7 @@ function timeIn(at: unknown): number | undefined {
   return Number.isSafeInteger(at) && (at as number) >= 0 ? (at as number) : undefined;
 }
 
-function turnIn(turn: unknown): string | undefined {
+function checkedName(turn: unknown): string | undefined {
   return typeof turn === "string" && /^[\w-]{14}$/.test(turn) ? turn : undefined;
 }
 

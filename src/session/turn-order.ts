@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { metaOf, turnNameOf } from "../codec/record-meta.js";
+import { turnIn, turnNameOf } from "../codec/record-meta.js";
 import { roleOf } from "../messages/roles.js";
 import { splitRounds, type Round } from "../messages/rounds.js";
 
@@ -33,7 +33,7 @@ export function isInTurnOrder(records: readonly string[]): boolean {
   const seen = new Set<string>();
   let before: string | undefined;
   for (let index = 0; index < records.length; index += 1) {
-    const name = metaOf(records[index]!).turn;
+    const name = turnIn(records[index]!);
     if (name !== undefined && name !== before) {
       if (seen.has(name) || (index > 0 && !isInputRecord(records[index]!))) {
         return false;
@@ -73,7 +73,7 @@ function grouped<E extends Entry>(entries: readonly E[]): Grouped<E> {
   let current: Group<E> | undefined;
   for (const entry of entries) {
     const { message, record } = entry;
-    const name = metaOf(record).turn;
+    const name = turnIn(record);
     const last = groups.at(-1);
     let group = name === undefined ? undefined : byName.get(name);
     if (group === undefined && !isInput(message)) {
