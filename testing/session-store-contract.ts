@@ -15,6 +15,7 @@ import { ownerCases } from "./session-store/owner-cases.js";
 import { pageCases } from "./session-store/page-cases.js";
 import { readCases } from "./session-store/read-cases.js";
 import { reductionCases } from "./session-store/reduction-cases.js";
+import { refusalCases } from "./session-store/refusal-cases.js";
 import { rewindCases } from "./session-store/rewind-cases.js";
 import { sideCases } from "./session-store/side-cases.js";
 import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
@@ -67,6 +68,7 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     fenceCases,
     inputCases,
     keyCases,
+    refusalCases,
   ];
   const capabilities = setup.probe === undefined ? allCapabilities : capabilitiesOf(setup.probe);
   const cases = [capabilityCase(capabilities), ...groups.flat()];
@@ -104,6 +106,7 @@ async function runCase(storeCase: StoreCase, { setup, index, capabilities }: Cas
       store: store as CompleteSessionStore,
       session: { id: `contract-${index}` },
       has: (capability) => capabilities.has(capability),
+      damage: setup.damage && (async (sessionId) => void (await setup.damage!(store, sessionId))),
       time: (milliseconds) => milliseconds * scale,
       wait: async (milliseconds) => void (await wait(milliseconds * scale)),
     });

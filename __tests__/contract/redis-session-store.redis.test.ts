@@ -1,6 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
+import { sessionKeys } from "../../src/redis/keys.js";
 import type { RedisClient } from "../../src/redis/client.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { leastUser, refusalsAndUse } from "../../testkit/servers/least-user.js";
@@ -13,12 +14,17 @@ type ClosableClient = RedisClient & { disconnect(): void };
 /** Runs the cases on clients that `open` opens; those that take time only where the server's clock can be moved. */
 function itKeepsTheContract(open: () => ClosableClient, wait?: (milliseconds: number) => void): void {
   let client: ClosableClient;
+  let keyPrefix: string;
   beforeAll(() => {
     client = open();
   });
   afterAll(() => client.disconnect());
   const cases = sessionStoreContract({
-    create: () => new RedisSessionStore({ client, keyPrefix: uniquePrefix() }),
+    create: () => {
+      keyPrefix = uniquePrefix();
+      return new RedisSessionStore({ client, keyPrefix });
+    },
+    damage: (_, sessionId) => client.call("UNLINK", [sessionKeys(keyPrefix, sessionId).ids]),
     ...(wait && { wait }),
   });
   for (const { title, run } of cases.filter((contractCase) => wait !== undefined || !takesTime(contractCase))) {

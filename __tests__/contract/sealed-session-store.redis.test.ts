@@ -3,6 +3,7 @@ import { KeyRing } from "../../src/sealed/keys/key-ring.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { SealedSessionStore } from "../../src/sealed/sealed-session-store.js";
+import { sessionKeys } from "../../src/redis/keys.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { uniquePrefix } from "../support/shared-redis.js";
@@ -31,6 +32,7 @@ describe("a store in memory that is encrypted keeps the contract of session stor
 describe("a store in Redis that is encrypted keeps the contract of session stores", () => {
   let server: ContractServer;
   let client: Redis;
+  let keyPrefix: string;
   beforeAll(async () => {
     server = await startContractServer();
     client = new Redis(server.url);
@@ -40,7 +42,11 @@ describe("a store in Redis that is encrypted keeps the contract of session store
     await server.stop();
   });
   const cases = sessionStoreContract({
-    create: () => sealed(new RedisSessionStore({ client, keyPrefix: uniquePrefix() })),
+    create: () => {
+      keyPrefix = uniquePrefix();
+      return sealed(new RedisSessionStore({ client, keyPrefix }));
+    },
+    damage: (_, sessionId) => client.unlink(sessionKeys(keyPrefix, sessionId).ids),
     wait: (milliseconds) => server.wait(milliseconds),
   });
   for (const { title, run } of cases.filter(isApt)) {

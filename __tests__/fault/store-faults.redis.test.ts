@@ -358,7 +358,7 @@ describe("RedisSessionStore without a server", () => {
     const program = `
       import { RedisSessionStore } from ${JSON.stringify(module)};
       const store = new RedisSessionStore({ url: "redis://127.0.0.1:${await freePort()}", commandTimeout: 300 });
-      const failure = await store.readView("s").catch((error) => error);
+      const failure = await store.readView({ id: "s" }).catch((error) => error);
       process.stdout.write(failure.name + " " + failure.code);
       await store.close();
     `;

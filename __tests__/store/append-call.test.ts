@@ -1,3 +1,4 @@
+import { refusalFrom } from "../../src/store/refusals.js";
 import { appendResult } from "../../src/redis-store/append-call.js";
 
 describe("appendResult", () => {
@@ -17,8 +18,23 @@ describe("appendResult", () => {
       );
     },
   );
+});
 
-  it("calls a session damaged only where the script says so", () => {
-    expect(resultOf(["DAMAGED"])).toThrow(expect.objectContaining({ code: "damaged" }));
+describe("refusalFrom", () => {
+  it.each([
+    ["ERASED", "erased"],
+    ["OWNER", "other_owner"],
+    ["DAMAGED", "damaged"],
+    ["KEY", "unknown_key"],
+    ["EPOCH", "epoch"],
+    ["FENCED", "fenced"],
+    ["EXISTS", "exists"],
+  ])("makes the error of %s", (word, code) => {
+    const refused = { operation: "append", sessionId: "s" };
+    expect(refusalFrom(word, "k1.AAAAAAAA", refused)).toMatchObject({ code, sessionId: "s" });
+  });
+
+  it.each(["OK", "TURN", "damaged", "", undefined])("knows no refusal in %j", (word) => {
+    expect(refusalFrom(word, "", { operation: "append", sessionId: "s" })).toBeUndefined();
   });
 });

@@ -62,8 +62,9 @@ function codeProblems(name, read) {
 
 /** Includes and constants that a file names and does not use. */
 function idleNames(file, read) {
-  const { lines, includes, constants } = parseLua(read(`${luaFolder}/${file}.lua`));
-  const words = new Set(lines.join("\n").match(/\w+/g));
+  const { header, lines, includes, constants } = parseLua(read(`${luaFolder}/${file}.lua`));
+  // What the comment names of an include is for the scripts that include that.
+  const words = new Set([...header.filter((line) => !line.startsWith("---")), ...lines].join("\n").match(/\w+/g));
   const isIdle = (include) => {
     const declared = declarations(parseLua(read(`${luaFolder}/includes/${include}.lua`)).lines);
     return declared.length > 0 && !declared.some((name) => words.has(name));

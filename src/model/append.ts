@@ -1,6 +1,6 @@
 import { decideAppend, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
 import { anyDigest } from "../store/discarded-ids.js";
-import { outOfRange, refuseUnlessKnown } from "../store/refusals.js";
+import { outOfRange, refuseFenced } from "../store/refusals.js";
 import { beginsRound } from "../store/round-starts.js";
 import type { AppendResult, NewRecord, ReplaceTailRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
@@ -29,7 +29,6 @@ export interface Appended<Result> {
  */
 export function appendTo(append: Append): Appended<AppendResult> {
   const { request } = append;
-  refuseKeys(append);
   const repeated = repeatedTurn(append);
   if (repeated !== undefined) {
     return { session: append.stored, result: repeated };
@@ -59,21 +58,16 @@ export function replaceTailOf(
   append: Append & { readonly request: ReplaceTailRequest },
 ): Appended<AppendResult | "stale"> {
   const { stored: session, request } = append;
-  refuseKeys(append);
   const repeated = repeatedTurn(append);
   if (repeated === undefined && (session === undefined || !isAsRead(session, request.cut))) {
+    refuseFenced(append.session, session);
     return { session, result: "stale" };
   }
   if (repeated === undefined && request.cut.to < session!.base) {
+    refuseFenced(append.session, session);
     throw outOfRange("to");
   }
   return appendTo(append);
-}
-
-function refuseKeys({ session, stored }: Append): void {
-  if (stored !== undefined) {
-    refuseUnlessKnown(session, stored.key);
-  }
 }
 
 /** Records whose id is stored with another digest, where the writer asks for them. */

@@ -1,4 +1,4 @@
-import { alreadyExists, positionConflict, refuseDiscarded, refuseUnlessKnown } from "../store/refusals.js";
+import { alreadyExists, positionConflict, refuseDiscarded } from "../store/refusals.js";
 import { beginsRound } from "../store/round-starts.js";
 import { anyDigest } from "../store/discarded-ids.js";
 import { randomToken } from "../store/random-token.js";
@@ -18,17 +18,16 @@ export class InMemoryForks implements SessionForks {
   async fork(session: SessionRef, target: SessionRef, request: ForkRequest): Promise<ForkedSession | undefined> {
     checkFork(session, target, request);
     return this.#sessions.call("fork", session, () => {
-      const source = this.#sessions.find(session);
+      const source = this.#sessions.writable("fork", session, ["key"]);
       if (source === undefined) {
         return undefined;
       }
-      refuseUnlessKnown(session, source.key);
       const next = nextPosition(source);
       if ((request.at ?? 0) > next) {
         throw positionConflict(session.id, request.at!, next);
       }
       refuseDiscarded(session.id, request.at, { base: source.base, next });
-      if (this.#sessions.writable("fork", { id: target.id }) !== undefined) {
+      if (this.#sessions.writable("fork", { id: target.id }, ["erased"]) !== undefined) {
         throw alreadyExists(target.id);
       }
       const copy = copyOf(source, target, request);

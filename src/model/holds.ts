@@ -1,4 +1,3 @@
-import { refuseFenced } from "../store/refusals.js";
 import { checkTicket, checkTurnEntry, heldBy } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";
@@ -23,7 +22,7 @@ export class InMemoryTurnQueue implements TurnQueue {
   async enter(session: SessionRef, entry: TurnEntry): Promise<TurnPlace> {
     checkTurnEntry(entry);
     return this.#sessions.call("enterTurn", session, () => {
-      const found = this.#sessions.writable("enterTurn", session);
+      const found = this.#sessions.writable("enterTurn", session, ["erased"]);
       const stored = found ?? newSession();
       const place = this.#placeIn(stored, entry);
       if (found === undefined) {
@@ -51,8 +50,7 @@ export class InMemoryTurnQueue implements TurnQueue {
   async restart(session: SessionRef): Promise<string> {
     heldBy(session);
     return this.#sessions.call("restart", session, () => {
-      const stored = this.#sessions.writable("restart", session);
-      refuseFenced(session, stored);
+      const stored = this.#sessions.writable("restart", session, ["erased", "epoch", "fence"]);
       const { queue, fence, expiresAt } = stored ?? newSession();
       const restarted = { ...newSession(), queue, fence, expiresAt };
       this.#sessions.keep(session.id, restarted, undefined);

@@ -17,7 +17,6 @@ import type { SessionPages } from "../store/session-pages.js";
 import { InMemorySessions } from "./sessions.js";
 import { planAppend, planReplaceTail } from "../store/append-plan.js";
 import { InMemoryTurnQueue } from "./holds.js";
-import { refuseFenced } from "../store/refusals.js";
 import type { TurnQueue } from "../store/holds.js";
 import { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../store/request-checks.js";
 import type { SessionIndex } from "../store/lists.js";
@@ -37,7 +36,6 @@ import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memo
 import type { StoredTurn } from "../store/turns.js";
 import { storedTurn } from "./turns.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../store/side-fields.js";
-import { refuseUnlessKnown } from "../store/refusals.js";
 import { withKey } from "../store/writer-keys.js";
 
 /**
@@ -75,7 +73,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(session, request, this.#options);
     return this.#sessions.call("append", session, () => {
-      const stored = this.#sessions.writable("append", session);
+      const stored = this.#sessions.writable("append", session, ["erased", "key"]);
       const appended = appendTo({ session, request, plan, stored });
       return this.#kept(session, request, appended);
     });
@@ -84,7 +82,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
   async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
     const plan = planReplaceTail(session, request, this.#options);
     return this.#sessions.call("replaceTail", session, () => {
-      const stored = this.#sessions.writable("append", session);
+      const stored = this.#sessions.writable("append", session, ["erased", "key"]);
       const { session: changed, result } = replaceTailOf({ session, request, plan, stored });
       return result === "stale" ? result : this.#kept(session, request, { session: changed, result });
     });
@@ -124,8 +122,6 @@ export class InMemorySessionStore implements CompleteSessionStore {
     checkCommit(session, request);
     return this.#sessions.call("commitReduction", session, () => {
       const stored = this.#sessions.writable("commitReduction", session);
-      refuseFenced(session, stored);
-      refuseUnlessKnown(session, stored?.key ?? "");
       if (!commitTo(stored, session, { request, now: this.#sessions.now() })) {
         return "stale";
       }
@@ -138,7 +134,6 @@ export class InMemorySessionStore implements CompleteSessionStore {
     checkRewind(session, request);
     return this.#sessions.call("rewind", session, () => {
       const stored = this.#sessions.writable("rewind", session);
-      refuseFenced(session, stored);
       const outcome = rewindTo(stored, request);
       if (outcome === "ended") {
         this.#sessions.delete(session.id);
@@ -158,7 +153,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
 
   async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
     return this.#sessions.call("rebuild", session, () => {
-      const stored = this.#sessions.writable("rebuild", session);
+      const stored = this.#sessions.writable("rebuild", session, ["erased"]);
       if (stored !== undefined) {
         reidentify(stored, identify);
         stored.ownership.owner ??= session.owner;
@@ -178,8 +173,6 @@ export class InMemorySessionStore implements CompleteSessionStore {
     checkSideWrite(session, changes);
     return this.#sessions.call("writeSide", session, () => {
       const found = this.#sessions.writable("writeSide", session);
-      refuseUnlessKnown(session, found?.key ?? "");
-      refuseFenced(session, found);
       if (!Object.entries(changes.expected ?? {}).every(([name, value]) => found?.side.get(name) === value)) {
         return false;
       }

@@ -55,7 +55,7 @@ export class InMemoryIndex implements SessionIndex {
     { label, version }: { readonly label: SessionLabel; readonly version: string },
   ): Promise<"changed" | "stale" | "missing"> {
     return this.#sessions.call("relabel", session, () => {
-      const stored = this.#sessions.writable("relabel", session);
+      const stored = this.#sessions.writable("relabel", session, ["erased"]);
       if (stored === undefined) {
         return "missing";
       }

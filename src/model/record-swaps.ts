@@ -1,7 +1,6 @@
 import { randomToken } from "../store/random-token.js";
 import type { RecordSwap, RecordSwaps, SwapPass, SwapRequest } from "../store/record-swaps.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { refuseUnlessKnown } from "../store/refusals.js";
 import { keyNames, withKey } from "../store/writer-keys.js";
 import type { InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
@@ -18,11 +17,10 @@ export class InMemoryRecordSwaps implements RecordSwaps {
 
   async begin(session: SessionRef): Promise<SwapPass | undefined> {
     return this.#sessions.call("beginSwaps", session, () => {
-      const stored = this.#sessions.find(session);
+      const stored = this.#sessions.writable("beginSwaps", session, ["key"]);
       if (stored === undefined) {
         return undefined;
       }
-      refuseUnlessKnown(session, stored.key);
       stored.key = `${withKey(keyNames(stored.key).join(" "), session.keys?.current)} *${randomToken()}`;
       const side = [...stored.side].map(([name, text]) => [sidePrefix + name, text]);
       const head = stored.head === "" ? [] : [["head", stored.head]];

@@ -1,7 +1,8 @@
 import { report, type MemoryEventHandler } from "../base/events.js";
-import { closed, erased, otherOwner } from "../store/refusals.js";
+import { closed } from "../store/refusals.js";
 import { checkSessionId } from "../store/session-id-rules.js";
 import type { SessionRef } from "../store/session-ref.js";
+import { everyCheck, passGate, type Check } from "./gate.js";
 import { InMemoryPlaces } from "./places.js";
 import type { InMemorySession } from "./session.js";
 
@@ -68,23 +69,28 @@ export class InMemorySessions {
   }
 
   /** A session that has not expired; refused to those who name another owner. */
-  find({ id, owner }: SessionRef): InMemorySession | undefined {
+  find(session: SessionRef): InMemorySession | undefined {
+    return this.#admit("", session, []);
+  }
+
+  /** The same for a call that writes, which is refused by these checks of the gate. */
+  writable(operation: string, session: SessionRef, checks: readonly Check[] = everyCheck): InMemorySession | undefined {
+    return this.#admit(operation, session, checks);
+  }
+
+  #admit(operation: string, session: SessionRef, checks: readonly Check[]): InMemorySession | undefined {
+    const stored = this.#alive(session.id);
+    const isErased = (this.#guards.get(session.id) ?? -1) >= this.now();
+    passGate(operation, session, { stored, isErased, checks });
+    return stored;
+  }
+
+  #alive(id: string): InMemorySession | undefined {
     const session = this.#sessions.get(id);
     if (session === undefined || this.#expired(session)) {
       return undefined;
     }
-    if (owner !== undefined && (session.ownership.owner ?? owner) !== owner) {
-      throw otherOwner(id);
-    }
     return session;
-  }
-
-  /** The same for a call that writes: refused while the guard of an erasure stands. */
-  writable(operation: string, session: SessionRef): InMemorySession | undefined {
-    if ((this.#guards.get(session.id) ?? -1) >= this.now()) {
-      throw erased(operation, session.id);
-    }
-    return this.find(session);
   }
 
   /** Removes a session, and refuses writes to it for some time; a longer guard stays. */

@@ -60,7 +60,7 @@ export class InMemoryTransfers implements SessionTransfers {
   }
 
   #refuseTaken(id: string): void {
-    if (this.#sessions.writable("create", { id }) !== undefined) {
+    if (this.#sessions.writable("create", { id }, ["erased"]) !== undefined) {
       throw alreadyExists(id);
     }
   }

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { otherOwner } from "../store/refusals.js";
 import { encodeSessionId } from "../store/session-id-rules.js";
 import { lazy } from "../base/options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
@@ -38,9 +37,6 @@ const entrySchema = lazy(() =>
 /** Converts the reply of the script that describes a session; undefined for a session that does not exist. */
 export function describedFrom(sessionId: string, reply: unknown): DescribedSession | undefined {
   const [word, micros, left, fields = [], metadata] = reply as [string, unknown, unknown, (string | null)[]?, unknown?];
-  if (word === "OWNER") {
-    throw otherOwner(sessionId);
-  }
   if (word === "NONE") {
     return undefined;
   }

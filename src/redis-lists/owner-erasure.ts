@@ -1,8 +1,10 @@
+import { ConflictError } from "../base/errors.js";
 import { randomToken } from "../store/random-token.js";
 import type { IndexProgress } from "../store/lists.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { OwnerIndex, SeenEntry } from "./owner-lists.js";
 import { scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
+import { runOnSession } from "../redis/session-script.js";
 import { eraseSessionScript } from "../redis/lua/scripts.js";
 
 const pageLength = 100;
@@ -27,22 +29,19 @@ export interface ErasedSession {
   readonly owner: string;
 }
 
-/**
- * Removes a session and leaves a guard; undefined for one of another owner. `isStrict` leaves sessions without an owner
- * too.
- */
+/** Removes a session and leaves a guard. `strict` keeps a session without an owner. */
 export async function eraseSession(
   { runner, keyPrefix }: Erasure,
   sessionId: string,
-  { owner, guardMs, isStrict }: { readonly owner: string; readonly guardMs: number; readonly isStrict: boolean },
-): Promise<ErasedSession | undefined> {
+  request: { readonly owner: string | undefined; readonly guardMs: number; readonly strict: boolean },
+): Promise<ErasedSession> {
   const name = { operation: "erase", sessionId };
   const { log, ids, state, ...others } = sessionKeys(keyPrefix, sessionId);
-  const args = [owner, String(guardMs), isStrict ? "1" : "0", randomToken()];
+  const args = [JSON.stringify({ ...request, call: randomToken() })];
   const call = { script: eraseSessionScript, keys: [log, ids, state], args, writes: true };
-  const [word, found, existed] = (await runner.run(name, call)) as [string, string?, string?];
-  if (word === "OWNER") {
-    return undefined;
+  const [word, found, existed] = (await runOnSession(runner, name, call)) as [string, string?, string?];
+  if (word === "KEPT") {
+    return { existed: false, owner: "" };
   }
   // Keys of their own, of which most are missing: a cluster that moves the slot would refuse a script that names them.
   await Promise.all(Object.values(others).map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
@@ -98,7 +97,15 @@ export async function dropCopy(
 async function erasePage(erasure: OwnerErasure, page: readonly Pick<SeenEntry, "sessionId">[]): Promise<number> {
   const { owner, guardMs } = erasure;
   const erased = await Promise.all(
-    page.map(({ sessionId }) => eraseSession(erasure, sessionId, { owner, guardMs, isStrict: true })),
+    page.map(({ sessionId }) => eraseSession(erasure, sessionId, { owner, guardMs, strict: true }).catch(keepOthers)),
   );
   return erased.filter((session) => session?.existed === true).length;
+}
+
+/** A session of another owner stays. */
+function keepOthers(error: unknown): undefined {
+  if (!ConflictError.isInstance(error) || error.code !== "other_owner") {
+    throw error;
+  }
+  return undefined;
 }

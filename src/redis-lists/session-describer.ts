@@ -1,6 +1,7 @@
 import { describedFrom, type DescribedSession } from "./entries.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
+import { runOnSession } from "../redis/session-script.js";
 import { describeSessionScript } from "../redis/lua/scripts.js";
 
 /** Reads what is kept about sessions, one round trip each. */
@@ -20,17 +21,12 @@ export class SessionDescriber {
    */
   async describe(
     sessionId: string,
-    { owner = "", full = false }: { readonly owner?: string | undefined; readonly full?: boolean } = {},
+    { owner, full = false }: { readonly owner?: string | undefined; readonly full?: boolean } = {},
   ): Promise<DescribedSession | undefined> {
-    const reply = await this.#runner.run(
-      { operation: "describeSession", sessionId },
-      {
-        script: describeSessionScript,
-        keys: [sessionKeys(this.#keyPrefix, sessionId).state],
-        args: [owner, full ? "1" : "0"],
-        writes: false,
-      },
-    );
+    const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
+    const args = [JSON.stringify({ owner, full })];
+    const call = { script: describeSessionScript, keys, args, writes: false };
+    const reply = await runOnSession(this.#runner, { operation: "describeSession", sessionId }, call);
     return describedFrom(sessionId, reply);
   }
 

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { listedSummary } from "../store/listed-summary.js";
-import { erased, otherOwner } from "../store/refusals.js";
 import { randomToken } from "../store/random-token.js";
 import type {
   IndexProgress,
@@ -20,6 +19,7 @@ import { OwnerIndex, type SeenEntry } from "./owner-lists.js";
 import { reindexSessions } from "./reindex-sessions.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
+import { runOnSession } from "../redis/session-script.js";
 import { relabelSessionScript } from "../redis/lua/scripts.js";
 import { SessionDescriber } from "./session-describer.js";
 import { announcedGraceMs } from "./unlist-session.js";
@@ -105,13 +105,8 @@ export class RedisSessionIndex implements SessionIndex {
     const args = [JSON.stringify({ owner, version, newVersion: randomToken() }), ...texts];
     const keys = [sessionKeys(this.#keyPrefix, sessionId).state];
     const name = { operation: "relabel", sessionId };
-    const word = await this.#runner.run(name, { script: relabelSessionScript, keys, args, writes: true });
-    if (word === "OWNER") {
-      throw otherOwner(sessionId);
-    }
-    if (word === "ERASED") {
-      throw erased("relabel", sessionId);
-    }
+    const call = { script: relabelSessionScript, keys, args, writes: true };
+    const [word] = (await runOnSession(this.#runner, name, call)) as [string];
     if (word === "CHANGED") {
       const described = await this.#describer.describe(sessionId);
       const current = described?.details.owner;
@@ -120,13 +115,10 @@ export class RedisSessionIndex implements SessionIndex {
     return word === "CHANGED" ? "changed" : word === "STALE" ? "stale" : "missing";
   }
 
-  async erase({ id: sessionId, owner = "" }: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
+  async erase({ id: sessionId, owner }: SessionRef, { guardMs }: { readonly guardMs: number }): Promise<boolean> {
     checkInteger("guardMs", guardMs, 1);
-    const result = await eraseSession(this.#erasure(), sessionId, { owner, guardMs, isStrict: false });
-    if (result === undefined) {
-      throw otherOwner(sessionId);
-    }
-    const known = result.owner === "" ? owner : result.owner;
+    const result = await eraseSession(this.#erasure(), sessionId, { owner, guardMs, strict: false });
+    const known = result.owner === "" ? (owner ?? "") : result.owner;
     await this.ended(sessionId, known === "" ? this.#touches.ownerOf(sessionId) : known);
     return result.existed;
   }

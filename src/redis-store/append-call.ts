@@ -1,16 +1,6 @@
-import {
-  contentConflict,
-  damaged,
-  epochConflict,
-  erased,
-  fenced,
-  keysNeeded,
-  otherOwner,
-  outOfRange,
-  positionConflict,
-} from "../store/refusals.js";
+import { contentConflict, outOfRange, positionConflict } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf } from "./ask.js";
+import { askOf } from "../redis/ask.js";
 import { idHash, lastHash } from "../redis/id-hash.js";
 import { unknownReply } from "../redis/errors.js";
 import { beginsRound } from "../store/round-starts.js";
@@ -163,26 +153,15 @@ interface Refusal {
   readonly plan: AppendPlan;
 }
 
+/** What an append itself refuses, behind the gate. */
 function refusal(sessionId: string, { word, detail, request, plan }: Refusal): Error {
   switch (word) {
-    case "ERASED":
-      return erased("append", sessionId);
-    case "OWNER":
-      return otherOwner(sessionId);
-    case "EPOCH":
-      return epochConflict(sessionId);
-    case "FENCED":
-      return fenced(sessionId);
     case "POSITION":
       return positionConflict(sessionId, request.expectedNext ?? 0, Number(detail));
     case "RANGE":
       return outOfRange("to");
     case "CONFLICT":
       return contentConflict(sessionId, plan.records[Number(detail)]?.id ?? "");
-    case "KEY":
-      return keysNeeded(sessionId, String(detail));
-    case "DAMAGED":
-      return damaged("append", sessionId);
     default:
       return unknownReply({ operation: "append", sessionId });
   }

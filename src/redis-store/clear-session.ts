@@ -1,7 +1,8 @@
-import { otherOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
+import { askText } from "../redis/ask.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
+import { runOnSession } from "../redis/session-script.js";
 import { clearSessionScript, readEpochScript } from "../redis/lua/scripts.js";
 
 /**
@@ -21,14 +22,12 @@ export async function clearSession({
   readonly session: SessionRef;
   readonly keys: SessionKeys;
 }): Promise<string> {
-  const { id: sessionId, owner = "" } = session;
-  const name = { operation: "clear", sessionId };
+  const name = { operation: "clear", sessionId: session.id };
   const { log, ids, state } = keys;
-  const epoch = String(await runner.run(name, { script: readEpochScript, keys: [state], args: [], writes: false }));
-  const call = { script: clearSessionScript, keys: [log, ids, state], args: [owner, epoch], writes: true };
-  const [word, ended = ""] = (await runner.run(name, call)) as [string, string?];
-  if (word === "OWNER") {
-    throw otherOwner(sessionId);
-  }
+  const args = [askText(session)];
+  const life = await runOnSession(runner, name, { script: readEpochScript, keys: [state], args, writes: false });
+  const [, epoch] = life as [string, string];
+  const call = { script: clearSessionScript, keys: [log, ids, state], args: [...args, epoch], writes: true };
+  const [, ended = ""] = (await runOnSession(runner, name, call)) as [string, string?];
   return ended;
 }

@@ -1,5 +1,4 @@
 import type { CopiedRecord, ForkRequest } from "../store/session-forks.js";
-import { alreadyExists, erased } from "../store/refusals.js";
 import { digestLength, idHash } from "../redis/id-hash.js";
 import { markFrom } from "./turn-marks.js";
 
@@ -9,7 +8,6 @@ export interface SourcePage {
   readonly cut: string;
   readonly base: number;
   readonly next: number;
-  readonly damaged: boolean;
   /** Names of the keys that the session needs. */
   readonly key: string;
   /** `""` for a session without an owner. */
@@ -83,14 +81,4 @@ interface PageCopy {
   readonly ttl: number;
   readonly copyRecord: ForkRequest["copyRecord"];
   marksOf(names: readonly string[]): Promise<readonly string[]>;
-}
-
-/** Refuses a new session where there is one already, or the guard of one that was erased, as scripts reply it. */
-export function refuseTaken(operation: string, sessionId: string, word: unknown): void {
-  if (word === "EXISTS") {
-    throw alreadyExists(sessionId);
-  }
-  if (word === "ERASED") {
-    throw erased(operation, sessionId);
-  }
 }

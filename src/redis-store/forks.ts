@@ -1,13 +1,7 @@
+import { MemoryError } from "../base/errors.js";
 import { shortHash } from "../base/short-hash.js";
 import { randomToken } from "../store/random-token.js";
-import {
-  damaged,
-  forkConflict,
-  otherOwner,
-  positionConflict,
-  refuseDiscarded,
-  refuseUnlessKnown,
-} from "../store/refusals.js";
+import { forkConflict, positionConflict, refuseDiscarded } from "../store/refusals.js";
 import {
   checkFork,
   stagingMs,
@@ -17,7 +11,7 @@ import {
 } from "../store/session-forks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { fieldPairs } from "../redis/field-pairs.js";
-import { forkPageArguments, refuseTaken, type SourcePage } from "./fork-call.js";
+import { forkPageArguments, type SourcePage } from "./fork-call.js";
 import { fieldsOfCopy, headHashes, knownToCopy } from "./fork-state.js";
 import { forkKeys, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
@@ -31,6 +25,8 @@ import {
   readStateScript,
   stageForkScript,
 } from "../redis/lua/scripts.js";
+import { askText } from "../redis/ask.js";
+import { runOnSession } from "../redis/session-script.js";
 import type { Script } from "../redis/script.js";
 
 const attempts = 3;
@@ -40,7 +36,7 @@ const pageBytes = 1_000_000;
 /** A copy under way: its source as it was first seen, and the keys of both sides. */
 interface Forking {
   readonly request: ForkRequest;
-  readonly sessionId: string;
+  readonly session: SessionRef;
   /** The new session. */
   readonly copy: SessionRef;
   readonly source: SessionKeys;
@@ -89,17 +85,10 @@ export class RedisForks implements SessionForks {
   ): Promise<ForkedSession | "changed" | undefined> {
     const { id: sessionId } = session;
     const source = sessionKeys(this.#keyPrefix, sessionId);
-    const first = await this.#readSource({ sessionId, source, to: request.at });
-    if (session.owner !== undefined && first.owner !== "" && first.owner !== session.owner) {
-      throw otherOwner(sessionId);
-    }
-    if (first.damaged) {
-      throw damaged("fork", sessionId);
-    }
+    const first = await this.#readSource({ session, source, to: request.at });
     if (first.epoch === "") {
       return undefined;
     }
-    refuseUnlessKnown(session, first.key);
     if ((request.at ?? 0) > first.next) {
       throw positionConflict(sessionId, request.at!, first.next);
     }
@@ -111,7 +100,7 @@ export class RedisForks implements SessionForks {
     const to = Math.max(base, request.at ?? first.next);
     const sourceOwner = first.owner === "" ? undefined : first.owner;
     const owner = copy.owner ?? sourceOwner;
-    const places = { sessionId, copy, source, target, staging, tag };
+    const places = { session, copy, source, target, staging, tag };
     const outcome = await this.#make({ ...places, request, owner, sourceOwner, epoch, cut, base, to }, first);
     if (outcome === "changed") {
       await this.#drop(copy.id, tag);
@@ -141,8 +130,7 @@ export class RedisForks implements SessionForks {
     const { target, staging, base, to } = work;
     const newSessionId = work.copy.id;
     const keys = [target.log, target.ids, target.state, staging.state];
-    const [word, next] = (await this.#run(newSessionId, openForkScript, keys, [])) as [string, string?];
-    refuseTaken("fork", newSessionId, word);
+    const [, next] = await this.#run(newSessionId, openForkScript, keys, []);
     let position = next === "" ? base : Number(next);
     while (position < to) {
       // From the last record that was copied on, so that the page is known to be of the same log.
@@ -162,20 +150,23 @@ export class RedisForks implements SessionForks {
     return position;
   }
 
-  async #stage({ sessionId, copy, source, staging, base, request }: Forking, page: SourcePage): Promise<string> {
+  async #stage({ session, copy, source, staging, base, request }: Forking, page: SourcePage): Promise<string> {
     const marksOf = async (names: readonly string[]) => {
-      const reply = await this.#run(sessionId, readMarksScript, [source.log, source.ids, source.state], names);
-      return (reply as [string, string[]])[1];
+      const keys = [source.log, source.ids, source.state];
+      const [, marks] = await this.#run(session.id, readMarksScript, keys, [askText(session), ...names]);
+      return marks as string[];
     };
     const args = await forkPageArguments(page, { base, ttl: stagingMs, copyRecord: request.copyRecord, marksOf });
     const keys = [staging.log, staging.ids, staging.state];
-    return String(await this.#run(copy.id, stageForkScript, keys, args));
+    const [, reached] = await this.#run(copy.id, stageForkScript, keys, args);
+    return String(reached);
   }
 
   async #finish(work: Forking, next: number): Promise<ForkedSession | "changed"> {
-    const { request, sessionId, source, target, staging, base } = work;
+    const { request, session, source, target, staging, base } = work;
     const newSessionId = work.copy.id;
-    const state = fieldPairs((await this.#run(sessionId, readStateScript, [source.state], [])) as string[]);
+    const [, ...list] = await this.#run(session.id, readStateScript, [source.state], [askText(session)]);
+    const state = fieldPairs(list as string[]);
     const isAsRead = state.get("epoch") === work.epoch && (state.get("cut") ?? "") === work.cut;
     if (!isAsRead || state.get("owner") !== work.sourceOwner) {
       return "changed";
@@ -193,9 +184,13 @@ export class RedisForks implements SessionForks {
       ...fields,
     ];
     const keys = [...[target.log, target.ids, target.state], ...[staging.log, staging.ids, staging.state]];
-    const word = await this.#run(newSessionId, finishForkScript, keys, args);
-    await (word === "ERASED" || word === "EXISTS" ? this.#drop(newSessionId, work.tag) : undefined);
-    refuseTaken("fork", newSessionId, word);
+    const [word] = await this.#run(newSessionId, finishForkScript, keys, args).catch(async (error: unknown) => {
+      // Nobody can go on with the copy where its place is taken.
+      await (MemoryError.isInstance(error) && /^(erased|exists)$/.test(String((error as { code?: unknown }).code))
+        ? this.#drop(newSessionId, work.tag)
+        : undefined);
+      throw error;
+    });
     return word === "FORKED" ? { epoch, next: hasLog ? next : 0 } : "changed";
   }
 
@@ -205,39 +200,42 @@ export class RedisForks implements SessionForks {
   }
 
   /** What the source knows of messages in its head whose records were discarded: hashes, and what they stand for. */
-  async #headMarks(
-    { request, sessionId, source, base }: Forking,
-    state: ReadonlyMap<string, string>,
-  ): Promise<string[]> {
+  async #headMarks({ request, session, source, base }: Forking, state: ReadonlyMap<string, string>): Promise<string[]> {
     const hashes = base === 0 ? [] : headHashes(request, state.get("head") ?? "");
     if (hashes.length === 0) {
       return [];
     }
-    const [marks] = (await this.#runner.transaction({ operation: "fork", sessionId }, [
+    const [marks] = (await this.#runner.transaction({ operation: "fork", sessionId: session.id }, [
       { verb: "hmget", args: [source.ids, ...hashes] },
     ])) as [(string | null)[]];
     return hashes.flatMap((hash, index) => (marks[index] === null ? [] : [hash, marks[index]!]));
   }
 
   async #readSource(read: {
-    readonly sessionId: string;
+    readonly session: SessionRef;
     readonly source: SessionKeys;
     readonly from?: number;
     readonly to: number | undefined;
   }): Promise<SourcePage> {
     const { log, ids, state } = read.source;
-    const args = [read.from ?? "", read.to ?? "", pageRecords, pageBytes];
-    const reply = (await this.#run(read.sessionId, readForkPageScript, [log, ids, state], args)) as unknown[];
-    const [epoch, cut, base, next, isDamaged, records, key, owner] = reply;
+    const args = [askText(read.session), read.from ?? "", read.to ?? "", pageRecords, pageBytes];
+    const [, ...reply] = await this.#run(read.session.id, readForkPageScript, [log, ids, state], args);
+    const [epoch, cut, base, next, records, key, owner] = reply;
     return {
       ...{ epoch: String(epoch), cut: String(cut), base: Number(base), next: Number(next) },
-      ...{ from: read.from ?? Number(base), damaged: Number(isDamaged) === 1, key: String(key), owner: String(owner) },
+      ...{ from: read.from ?? Number(base), key: String(key), owner: String(owner) },
       records: records as string[],
     };
   }
 
-  #run(sessionId: string, script: Script, keys: string[], args: readonly (string | number)[]): Promise<unknown> {
+  async #run(
+    sessionId: string,
+    script: Script,
+    keys: string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown[]> {
     const writes = script === stageForkScript || script === finishForkScript;
-    return this.#runner.run({ operation: "fork", sessionId }, { script, keys, args, writes });
+    const name = { operation: "fork", sessionId };
+    return (await runOnSession(this.#runner, name, { script, keys, args, writes })) as unknown[];
   }
 }

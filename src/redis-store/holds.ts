@@ -2,10 +2,10 @@ import { randomToken } from "../store/random-token.js";
 import { checkTicket, checkTurnEntry, heldBy } from "../store/request-checks.js";
 import type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf } from "./ask.js";
+import { askOf } from "../redis/ask.js";
 import { extendExpiry, type RedisExpiry } from "./expiry.js";
 import { unknownReply } from "../redis/errors.js";
-import { checkedReply } from "./write-replies.js";
+import { runOnSession } from "../redis/session-script.js";
 import { enterTurnScript, leaveTurnScript, renewTurnScript, restartSessionScript } from "../redis/lua/scripts.js";
 import type { Script } from "../redis/script.js";
 
@@ -23,7 +23,6 @@ export class RedisTurnQueue implements TurnQueue {
     const { ticket, holdMs, graceMs, ttlMs } = entry;
     const request = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
     const reply = await this.#run("enterTurn", session, { script: enterTurnScript, args: [request] });
-    checkedReply({ operation: "enterTurn", sessionId }, reply);
     const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
     if (word === "WAITS") {
       return { isHeld: false, ahead: Number(first) };
@@ -54,7 +53,7 @@ export class RedisTurnQueue implements TurnQueue {
     const args = [JSON.stringify({ ...askOf(session), newEpoch })];
     const call = { script: restartSessionScript, args, keys: [log, ids, state] };
     const reply = await this.#run("restart", session, call);
-    const [, ended] = checkedReply({ operation: "restart", sessionId }, reply) as [string, string];
+    const [, ended] = reply as [string, string];
     await this.#expiry.index.ended(sessionId, ended || owner);
     return newEpoch;
   }
@@ -77,6 +76,6 @@ export class RedisTurnQueue implements TurnQueue {
     call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
   ): Promise<unknown> {
     const { script, args, keys = [this.#expiry.keysOf(sessionId).state] } = call;
-    return this.#expiry.runner.run({ operation, sessionId }, { script, args, keys, writes: true });
+    return runOnSession(this.#expiry.runner, { operation, sessionId }, { script, args, keys, writes: true });
   }
 }

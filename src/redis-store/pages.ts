@@ -1,4 +1,4 @@
-import { otherOwner } from "../store/refusals.js";
+import { refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import {
   checkPageRequest,
@@ -12,6 +12,8 @@ import { idHash } from "../redis/id-hash.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { readStatsScript, readWindowScript } from "../redis/lua/scripts.js";
+import { askText } from "../redis/ask.js";
+import { runOnSession } from "../redis/session-script.js";
 import type { Script } from "../redis/script.js";
 
 /** Pages and figures of sessions in Redis: one script each, one round trip. */
@@ -26,8 +28,8 @@ export class RedisPages implements SessionPages {
 
   async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
     checkPageRequest(request);
-    const args = [...placeOf(request), request.limit, session.owner ?? ""];
-    const reply = (await this.#run("readPage", session.id, readWindowScript, args)) as unknown[];
+    const args = [...placeOf(request), request.limit];
+    const reply = (await this.#run("readPage", session, readWindowScript, args)) as unknown[];
     if (reply[0] !== "PAGE") {
       return undefined;
     }
@@ -36,8 +38,8 @@ export class RedisPages implements SessionPages {
     return { epoch, rev, records, from, to, base, start, next, head, damaged: damaged === 1 };
   }
 
-  async readStats({ id, owner = "" }: SessionRef): Promise<StoredStats | undefined> {
-    const reply = (await this.#run("readStats", id, readStatsScript, [owner])) as unknown[];
+  async readStats(session: SessionRef): Promise<StoredStats | undefined> {
+    const [, ...reply] = (await this.#run("readStats", session, readStatsScript, [])) as unknown[];
     const [epoch, length, rounds, viewMessages, tokens, counter, whole, reductions, ...rest] = reply;
     const [created, updated, expires, damaged] = rest;
     if (epoch === "" && Number(length) === 0) {
@@ -59,14 +61,12 @@ export class RedisPages implements SessionPages {
     };
   }
 
-  async readReductions({ id: sessionId, owner }: SessionRef): Promise<readonly StoredReduction[]> {
-    const { state } = sessionKeys(this.#keyPrefix, sessionId);
-    const name = { operation: "readReductions", sessionId };
+  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
+    const { state } = sessionKeys(this.#keyPrefix, session.id);
+    const name = { operation: "readReductions", sessionId: session.id };
     const [fields] = await this.#runner.transaction(name, [{ verb: "hmget", args: [state, "reductions", "owner"] }]);
     const [lines, stored] = fields as (string | null)[];
-    if (owner !== undefined && (stored ?? owner) !== owner) {
-      throw otherOwner(sessionId);
-    }
+    refuseOwner(session, stored);
     return String(lines ?? "")
       .split("\n")
       .filter((line) => line !== "")
@@ -75,17 +75,13 @@ export class RedisPages implements SessionPages {
 
   async #run(
     operation: string,
-    sessionId: string,
+    session: SessionRef,
     script: Script,
     args: readonly (string | number)[],
   ): Promise<unknown> {
-    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
-    const call = { script, keys: [log, ids, state], args, writes: false };
-    const reply = await this.#runner.run({ operation, sessionId }, call);
-    if (Array.isArray(reply) && reply[0] === "OWNER") {
-      throw otherOwner(sessionId);
-    }
-    return reply;
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, session.id);
+    const call = { script, keys: [log, ids, state], args: [askText(session), ...args], writes: false };
+    return runOnSession(this.#runner, { operation, sessionId: session.id }, call);
   }
 }
 

@@ -4,6 +4,8 @@ import type { LogPage, ReadLogOptions } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { baseFrom, checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./replies.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
+import { askText } from "../redis/ask.js";
+import { runOnSession } from "../redis/session-script.js";
 import type { Command } from "../redis/send-command.js";
 import { readPageScript, readViewScript } from "../redis/lua/scripts.js";
 import { viewFields } from "../redis/stored-fields.js";
@@ -12,6 +14,7 @@ import type { CallName } from "../redis/errors.js";
 /** A read of the log from an index on. */
 export interface Read {
   readonly runner: ScriptRunner;
+  readonly session: SessionRef;
   readonly name: CallName;
   readonly keys: SessionKeys;
   /** Index in the log of the first record to read. */
@@ -76,7 +79,10 @@ export async function readLogPage(
 ): Promise<{ readonly page: LogPage; readonly owner: string }> {
   for (let first = base; ;) {
     const index = from === undefined ? 0 : Math.max(0, from - first);
-    const reply = await readPage({ runner, name: { operation: "readLog", sessionId: session.id }, keys, index }, limit);
+    const reply = await readPage(
+      { runner, session, name: { operation: "readLog", sessionId: session.id }, keys, index },
+      limit,
+    );
     const stored = checkOwner(session, reply.fields);
     const page = pageFrom(reply, from);
     if (page !== undefined) {
@@ -93,7 +99,7 @@ function stateOf(keys: SessionKeys): Command {
 // Native commands in a MULTI, because a script that returns a thousand records takes twice as long (Redis 7.0). A
 // server that is out of memory refuses to queue any command, even reads, but still runs a read-only script.
 async function atOnce(
-  { runner, name, keys }: Omit<Read, "index">,
+  { runner, session, name, keys }: Omit<Read, "index">,
   commands: readonly Command[],
   { script, args }: Pick<ScriptCall, "script" | "args">,
 ): Promise<unknown[]> {
@@ -101,12 +107,9 @@ async function atOnce(
     return await runner.transaction(name, commands);
   } catch (error) {
     if (StoreError.isInstance(error) && error.code === "out_of_memory") {
-      return (await runner.run(name, {
-        script,
-        keys: [keys.log, keys.ids, keys.state],
-        args,
-        writes: false,
-      })) as unknown[];
+      const call = { script, keys: [keys.log, keys.ids, keys.state], args: [askText(session), ...args], writes: false };
+      const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
+      return reply;
     }
     throw error;
   }

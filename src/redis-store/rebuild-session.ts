@@ -1,11 +1,12 @@
 import { randomToken } from "../store/random-token.js";
-import { erased, otherOwner, rebuildConflict } from "../store/refusals.js";
+import { rebuildConflict } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf } from "./ask.js";
+import { askOf, askText } from "../redis/ask.js";
 import { digestLength, idHash } from "../redis/id-hash.js";
 import { beginsRound } from "../store/round-starts.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
+import { runOnSession } from "../redis/session-script.js";
 import { readAllScript, rebuildScript } from "../redis/lua/scripts.js";
 import type { IdentifiedRecord } from "../store/session-writes.js";
 import { marksIn } from "../store/turns.js";
@@ -49,10 +50,7 @@ export async function rebuildSession(rebuild: Rebuild): Promise<string> {
     const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), ...askOf(session) };
     const args = [JSON.stringify(request), identities, ...turns];
     const call = { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true };
-    const [word, found] = (await runner.run(name, call)) as [string, string?];
-    if (word === "OWNER" || word === "ERASED") {
-      throw word === "OWNER" ? otherOwner(name.sessionId) : erased(name.operation, name.sessionId);
-    }
+    const [word, found] = (await runOnSession(runner, name, call)) as [string, string?];
     if (word === "REBUILT") {
       return found!;
     }
@@ -60,15 +58,15 @@ export async function rebuildSession(rebuild: Rebuild): Promise<string> {
   throw rebuildConflict(name.sessionId);
 }
 
-async function readWholeLog({ runner, name, keys, identify }: Rebuild): Promise<LogReading> {
+async function readWholeLog({ runner, session, name, keys, identify }: Rebuild): Promise<LogReading> {
   const seen = new Set<string>();
   const identities: string[] = [];
   const identified: (IdentifiedRecord | undefined)[] = [];
   let rounds = 0;
   for (;;) {
-    const args = [identified.length, identified.length + pageLength - 1];
+    const args = [askText(session), identified.length, identified.length + pageLength - 1];
     const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
-    const [records, fields] = (await runner.run(name, call)) as [string[], string[]];
+    const [, records, fields] = (await runOnSession(runner, name, call)) as [string, string[], string[]];
     const base = /^\d{1,14}$/.test(fields[2]!) ? Number(fields[2]) : 0;
     for (const record of records) {
       const position = base + identified.length;

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { randomToken } from "../store/random-token.js";
 import type { RecordSwaps, SwapPass, SwapRequest } from "../store/record-swaps.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf } from "./ask.js";
+import { askOf, askText } from "../redis/ask.js";
 import { fieldPairs } from "../redis/field-pairs.js";
 import { idHash } from "../redis/id-hash.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { beginSwapsScript, finishSwapsScript, swapRecordsScript } from "../redis/lua/scripts.js";
-import { checkedReply } from "./write-replies.js";
+import { runOnSession } from "../redis/session-script.js";
 
 /** Replaces stored texts in Redis: one script for each call. */
 export class RedisRecordSwaps implements RecordSwaps {
@@ -23,8 +23,8 @@ export class RedisRecordSwaps implements RecordSwaps {
   async begin(session: SessionRef): Promise<SwapPass | undefined> {
     const name = { operation: "beginSwaps", sessionId: session.id };
     const call = { script: beginSwapsScript, keys: this.#keys(session), writes: true };
-    const args = [JSON.stringify(askOf(session)), randomToken()];
-    const reply = checkedReply(name, await this.#runner.run(name, { ...call, args })) as unknown[];
+    const args = [askText(session), randomToken()];
+    const reply = (await runOnSession(this.#runner, name, { ...call, args })) as unknown[];
     if (reply[0] !== "BEGUN") {
       return undefined;
     }
@@ -34,6 +34,7 @@ export class RedisRecordSwaps implements RecordSwaps {
 
   async swap(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
     const request = {
+      ...askOf(session),
       epoch,
       records: records.map(({ position, was, identity }) => ({
         ...{ position, was: sha1(was) },
@@ -43,13 +44,17 @@ export class RedisRecordSwaps implements RecordSwaps {
     };
     const args = [JSON.stringify(request), ...records.map(({ text }) => text), ...fields.map(({ text }) => text)];
     const call = { script: swapRecordsScript, keys: this.#keys(session), args, writes: true };
-    return Number(await this.#runner.run({ operation: "swapRecords", sessionId: session.id }, call));
+    const name = { operation: "swapRecords", sessionId: session.id };
+    const [, swapped] = (await runOnSession(this.#runner, name, call)) as unknown[];
+    return Number(swapped);
   }
 
   async finish(session: SessionRef, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
     const keys = [sessionKeys(this.#keyPrefix, session.id).state];
-    const call = { script: finishSwapsScript, keys, args: [epoch, mark, key], writes: true };
-    return Number(await this.#runner.run({ operation: "finishSwaps", sessionId: session.id }, call)) === 1;
+    const call = { script: finishSwapsScript, keys, args: [askText(session), epoch, mark, key], writes: true };
+    const name = { operation: "finishSwaps", sessionId: session.id };
+    const [word] = (await runOnSession(this.#runner, name, call)) as unknown[];
+    return word === "FINISHED";
   }
 
   #keys({ id }: SessionRef): string[] {

@@ -18,7 +18,7 @@ import { RedisRecordSwaps } from "./record-swaps.js";
 import { RedisTransfers } from "./transfers.js";
 import { readLogPage, readTail } from "./reads.js";
 import { checkOwner, roundsFrom, viewFrom, viewReply } from "./replies.js";
-import { otherOwner, outOfRange } from "../store/refusals.js";
+import { outOfRange } from "../store/refusals.js";
 import { extendExpiry, type RedisExpiry } from "./expiry.js";
 import { RedisTurnQueue } from "./holds.js";
 import { planAppend, planReplaceTail, type AppendPlan } from "../store/append-plan.js";
@@ -49,7 +49,8 @@ import type {
 import type { StoredTurn } from "../store/turns.js";
 import type { SideWrite } from "../store/side-fields.js";
 import type { SizeLimits } from "../store/size-limits.js";
-import { checkedReply } from "./write-replies.js";
+import { askText } from "../redis/ask.js";
+import { runOnSession } from "../redis/session-script.js";
 
 /** A call of a script with all keys of the session. */
 type Call = Omit<ScriptCall, "keys">;
@@ -113,8 +114,9 @@ export class RedisSessionStore implements CompleteSessionStore {
     let reply = read && (await readTail(read, wanted));
     let view = reply && viewFrom(reply);
     if (view === undefined) {
-      const call = { script: readViewScript, args: wanted, writes: false };
-      reply = viewReply(await this.#script("readView", sessionId, call));
+      const call = { script: readViewScript, args: [askText(session), ...wanted], writes: false };
+      const [, ...found] = (await this.#script("readView", session, call)) as unknown[];
+      reply = viewReply(found);
       view = viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })!;
     }
     this.#noteOwner(sessionId, checkOwner(session, reply!.fields));
@@ -123,17 +125,17 @@ export class RedisSessionStore implements CompleteSessionStore {
     return asked ? { ...view, ...lookedUp(view, reply!.found, options) } : view;
   }
 
-  async readTurn({ id, owner = "" }: SessionRef, name: string): Promise<StoredTurn | undefined> {
-    const call = { script: readTurnScript, args: [name, owner], writes: false };
-    const [word, ...rest] = (await this.#script("readTurn", id, call)) as unknown[];
+  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const call = { script: readTurnScript, args: [askText(session), name], writes: false };
+    const [word, ...rest] = (await this.#script("readTurn", session, call)) as unknown[];
     const turn = turnFrom(rest);
     return word !== "TURN" || (turn.count === 0 && !turn.done) ? undefined : turn;
   }
 
-  async readRounds({ id, owner = "" }: SessionRef, count: number): Promise<StoredRounds> {
+  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
     checkInteger("count", count, 1);
-    const call = { script: readRoundsScript, args: [count, owner], writes: false };
-    return roundsFrom(await this.#script("readRounds", id, call));
+    const call = { script: readRoundsScript, args: [askText(session), count], writes: false };
+    return roundsFrom(await this.#script("readRounds", session, call));
   }
 
   async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
@@ -147,7 +149,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   async commitReduction(session: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
     checkCommit(session, request);
     const args = commitArguments(session, request);
-    const word = await this.#write("commitReduction", session.id, { script: commitReductionScript, args });
+    const word = await this.#write("commitReduction", session, { script: commitReductionScript, args });
     if (word === "RANGE") {
       throw outOfRange("start");
     }
@@ -157,7 +159,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
     checkRewind(session, request);
     const args = rewindArguments(session, request);
-    const word = await this.#write("rewind", session.id, { script: rewindScript, args });
+    const word = await this.#write("rewind", session, { script: rewindScript, args });
     if (word === "RANGE") {
       throw outOfRange("to");
     }
@@ -224,7 +226,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { id: sessionId, owner } = session;
     const args = appendArguments(session, request, { plan, at: this.#seen.get(sessionId)?.next ?? 0 });
     const write = async () => {
-      const sent = await this.#script(operation, sessionId, { script: appendScript, args, writes: true });
+      const sent = await this.#script(operation, session, { script: appendScript, args, writes: true });
       const reply = fullReply(sent, plan);
       const result = appendResult(sessionId, { reply, request, plan });
       this.#noteOwner(sessionId, ownerIn(reply));
@@ -263,22 +265,18 @@ export class RedisSessionStore implements CompleteSessionStore {
     return sessionKeys(this.#options.keyPrefix, sessionId);
   }
 
-  async #write(operation: string, sessionId: string, call: Omit<Call, "writes">): Promise<unknown> {
+  async #write(operation: string, session: SessionRef, call: Omit<Call, "writes">): Promise<unknown> {
     const write = async () => {
-      const reply = await this.#script(operation, sessionId, { ...call, writes: true });
-      const [word, owner] = [checkedReply({ operation, sessionId }, reply)].flat();
-      this.#noteOwner(sessionId, owner);
+      const reply = await this.#script(operation, session, { ...call, writes: true });
+      const [word, owner] = reply as [string, string?];
+      this.#noteOwner(session.id, owner);
       return word;
     };
-    return this.#follow(sessionId, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
+    return this.#follow(session.id, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
   }
 
-  async #script(operation: string, sessionId: string, call: Call): Promise<unknown> {
+  #script(operation: string, { id: sessionId }: SessionRef, call: Call): Promise<unknown> {
     const { log, ids, state } = this.#keysOf(sessionId);
-    const reply = await this.#runner.run({ operation, sessionId }, { ...call, keys: [log, ids, state] });
-    if (reply === "OWNER" || (Array.isArray(reply) && reply[0] === "OWNER")) {
-      throw otherOwner(sessionId);
-    }
-    return reply;
+    return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] });
   }
 }

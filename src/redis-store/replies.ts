@@ -1,6 +1,6 @@
 import { beginsRound } from "../store/round-starts.js";
 import { emptyPage, emptyView } from "../store/empty-results.js";
-import { otherOwner } from "../store/refusals.js";
+import { refuseOwner } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { LogPage, SessionView, StoredRounds } from "../store/session-reads.js";
 import { viewFields } from "../redis/stored-fields.js";
@@ -101,11 +101,9 @@ export function pageFrom(
  *
  * @throws ConflictError `other_owner`.
  */
-export function checkOwner({ id, owner }: SessionRef, fields: ViewReply["fields"]): string {
+export function checkOwner(session: SessionRef, fields: ViewReply["fields"]): string {
   const stored = fields[ownerIndex] ?? "";
-  if (owner !== undefined && stored !== "" && stored !== owner) {
-    throw otherOwner(id);
-  }
+  refuseOwner(session, stored);
   return stored;
 }
 
@@ -114,7 +112,7 @@ const erasedIndex = viewFields.indexOf("erased");
 
 /** Converts the reply of the script that reads rounds. */
 export function roundsFrom(reply: unknown): StoredRounds {
-  const [base, rounds, damaged, index, records] = reply as [unknown, unknown, string, unknown, string[]];
+  const [, base, rounds, damaged, index, records] = reply as [string, unknown, unknown, string, unknown, string[]];
   const shown = records.filter(beginsRound).length;
   const firstRound = Math.max(1, Number(rounds) - shown + 1);
   return { records, from: Number(base) + Number(index), firstRound, damaged: damaged === "1" };

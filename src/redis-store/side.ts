@@ -1,15 +1,14 @@
 import { randomToken } from "../store/random-token.js";
-import { otherOwner } from "../store/refusals.js";
 import { checkSideWrite } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { sideWithPrefix, type SideWrite } from "../store/side-fields.js";
-import { askOf } from "./ask.js";
+import { askOf, askText } from "../redis/ask.js";
 import { sideArguments } from "./append-call.js";
 import type { SessionKeys } from "../redis/keys.js";
 import { sideFrom } from "./replies.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { readSideScript, writeSideScript } from "../redis/lua/scripts.js";
-import { checkedReply } from "./write-replies.js";
+import { runOnSession } from "../redis/session-script.js";
 
 /** A session whose side fields are read or written. */
 export interface SideCall {
@@ -26,13 +25,14 @@ export async function readSide(
   const call = {
     script: readSideScript,
     keys: [keys.state],
-    args: [`side:${prefix}`, session.owner ?? ""],
+    args: [askText(session), `side:${prefix}`],
     writes: false,
   };
-  const reply = (await runner.run({ operation: "readSide", sessionId: session.id }, call)) as unknown[];
-  if (reply.length === 1) {
-    throw otherOwner(session.id);
-  }
+  const [, ...reply] = (await runOnSession(
+    runner,
+    { operation: "readSide", sessionId: session.id },
+    call,
+  )) as unknown[];
   return sideWithPrefix(sideFrom(reply), "");
 }
 
@@ -42,7 +42,6 @@ export async function writeSide(
   changes: SideWrite,
 ): Promise<string | undefined> {
   checkSideWrite(session, changes);
-  const keys = changes.ttlMs === undefined ? [state] : [state, log, ids];
   const expected = Object.entries(changes.expected ?? {}).flatMap(([name, value]) => [
     `side:${name}`,
     value === undefined ? "0" : "1",
@@ -53,7 +52,7 @@ export async function writeSide(
   const request = { ...side.request, ...numbers, ...askOf(session) };
   const args = [JSON.stringify(request), ...expected, ...side.args];
   const name = { operation: "writeSide", sessionId: session.id };
-  const reply = await runner.run(name, { script: writeSideScript, keys, args, writes: true });
-  const [word, owner] = checkedReply(name, reply) as [string, string?];
+  const call = { script: writeSideScript, keys: [log, ids, state], args, writes: true };
+  const [word, owner] = (await runOnSession(runner, name, call)) as [string, string?];
   return word === "OK" ? (owner ?? "") : undefined;
 }

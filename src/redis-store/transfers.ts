@@ -1,5 +1,5 @@
 import { randomToken } from "../store/random-token.js";
-import { otherOwner, transferLost } from "../store/refusals.js";
+import { transferLost } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import {
   checkCreate,
@@ -10,7 +10,7 @@ import {
   type WholeState,
 } from "../store/session-transfers.js";
 import type { TurnMark } from "../store/turns.js";
-import { refuseTaken, stagedPage } from "./fork-call.js";
+import { stagedPage } from "./fork-call.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
@@ -21,6 +21,8 @@ import {
   readWholeStateScript,
   stageForkScript,
 } from "../redis/lua/scripts.js";
+import { askText } from "../redis/ask.js";
+import { runOnSession } from "../redis/session-script.js";
 import type { Script } from "../redis/script.js";
 import { markFrom } from "./turn-marks.js";
 import { stateFields, wholeStateFrom } from "./whole-state.js";
@@ -43,30 +45,23 @@ export class RedisTransfers implements SessionTransfers {
     this.#index = index;
   }
 
-  async readState({ id: sessionId, owner = "" }: SessionRef): Promise<WholeState | undefined> {
-    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
-    const call = { script: readWholeStateScript, keys: [log, ids, state], args: [owner], writes: false };
-    const reply = (await this.#runner.run({ operation: "readState", sessionId }, call)) as unknown[];
-    if (reply[0] === "OWNER") {
-      throw otherOwner(sessionId);
-    }
+  async readState(session: SessionRef): Promise<WholeState | undefined> {
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, session.id);
+    const call = { script: readWholeStateScript, keys: [log, ids, state], args: [askText(session)], writes: false };
+    const name = { operation: "readState", sessionId: session.id };
+    const reply = (await runOnSession(this.#runner, name, call)) as unknown[];
     return reply[0] === "NONE" ? undefined : wholeStateFrom(reply);
   }
 
-  async readTurns(
-    { id: sessionId, owner: caller }: SessionRef,
-    names: readonly string[],
-  ): Promise<readonly (TurnMark | undefined)[]> {
+  async readTurns(session: SessionRef, names: readonly string[]): Promise<readonly (TurnMark | undefined)[]> {
     if (names.length === 0) {
       return [];
     }
-    const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
-    const call = { script: readMarksScript, keys: [log, ids, state], args: names, writes: false };
-    const reply = await this.#runner.run({ operation: "readTurns", sessionId }, call);
-    const [owner, marks] = reply as [string, string[]];
-    if (caller !== undefined && owner !== "" && owner !== caller) {
-      throw otherOwner(sessionId);
-    }
+    const { log, ids, state } = sessionKeys(this.#keyPrefix, session.id);
+    const args = [askText(session), ...names];
+    const call = { script: readMarksScript, keys: [log, ids, state], args, writes: false };
+    const name = { operation: "readTurns", sessionId: session.id };
+    const [, marks] = (await runOnSession(this.#runner, name, call)) as [string, string[]];
     return marks.map(markFrom);
   }
 
@@ -75,15 +70,15 @@ export class RedisTransfers implements SessionTransfers {
     const { id: sessionId, keys } = session;
     const { log, ids, state } = sessionKeys(this.#keyPrefix, sessionId);
     const staging = forkKeys(this.#keyPrefix, sessionId, randomToken());
-    const [word] = (await this.#run(sessionId, openForkScript, [log, ids, state, staging.state], [])) as [string];
-    refuseTaken("create", sessionId, word);
+    await this.#run(sessionId, openForkScript, [log, ids, state, staging.state], []);
     const stagingKeys = [staging.log, staging.ids, staging.state];
     const { base, expiresAt, discardedTurns, owner = "" } = request.state;
     let next = base;
     for await (const { records, marks } of request.pages) {
       const turns = marks.map(({ name, done, count, first }) => ({ name, count, first, done: done ? count : 0 }));
       const args = stagedPage(records, { from: next, base, ttl: stagingMs, owner, turns });
-      const reached = records.length === 0 ? next : await this.#run(sessionId, stageForkScript, stagingKeys, args);
+      const [, reached] =
+        records.length === 0 ? ["", next] : await this.#run(sessionId, stageForkScript, stagingKeys, args);
       if (Number(reached) !== next + records.length || reached === "") {
         throw transferLost(sessionId);
       }
@@ -95,8 +90,7 @@ export class RedisTransfers implements SessionTransfers {
     const call = JSON.stringify({ epoch, base, next, hasLog: next > 0, known: [], turns, expiresAt });
     const args = [call, "", "", ...stateFields(request.state, { key: keys?.current, next })];
     const write = async () => {
-      const finished = await this.#run(sessionId, finishForkScript, [log, ids, state, ...stagingKeys], args);
-      refuseTaken("create", sessionId, finished);
+      const [finished] = await this.#run(sessionId, finishForkScript, [log, ids, state, ...stagingKeys], args);
       if (finished !== "FORKED") {
         throw transferLost(sessionId);
       }
@@ -105,8 +99,8 @@ export class RedisTransfers implements SessionTransfers {
     return this.#index.followAnnounced(sessionId, { owner: request.state.owner, listed: "place", write });
   }
 
-  #run(sessionId: string, script: Script, keys: string[], args: readonly string[]): Promise<unknown> {
+  async #run(sessionId: string, script: Script, keys: string[], args: readonly string[]): Promise<unknown[]> {
     const call = { script, keys, args, writes: script !== openForkScript };
-    return this.#runner.run({ operation: "create", sessionId }, call);
+    return (await runOnSession(this.#runner, { operation: "create", sessionId }, call)) as unknown[];
   }
 }

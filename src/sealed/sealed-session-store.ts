@@ -113,8 +113,8 @@ export class SealedSessionStore implements CompleteSessionStore {
     });
   }
 
-  rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
-    return this.#inner.rewind(session, request);
+  async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
+    return this.#session(session).send((caller) => this.#inner.rewind(caller, request));
   }
 
   clear(session: SessionRef): Promise<void> {

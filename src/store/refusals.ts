@@ -10,6 +10,40 @@ export function sessionLabel(sessionId: string): string {
   return encoded.length > 80 ? `session ${encoded.slice(0, 80)}…` : `session ${encoded}`;
 }
 
+/** A call that a session refused: what it was, and about which session. */
+export interface RefusedCall {
+  /** The name of the call. */
+  readonly operation: string;
+  /** The session's id. */
+  readonly sessionId: string;
+}
+
+/**
+ * The error for a word with which a session's gate refuses a call, and for what comes with it; undefined for another
+ * word. This is the order of the checks, the same in every store: a session that refuses a call for several reasons
+ * names the first. Behind them come those of the call itself: position, stale, content.
+ */
+export function refusalFrom(word: unknown, detail: unknown, { operation, sessionId }: RefusedCall): Error | undefined {
+  switch (word) {
+    case "ERASED":
+      return erased(operation, sessionId);
+    case "OWNER":
+      return otherOwner(sessionId);
+    case "DAMAGED":
+      return damaged(operation, sessionId);
+    case "KEY":
+      return keysNeeded(sessionId, String(detail));
+    case "EPOCH":
+      return epochConflict(sessionId);
+    case "FENCED":
+      return fenced(sessionId);
+    case "EXISTS":
+      return alreadyExists(sessionId);
+    default:
+      return undefined;
+  }
+}
+
 /** The error for a message id that is stored with other content. */
 export function contentConflict(sessionId: string, messageId: string): ConflictError {
   return new ConflictError(
@@ -141,6 +175,13 @@ export function otherOwner(sessionId: string): ConflictError {
       "Name its own owner, or use another session id.",
     { code: "other_owner", sessionId },
   );
+}
+
+/** Refuses a session to those who name another owner than the stored one; one without an owner is anybody's. */
+export function refuseOwner({ id, owner }: SessionRef, stored: string | null | undefined): void {
+  if (owner !== undefined && (stored ?? "") !== "" && stored !== owner) {
+    throw otherOwner(id);
+  }
 }
 
 /** The error for a write to a session that was erased. */

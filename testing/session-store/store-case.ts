@@ -15,6 +15,11 @@ export interface StoreSetup {
   readonly probe?: object;
   /** Creates a store with default limits, without the sessions `contract-<number>`. */
   create(): SessionStore | Promise<SessionStore>;
+  /**
+   * Takes a part of a session away in a store that `create` made, as an eviction does, so that the session is damaged.
+   * @default sessions of these stores are never damaged
+   */
+  damage?(store: SessionStore, sessionId: string): unknown;
   /** Called after each case, also after a failed one. */
   destroy?(store: SessionStore): unknown;
   /**
@@ -30,6 +35,8 @@ export interface StoreContext {
   readonly store: CompleteSessionStore;
   readonly session: SessionRef;
   has(capability: StoreCapability): boolean;
+  /** Takes a part of a session away; undefined where the store loses nothing. */
+  readonly damage: ((sessionId: string) => Promise<void>) | undefined;
   /** What a store is told where the case waits for it: as many milliseconds as `wait` lets pass. */
   time(milliseconds: number): number;
   /** Lets time of the store pass. */

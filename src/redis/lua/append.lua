@@ -2,15 +2,15 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
---   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?, labelVersion?,
---   usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks }, keys?: { current?,
---   known, compare? } }; `count` pairs of an id's hash and the digest with the position that the record gets if the
---   log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of which `rounds` begin
---   one.
--- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | ERASED | OWNER | DAMAGED |
---   EPOCH | FENCED | POSITION next | CONFLICT index | TURN done count first next epoch records [view] (the claim does
---   not fit the turn's mark; done is 2 where this append was made before) | STALE | RANGE (of the cut) | KEY names
---   (the session needs them) | DIFFERS next epoch indexes records digests (an empty record where it was discarded).
+--   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
+--   labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks },
+--   keys?: { current?, known, compare? } }; `count` pairs of an id's hash and the digest with the position that the
+--   record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of
+--   which `rounds` begin one.
+-- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
+--   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
+--   was made before) | DIFFERS next epoch indexes records digests (an empty record where it was discarded) | POSITION
+--   next | STALE | RANGE (of the cut) | CONFLICT index.
 --
 -- A request of nothing but records begins with numbers, and `plain-append` mostly answers it, with a text.
 --
@@ -21,12 +21,9 @@
 -- twin: model/append.ts
 --
 --- @include plain-append
---- @include load-session
---- @include forbid
---- @include check-turn-and-cut
---- @include sort-out
---- @include compare-keys
---- @include refuse
+--- @include gate
+--- @include repeated-append
+--- @include as-read
 --- @include truncate
 --- @include read-mark
 --- @include begins-round
@@ -44,19 +41,16 @@
 --- @const digestLength
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession()
+local request, s, found = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids), {}
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
-local reply, mark = forbid(request, s)
-if not reply then reply, mark = checkTurnAndCut(request, s) end
-if reply then return reply end
-local known, duplicates, conflicts = sortOut(s, count)
-local differing = known and compareKeys(request, s, conflicts) or not known and { 'DAMAGED' }
-if differing then return differing end
-local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
-local repeats = count > 0 and fresh == 0 and not refused
-local refusal = refuse(request, s, repeats)
+local refusal = gate(request, s, nil, function() return repeatedAppend(request, s, found) end)
 if refusal then return refusal end
-if refused then return { 'CONFLICT', conflicts[1] } end
+local known, duplicates, conflicts, fresh, mark =
+  found.known, found.duplicates, found.conflicts, found.fresh, found.mark
+if request.expectedNext and request.expectedNext ~= s.next and not found.repeats then return { 'POSITION', s.next } end
+if cut and not (found.atEnd and isAsRead(s, cut)) then return { 'STALE' } end
+if cut and cut.to < s.base then return { 'RANGE' } end
+if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
 if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
 if cut and turn then mark = readMark(turn.name) end

@@ -6,14 +6,13 @@
 --
 -- twin: model/record-swaps.ts
 --
---- @include load-session
---- @include refuse-key
+--
+--- @include gate
 
-local state, request, s = KEYS[3], cjson.decode(ARGV[1]), loadSession()
-if s.damaged then return 'DAMAGED' end
-if s.epoch == '' then return { 'NONE' } end
-local refusal = refuseKey(request, s.key)
+local state, request, s = KEYS[3], cjson.decode(ARGV[1]), loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(request, s, 'damaged key')
 if refusal then return refusal end
+if s.epoch == '' then return { 'NONE' } end
 local names = request.keys.current
 for name in s.key:gmatch('%S+') do
   if name ~= request.keys.current and name:byte(1) ~= 42 then names = names .. ' ' .. name end

@@ -4,18 +4,15 @@
 -- ARGV: the request as JSON { epoch, rev, next, last?, newRev, start, headCount, discard, remember?: { count, seconds
 --   }, tokens?, counter?, tokensRead?, owner?, expectedEpoch?, fencingToken?, keys? }; the head; packed hashes of the
 --   ids to forget; packed names of the turns of which nothing is left.
--- Replies: COMMITTED owner | STALE | EPOCH | FENCED | DAMAGED | ERASED | OWNER | RANGE (the start lies before the base) |
---   KEY names (the session needs them).
+-- Replies: COMMITTED owner | those of the gate | STALE | RANGE (the start lies before the base).
 --
 -- A repetition of the same call, sent because its reply was lost, finds its own `newRev` and is answered as the first
 -- was.
 --
 -- twin: model/session.ts
 --
---- @include load-session
---- @include forbid
+--- @include gate
 --- @include as-read
---- @include refuse-key
 --- @include now
 --- @include remember-reduction
 --- @include note-key
@@ -23,17 +20,12 @@
 --- @include remember-turns
 
 local log, state = KEYS[1], KEYS[3]
-local request, s = cjson.decode(ARGV[1]), loadSession()
-local refusal = forbid(request, s)
-if refusal then return refusal[1] end
-if s.rev == request.newRev then return { 'COMMITTED', s.owner or '' } end
-if s.damaged then return 'DAMAGED' end
-if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
-if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
-if s.next < request.next or not isAsRead(s, request) then return 'STALE' end
-if request.start < s.base then return 'RANGE' end
-local refusal = refuseKey(request, s.key)
+local request, s = cjson.decode(ARGV[1]), loadSession(state, log, KEYS[2])
+local function repeated() return s.rev == request.newRev and { 'COMMITTED', s.owner or '' } end
+local refusal = gate(request, s, nil, repeated)
 if refusal then return refusal end
+if s.next < request.next or not isAsRead(s, request) then return { 'STALE' } end
+if request.start < s.base then return { 'RANGE' } end
 local total = request.counter and request.tokens
 if total and s.next ~= request.next then
   local known = s.tokens and s.counter == request.counter and request.tokensRead

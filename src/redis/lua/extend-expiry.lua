@@ -1,16 +1,19 @@
 -- Lets a session that has an expiry live so much longer from now. The guard of an erasure ends when it was to end.
 --
 -- KEYS: log, ids, state.
--- ARGV: milliseconds; the owner who asks, or "".
--- Replies: EXTENDED and the session's owner or "" | UNCHANGED (it does not expire, or does not exist) | OWNER.
+-- ARGV: the request as JSON { owner?, ttl }.
+-- Replies: EXTENDED and the session's owner or "" | UNCHANGED (it does not expire, or does not exist) | those of the
+--   gate.
 --
 -- twin: model/in-memory-session-store.ts
 --
+--- @include gate
 --- @include expire-all
 --- @include now
 
-local field = redis.call('HMGET', KEYS[3], 'owner', 'epoch')
-if ARGV[2] ~= '' and field[1] and field[1] ~= ARGV[2] then return { 'OWNER' } end
-if not field[2] or redis.call('PTTL', KEYS[3]) < 0 then return { 'UNCHANGED' } end
-expireAll(now() + ARGV[1])
-return { 'EXTENDED', field[1] or '' }
+local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(request, s, 'owner')
+if refusal then return refusal end
+if s.epoch == '' or redis.call('PTTL', KEYS[3]) < 0 then return { 'UNCHANGED' } end
+expireAll(now() + request.ttl)
+return { 'EXTENDED', s.owner or '' }

@@ -6,10 +6,13 @@
 --   false where the copy begins in front of the first record; `known` holds pairs of hash and mark of ids whose
 --   records were discarded, and whose messages stand in the head; `turns` lists name, true if done, count and first
 --   position of turns without records.
--- Replies: FORKED | ERASED | EXISTS (there is such a session) | LOST (the copy has expired).
+-- Replies: FORKED | those of the gate | EXISTS (there is such a session) | LOST (the copy has expired).
+--
+-- A new session has no owner who could be asked for: only the guard of an erasure closes its gate.
 --
 -- twin: model/transfers.ts
 --
+--- @include gate
 --- @include now
 --- @include in-chunks
 --- @include explain-ids
@@ -21,11 +24,12 @@
 --- @const discardedEntryLength
 
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
-if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
-if redis.call('HEXISTS', state, 'erased') == 1 then return 'ERASED' end
-if redis.call('EXISTS', log, ids, state) > 0 then return 'EXISTS' end
+local s = loadSession(state, nil, nil, redis.pcall)
+local refusal = gate({}, s, 'erased', function() return s.epoch == request.epoch and { 'FORKED' } end)
+if refusal then return refusal end
+if redis.call('EXISTS', log, ids, state) > 0 then return { 'EXISTS' } end
 local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
-if hasRecords and tonumber(staged[1] or -1) ~= request.next then return 'LOST' end
+if hasRecords and tonumber(staged[1] or -1) ~= request.next then return { 'LOST' } end
 local time = now()
 local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
 if request.hasLog then
@@ -50,7 +54,7 @@ if request.hasLog then
     if not readMark(name) then writeMark(name, 'T', 0, 0) end
   end
 end
-for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+keepAll()
 if request.ttl then expireAll(time + request.ttl) end
 if request.expiresAt then expireAll(request.expiresAt) end
-return 'FORKED'
+return { 'FORKED' }

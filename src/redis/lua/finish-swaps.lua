@@ -1,12 +1,16 @@
 -- Ends a pass that replaced texts, if no other key wrote since it began.
 --
 -- KEYS: state.
--- ARGV: epoch, the field `key` as the pass's beginning left it, the field's new value.
--- Replies: 1 | 0.
+-- ARGV: the request as JSON { owner? }; epoch; the field `key` as the pass's beginning left it; the field's new value.
+-- Replies: FINISHED | those of the gate | CHANGED (another key wrote, or the session was recreated).
 --
 -- twin: model/record-swaps.ts
+--
+--- @include gate
 
-local field = redis.call('HMGET', KEYS[1], 'epoch', 'key')
-if field[1] ~= ARGV[1] or field[2] ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], 'key', ARGV[3])
-return 1
+local s = loadSession(KEYS[1])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+if s.epoch ~= ARGV[2] or s.key ~= ARGV[3] then return { 'CHANGED' } end
+redis.call('HSET', KEYS[1], 'key', ARGV[4])
+return { 'FINISHED' }

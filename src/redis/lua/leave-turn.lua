@@ -5,6 +5,8 @@
 -- ARGV: ticket.
 -- Replies: LEFT.
 --
+-- No gate: the ticket, which only its holder knows, says who may; nothing of the session is shown.
+--
 -- twin: model/holds.ts
 --
 --- @include holder
@@ -16,7 +18,7 @@ for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
 end
 if waits and #waiters > 0 then redis.call('HSET', state, 'waiters', table.concat(waiters, ' ')) end
 if waits and #waiters == 0 then redis.call('HDEL', state, 'waiters') end
-if holderOf(field[1]) ~= ticket then return 'LEFT' end
+if holderOf(field[1]) ~= ticket then return { 'LEFT' } end
 redis.call('HDEL', state, 'holder')
 if not field[3] and #waiters == 0 and redis.call('HLEN', state) == 5 then redis.call('UNLINK', state) end
-return 'LEFT'
+return { 'LEFT' }

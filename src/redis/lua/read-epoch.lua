@@ -1,10 +1,12 @@
--- Which life a session is in.
+-- Which life a session is in. A script, because a cluster may send a plain read to a replica that does not know it yet.
 --
 -- KEYS: state.
--- Replies: its epoch, or "" where there is none. A script, because a cluster may send a plain read to a replica that
---   does not know it yet.
+-- ARGV: the request as JSON { owner? }.
+-- Replies: LIFE and its epoch, or "" where there is none | those of the gate.
 --
 -- twin: model/in-memory-session-store.ts
+--
+--- @include gate
 
-local epoch = redis.pcall('HGET', KEYS[1], 'epoch')
-return type(epoch) == 'string' and epoch or ''
+local s = loadSession(KEYS[1], nil, nil, redis.pcall)
+return gate(cjson.decode(ARGV[1]), s, 'owner') or { 'LIFE', s.epoch }

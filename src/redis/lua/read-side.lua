@@ -1,15 +1,18 @@
 -- Side fields whose names begin with a prefix.
 --
 -- KEYS: state.
--- ARGV: the prefix as it stands in `state`; the owner who asks, or "".
--- Replies: OWNER, or field, value, field, value, …
+-- ARGV: the request as JSON { owner? }; the prefix as it stands in `state`.
+-- Replies: SIDE field value field value … | those of the gate.
 --
 -- twin: model/in-memory-session-store.ts
+--
+--- @include gate
 
-local found, owner = {}, redis.call('HGET', KEYS[1], 'owner')
-if ARGV[2] ~= '' and owner and owner ~= ARGV[2] then return { 'OWNER' } end
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner')
+if refusal then return refusal end
+local found = { 'SIDE' }
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if name:sub(1, #ARGV[1]) == ARGV[1] then
+  if name:sub(1, #ARGV[2]) == ARGV[2] then
     found[#found + 1] = name
     found[#found + 1] = redis.call('HGET', KEYS[1], name)
   end

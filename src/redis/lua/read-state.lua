@@ -1,6 +1,15 @@
+-- All fields of a session's `state`.
+--
 -- KEYS: state.
--- Replies: field, value, field, value, …
+-- ARGV: the request as JSON { owner? }.
+-- Replies: STATE field value field value … | those of the gate.
 --
 -- twin: model/forks.ts
+--
+--- @include gate
 
-return redis.call('HGETALL', KEYS[1])
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner')
+if refusal then return refusal end
+local reply = { 'STATE' }
+for i, text in ipairs(redis.call('HGETALL', KEYS[1])) do reply[i + 1] = text end
+return reply

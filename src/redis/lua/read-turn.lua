@@ -1,14 +1,16 @@
 -- What is stored of a turn.
 --
 -- KEYS: log, ids, state.
--- ARGV: the turn's name; the owner who asks, or "".
--- Replies: OWNER | TURN done count first next epoch records; count 0 where it is not known.
+-- ARGV: the request as JSON { owner? }; the turn's name.
+-- Replies: TURN done count first next epoch records; count 0 where it is not known | those of the gate | UNREADABLE.
 --
 -- twin: model/turns.ts
 --
---- @include load-session
+--- @include gate
 --- @include stored-turn
 
-local s = loadSession()
-if ARGV[2] ~= '' and s.owner and s.owner ~= ARGV[2] then return { 'OWNER' } end
-return storedTurn(s, { name = ARGV[1], stored = -1 })
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+local reply = storedTurn(s, { name = ARGV[2], stored = -1 })
+return reply[1] == 'TURN' and reply or { 'UNREADABLE' }

@@ -1,18 +1,20 @@
 -- The view, where this process does not know the start yet, and what `ids` holds for some fields.
 --
 -- KEYS: log, ids, state.
--- ARGV: fields of `ids`.
--- Replies: fields, records, number of ids, index of the first record, the values of ARGV.
+-- ARGV: the request as JSON { owner? }; fields of `ids`.
+-- Replies: VIEW, fields, records, number of ids, index of the first record, the values of ARGV | those of the gate.
 --
 -- twin: model/session.ts
 --
+--- @include gate
 --- @include view
 
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
+if refusal then return refusal end
 local reply, found = view(), {}
-for first = 1, #ARGV, 7000 do
+for first = 2, #ARGV, 7000 do
   for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, first, math.min(first + 6999, #ARGV)))) do
     found[#found + 1] = value
   end
 end
-reply[5] = found
-return reply
+return { 'VIEW', reply[1], reply[2], reply[3], reply[4], found }

@@ -1,20 +1,22 @@
 -- All that is kept about a session besides its log.
 --
 -- KEYS: log, ids, state.
--- ARGV: the owner who asks, or "".
+-- ARGV: the request as JSON { owner? }.
 -- Replies: STATE, epoch, number of records, 1 where damaged, when it expires or "", fields and values of `state`, and
---   the marks of the turns that its field `turns` names | NONE | OWNER.
+--   the marks of the turns that its field `turns` names | NONE |
+--   those of the gate.
 --
 -- twin: model/transfers.ts
 --
---- @include load-session
+--- @include gate
 --- @include now
 --- @include read-mark
 --- @const turnNameLength
 
-local s = loadSession()
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
 if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
-if ARGV[1] ~= '' and s.owner and s.owner ~= ARGV[1] then return { 'OWNER' } end
 local left = redis.call('PTTL', KEYS[3])
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''
 local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}

@@ -1,31 +1,33 @@
 -- A page of the log by positions, which are exclusive.
 --
 -- KEYS: log, ids, state.
--- ARGV: "newest", "before", "after", "around" or "since"; the position, or for the last two the hash of an id; the
---   number of records; the owner who asks, or "".
--- Replies: PAGE from to base start next damaged(1/0) head records epoch rev | OWNER | UNKNOWN (the log does not hold
---   the id).
+-- ARGV: the request as JSON { owner? }; "newest", "before", "after", "around" or "since"; the position, or for the
+--   last two the hash of an id; the number of records.
+-- Replies: PAGE from to base start next damaged(1/0) head records epoch rev | those of the gate | UNKNOWN (the log
+--   does not hold the id).
 --
 -- twin: model/pages.ts
 --
---- @include load-session
+--- @include gate
 --- @const digestLength
 
-local kind, limit, s = ARGV[1], tonumber(ARGV[3]), loadSession()
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+local kind, place, limit = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local base, next = s.base, s.begun and s.next or s.length
 local function within(position) return math.min(math.max(position, base), next) end
-if ARGV[4] ~= '' and s.owner and s.owner ~= ARGV[4] then return { 'OWNER' } end
 local from, to
 if kind == 'around' or kind == 'since' then
-  local stored = redis.call('HGET', KEYS[2], ARGV[2])
+  local stored = redis.call('HGET', KEYS[2], place)
   local position = stored and tonumber(stored:sub(digestLength + 1))
   if not position or position < base or position >= next then return { 'UNKNOWN' } end
   local centred = within(math.min(position - math.floor((limit - 1) / 2), next - limit))
   from = kind == 'since' and position or centred
 elseif kind == 'after' then
-  from = within(ARGV[2] + 1)
+  from = within(place + 1)
 else
-  to = within(kind == 'before' and tonumber(ARGV[2]) or next)
+  to = within(kind == 'before' and tonumber(place) or next)
   from = math.max(base, to - limit)
 end
 to = to or math.min(next, from + limit)

@@ -2,14 +2,15 @@
 -- another type count as lost.
 --
 -- KEYS: log, ids, state.
--- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds, recordKeys,
---   owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the beginning of
---   its mark and the index in the log of its first record.
--- Replies: REBUILT owner | CHANGED | ERASED | OWNER.
+-- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds,
+--   recordKeys, owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the
+--   beginning of its mark and the index in the log of its first record.
+-- Replies: REBUILT owner | those of the gate | CHANGED.
 --
 -- twin: model/session.ts
 --
---- @include forbid
+--- @include gate
+--- @include expire-all
 --- @include now
 --- @include mend
 --- @include explain-ids
@@ -21,13 +22,13 @@
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
-local field = redis.pcall('HMGET', state, 'epoch', 'rev', 'base', 'next', 'owner', 'erased')
-local isHash = not field.err
-local refusal = forbid(request, { owner = field[5] or nil, erased = field[6] })
+local s = loadSession(state, nil, nil, redis.pcall)
+local function repeated() return s.rev == request.newRev and { 'REBUILT', s.owner or '' } end
+local refusal = gate(request, s, 'erased owner', repeated)
 if refusal then return refusal end
-if field[2] == request.newRev then return { 'REBUILT', redis.call('HGET', state, 'owner') or '' } end
+local isHash, field = s.isHash, s.isHash and redis.call('HMGET', state, 'epoch', 'rev', 'base', 'next') or {}
 for i = 1, 4 do
-  if (isHash and field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
+  if (field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
 end
 if length ~= request.length then return { 'CHANGED' } end
 local left = redis.call('PTTL', length > 0 and log or state)
@@ -57,8 +58,5 @@ for i = 1, length do
   entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
 end
 inChunks('HSET', ids, entries)
-local at = string.format('%.0f', now() + left)
-for _, key in ipairs(KEYS) do
-  if left >= 0 then redis.call('PEXPIREAT', key, at) else redis.call('PERSIST', key) end
-end
+if left >= 0 then expireAll(now() + left) else keepAll() end
 return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }

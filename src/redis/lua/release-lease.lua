@@ -6,6 +6,6 @@
 --
 -- twin: model/leases.ts
 
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'NOT_HELD' end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'NOT_HELD' } end
 redis.call('UNLINK', KEYS[1])
-return 'RELEASED'
+return { 'RELEASED' }

@@ -4,6 +4,8 @@
 -- ARGV: ticket, milliseconds.
 -- Replies: HELD milliseconds-to-live | LOST.
 --
+-- No gate: the ticket, which only its holder knows, says who may; nothing of the session is shown.
+--
 -- twin: model/holds.ts
 --
 --- @include holder

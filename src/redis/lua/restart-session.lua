@@ -2,27 +2,28 @@
 --
 -- KEYS: log, ids, state.
 -- ARGV: the request as JSON { fencingToken, expectedEpoch, newEpoch, owner? }.
--- Replies: CLEARED and the session's owner or "" | EPOCH | FENCED | OWNER | ERASED.
+-- Replies: CLEARED and the session's owner or "" | those of the gate.
 --
 -- A repetition of the same call, sent because its reply was lost, finds its own `newEpoch`.
 --
 -- twin: model/holds.ts
 --
+--- @include gate
+--- @include expire-all
 --- @include now
 
 local state, request = KEYS[3], cjson.decode(ARGV[1])
-local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'owner', 'erased')
-if field[6] then return 'ERASED' end
-if request.owner and field[5] and request.owner ~= field[5] then return 'OWNER' end
-if field[1] == request.newEpoch then return { 'CLEARED', '' } end
-if field[1] ~= request.expectedEpoch then return 'EPOCH' end
-if request.fencingToken < tonumber(field[2] or 0) then return 'FENCED' end
+local s = loadSession(state)
+local function repeated() return s.epoch == request.newEpoch and { 'CLEARED', '' } end
+local refusal = gate(request, s, 'erased owner epoch fence', repeated)
+if refusal then return refusal end
+local field = redis.call('HMGET', state, 'fence', 'holder', 'waiters')
 local left, time = redis.call('PTTL', state), now()
 redis.call('UNLINK', unpack(KEYS))
 local epoch, at = request.newEpoch, string.format('%.0f', time)
 redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
 for i, name in ipairs({ 'fence', 'holder', 'waiters' }) do
-  if field[i + 1] then redis.call('HSET', state, name, field[i + 1]) end
+  if field[i] then redis.call('HSET', state, name, field[i]) end
 end
-if left >= 0 then redis.call('PEXPIREAT', state, string.format('%.0f', time + left)) end
-return { 'CLEARED', field[5] or '' }
+if left >= 0 then expireAll(time + left) end
+return { 'CLEARED', s.owner or '' }

@@ -2,27 +2,22 @@
 -- title nor discarded id is left, unless a turn holds it.
 --
 -- KEYS: log, ids, state.
--- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, expectedEpoch?, fencingToken? }; packed
---   hashes of the ids to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
--- Replies: REWOUND owner | STALE | EPOCH | FENCED | DAMAGED | ERASED | OWNER | RANGE (the position lies before the
---   base).
+-- ARGV: the request as JSON { epoch, rev, next, last?, newRev, to, owner?, fencingToken? }; packed hashes of the ids
+--   to forget; pairs of the name of a turn and its new mark, empty if nothing is left of it.
+-- Replies: REWOUND owner | those of the gate | STALE | RANGE (the position lies before the base).
 --
 -- twin: model/session.ts
 --
---- @include load-session
---- @include forbid
+--- @include gate
 --- @include as-read
 --- @include truncate
 
-local request, s = cjson.decode(ARGV[1]), loadSession()
-local refusal = forbid(request, s)
-if refusal then return refusal[1] end
-if s.rev == request.newRev then return { 'REWOUND', s.owner or '' } end
-if s.damaged then return 'DAMAGED' end
-if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
-if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
-if s.next ~= request.next or not isAsRead(s, request) then return 'STALE' end
-if request.to < s.base then return 'RANGE' end
+local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], KEYS[1], KEYS[2])
+local function repeated() return s.rev == request.newRev and { 'REWOUND', s.owner or '' } end
+local refusal = gate(request, s, nil, repeated)
+if refusal then return refusal end
+if s.next ~= request.next or not isAsRead(s, request) then return { 'STALE' } end
+if request.to < s.base then return { 'RANGE' } end
 local shown = request.to < s.start or request.to == s.start and s.headCount == 0
 local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
 local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0

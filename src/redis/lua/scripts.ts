@@ -97,15 +97,15 @@ return number and number < math.huge and number or nil
 end`,
 };
 
-const loadSessionAt6: ScriptPart = {
+const loadSessionAt9: ScriptPart = {
   file: "includes/load-session.lua",
-  line: 6,
+  line: 9,
   text: `\
-local function loadSession()
-local field = redis.call('HMGET', KEYS[3],
-'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens', 'counter', 'rounds', 'fence', 'key',
-'owner', 'erased', 'label')
-local sound = true
+local function loadSession(state, log, ids, read)
+local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
+'counter', 'rounds', 'fence', 'key', 'owner', 'erased', 'label')
+local isHash, sound = not field.err, true
+if not isHash then field = {} end
 local function whole(text, most)
 local number = wholeFrom(text or '0', most)
 sound = sound and number ~= nil
@@ -113,28 +113,50 @@ return number or 0
 end
 local s = {
 epoch = field[1] or '', rev = field[2] or '', base = whole(field[3]), start = whole(field[4]),
-next = whole(field[5]), begun = field[5] ~= false, headCount = whole(field[6]),
+next = whole(field[5]), begun = field[5] and true or false, headCount = whole(field[6]),
 tokens = amountFrom(field[7]), counter = field[8] or '',
 rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
-owner = field[12] or nil, erased = field[13], label = field[14]
+owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash
 }
 sound = sound and (not field[7] or s.tokens ~= nil)
-s.length, s.known = redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
 if s.erased then s.next, s.begun = 0, false end
 s.last = s.next
-s.damaged = not sound or s.rounds > s.next or s.length ~= s.next - s.base or s.start < s.base or s.start > s.next
-or s.length > 0 and s.known <= s.length or s.begun and s.epoch == ''
+s.damaged = not sound or s.rounds > s.next or s.start < s.base or s.start > s.next or s.begun and s.epoch == ''
+if log then
+s.length, s.known = redis.call('LLEN', log), redis.call('HLEN', ids)
+s.damaged = s.damaged or s.length ~= s.next - s.base or s.length > 0 and s.known <= s.length
+end
 return s
 end`,
 };
 
-const forbidAt4: ScriptPart = {
-  file: "includes/forbid.lua",
-  line: 4,
+const gateAt15: ScriptPart = {
+  file: "includes/gate.lua",
+  line: 15,
   text: `\
-local function forbid(request, s)
-if s.erased then return { 'ERASED' } end
-if request.owner and s.owner and request.owner ~= s.owner then return { 'OWNER' } end
+local function isOthers(ask, s)
+return ask.owner and s.owner and ask.owner ~= s.owner
+end
+
+
+local function lacksKey(ask, s)
+if s.key == '' then return false end
+local known = ask.keys and ' ' .. table.concat(ask.keys.known, ' ') .. ' ' or ''
+for name in s.key:gmatch('%S+') do
+if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return true end
+end
+return false
+end
+local function gate(ask, s, checks, repeated)
+local function concerns(check) return not checks or checks:find(check, 1, true) end
+if s.erased and concerns('erased') then return { 'ERASED' } end
+if isOthers(ask, s) then return { 'OWNER' } end
+if s.damaged and concerns('damaged') then return { 'DAMAGED' } end
+if concerns('key') and lacksKey(ask, s) then return { 'KEY', s.key } end
+local reply = repeated and repeated()
+if reply then return reply end
+if ask.expectedEpoch and ask.expectedEpoch ~= s.epoch and concerns('epoch') then return { 'EPOCH' } end
+if ask.fencingToken and ask.fencingToken < s.fence and concerns('fence') then return { 'FENCED' } end
 end`,
 };
 
@@ -166,16 +188,19 @@ return known, duplicates, conflicts
 end`,
 };
 
-const refuseKeyAt5: ScriptPart = {
-  file: "includes/refuse-key.lua",
-  line: 5,
+const compareKeysAt6: ScriptPart = {
+  file: "includes/compare-keys.lua",
+  line: 6,
   text: `\
-local function refuseKey(request, stored)
-if not stored or stored == '' then return end
-local known = request.keys and ' ' .. table.concat(request.keys.known, ' ') .. ' ' or ''
-for name in stored:gmatch('%S+') do
-if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return { 'KEY', stored } end
+local function compareKeys(request, s, conflicts)
+if #conflicts == 0 or not (request.keys and request.keys.compare) then return end
+local records, digests = {}, {}
+for i, index in ipairs(conflicts) do
+local stored = redis.call('HGET', KEYS[2], ARGV[2 * index + 2])
+local place = stored:sub(8 + 1) - s.base
+records[i], digests[i] = place >= 0 and redis.call('LINDEX', KEYS[1], place) or '', stored:sub(1, 8)
 end
+return { 'DIFFERS', s.next, s.epoch, conflicts, records, digests }
 end`,
 };
 
@@ -257,6 +282,37 @@ return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEY
 end`,
 };
 
+const repeatedAppendAt17: ScriptPart = {
+  file: "includes/repeated-append.lua",
+  line: 17,
+  text: `\
+local function isSame(request, s, reply)
+if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
+local _, duplicates = sortOut(s, request.count)
+return duplicates == request.count
+end
+local function repeatedTurn(request, s, reply)
+if #reply > 1 and isSame(request, s, reply) then reply[2] = 2 end
+if exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
+return reply
+end
+local function repeatedAppend(request, s, found)
+local cut, reply = request.cut
+if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
+if request.turn then reply, found.mark = storedTurn(s, request.turn) end
+if reply then return repeatedTurn(request, s, reply) end
+found.atEnd = not cut or s.next == cut.next
+s.next = cut and cut.to or s.next
+found.known, found.duplicates, found.conflicts = sortOut(s, request.count)
+if not found.known then return { 'DAMAGED' } end
+found.fresh = request.count - found.duplicates - #found.conflicts
+local differing = compareKeys(request, s, found.conflicts)
+if differing then return differing end
+found.repeats = request.count > 0 and found.fresh == 0 and (#found.conflicts == 0 or request.keep)
+if found.repeats and request.expectedEpoch == '' then request.expectedEpoch = s.epoch end
+end`,
+};
+
 const asReadAt7: ScriptPart = {
   file: "includes/as-read.lua",
   line: 7,
@@ -266,60 +322,6 @@ if s.epoch == '' or s.epoch ~= request.epoch or s.rev ~= request.rev then return
 if not request.last then return true end
 local stored = redis.call('HGET', KEYS[2], request.last) or ''
 return stored:sub(8 + 1) == string.format('%.0f', request.next - 1)
-end`,
-};
-
-const checkTurnAndCutAt16: ScriptPart = {
-  file: "includes/check-turn-and-cut.lua",
-  line: 16,
-  text: `\
-local function isSame(request, s, reply)
-if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
-local _, duplicates = sortOut(s, request.count)
-return duplicates == request.count
-end
-local function checkTurnAndCut(request, s)
-local cut, turn, reply, mark = request.cut, request.turn
-if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
-if s.damaged then return { 'DAMAGED' } end
-reply = refuseKey(request, s.key)
-if reply then return reply end
-if turn then reply, mark = storedTurn(s, turn) end
-if reply and #reply > 1 and isSame(request, s, reply) then reply[2] = 2 end
-if reply and exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
-if reply then return reply end
-if cut and (s.next ~= cut.next or not isAsRead(s, cut)) then return { 'STALE' } end
-if cut and cut.to < s.base then return { 'RANGE' } end
-s.next = cut and cut.to or s.next
-return nil, mark
-end`,
-};
-
-const compareKeysAt6: ScriptPart = {
-  file: "includes/compare-keys.lua",
-  line: 6,
-  text: `\
-local function compareKeys(request, s, conflicts)
-if #conflicts == 0 or not (request.keys and request.keys.compare) then return end
-local records, digests = {}, {}
-for i, index in ipairs(conflicts) do
-local stored = redis.call('HGET', KEYS[2], ARGV[2 * index + 2])
-local place = stored:sub(8 + 1) - s.base
-records[i], digests[i] = place >= 0 and redis.call('LINDEX', KEYS[1], place) or '', stored:sub(1, 8)
-end
-return { 'DIFFERS', s.next, s.epoch, conflicts, records, digests }
-end`,
-};
-
-const refuseAt4: ScriptPart = {
-  file: "includes/refuse.lua",
-  line: 4,
-  text: `\
-local function refuse(request, s, repeats)
-local expected = request.expectedEpoch
-if expected and expected ~= s.epoch and not (repeats and expected == '') then return { 'EPOCH' } end
-if request.fencingToken and request.fencingToken < s.fence then return { 'FENCED' } end
-if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 end`,
 };
 
@@ -550,34 +552,34 @@ writeMark(turn.name, turn.done and 'T' or 't', (mark and mark.count or 0) + coun
 end`,
 };
 
-const expireAllAt3: ScriptPart = {
+const expireAllAt4: ScriptPart = {
   file: "includes/expire-all.lua",
-  line: 3,
+  line: 4,
   text: `\
 local function expireAll(at)
 local text = string.format('%.0f', at)
 for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
+end
+local function keepAll()
+for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 end`,
 };
 
-const appendAt46: ScriptPart = {
+const appendAt43: ScriptPart = {
   file: "append.lua",
-  line: 46,
+  line: 43,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession()
+local request, s, found = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids), {}
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
-local reply, mark = forbid(request, s)
-if not reply then reply, mark = checkTurnAndCut(request, s) end
-if reply then return reply end
-local known, duplicates, conflicts = sortOut(s, count)
-local differing = known and compareKeys(request, s, conflicts) or not known and { 'DAMAGED' }
-if differing then return differing end
-local fresh, refused = count - duplicates - #conflicts, #conflicts > 0 and not request.keep
-local repeats = count > 0 and fresh == 0 and not refused
-local refusal = refuse(request, s, repeats)
+local refusal = gate(request, s, nil, function() return repeatedAppend(request, s, found) end)
 if refusal then return refusal end
-if refused then return { 'CONFLICT', conflicts[1] } end
+local known, duplicates, conflicts, fresh, mark =
+found.known, found.duplicates, found.conflicts, found.fresh, found.mark
+if request.expectedNext and request.expectedNext ~= s.next and not found.repeats then return { 'POSITION', s.next } end
+if cut and not (found.atEnd and isAsRead(s, cut)) then return { 'STALE' } end
+if cut and cut.to < s.base then return { 'RANGE' } end
+if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
 if cut then truncate(s, cut.to, cut.hashes, cut.marks, 1) end
 if cut and turn then mark = readMark(turn.name) end
@@ -629,11 +631,10 @@ const beginSwapsAt12: ScriptPart = {
   file: "begin-swaps.lua",
   line: 12,
   text: `\
-local state, request, s = KEYS[3], cjson.decode(ARGV[1]), loadSession()
-if s.damaged then return 'DAMAGED' end
-if s.epoch == '' then return { 'NONE' } end
-local refusal = refuseKey(request, s.key)
+local state, request, s = KEYS[3], cjson.decode(ARGV[1]), loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(request, s, 'damaged key')
 if refusal then return refusal end
+if s.epoch == '' then return { 'NONE' } end
 local names = request.keys.current
 for name in s.key:gmatch('%S+') do
 if name ~= request.keys.current and name:byte(1) ~= 42 then names = names .. ' ' .. name end
@@ -650,17 +651,17 @@ end
 return { 'BEGUN', s.epoch, names, fields }`,
 };
 
-const clearSessionAt10: ScriptPart = {
+const clearSessionAt12: ScriptPart = {
   file: "clear-session.lua",
-  line: 10,
+  line: 12,
   text: `\
-local field = redis.pcall('HMGET', KEYS[3], 'owner', 'erased', 'epoch')
-if field.err then field = {} end
-if ARGV[1] ~= '' and field[1] and field[1] ~= ARGV[1] then return { 'OWNER' } end
-if (field[3] or '') ~= ARGV[2] then return { 'CLEARED', field[1] or '' } end
+local s = loadSession(KEYS[3], nil, nil, redis.pcall)
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+if s.epoch ~= ARGV[2] then return { 'CLEARED', s.owner or '' } end
 redis.call('UNLINK', KEYS[1], KEYS[2])
-if not field[2] then redis.call('UNLINK', KEYS[3]) end
-return { 'CLEARED', field[1] or '' }`,
+if not s.erased then redis.call('UNLINK', KEYS[3]) end
+return { 'CLEARED', s.owner or '' }`,
 };
 
 const rememberReductionAt6: ScriptPart = {
@@ -780,22 +781,17 @@ redis.call('HSET', KEYS[3], 'turns', all:sub(surplus + 1))
 end`,
 };
 
-const commitReductionAt25: ScriptPart = {
+const commitReductionAt22: ScriptPart = {
   file: "commit-reduction.lua",
-  line: 25,
+  line: 22,
   text: `\
 local log, state = KEYS[1], KEYS[3]
-local request, s = cjson.decode(ARGV[1]), loadSession()
-local refusal = forbid(request, s)
-if refusal then return refusal[1] end
-if s.rev == request.newRev then return { 'COMMITTED', s.owner or '' } end
-if s.damaged then return 'DAMAGED' end
-if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
-if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
-if s.next < request.next or not isAsRead(s, request) then return 'STALE' end
-if request.start < s.base then return 'RANGE' end
-local refusal = refuseKey(request, s.key)
+local request, s = cjson.decode(ARGV[1]), loadSession(state, log, KEYS[2])
+local function repeated() return s.rev == request.newRev and { 'COMMITTED', s.owner or '' } end
+local refusal = gate(request, s, nil, repeated)
 if refusal then return refusal end
+if s.next < request.next or not isAsRead(s, request) then return { 'STALE' } end
+if request.start < s.base then return { 'RANGE' } end
 local total = request.counter and request.tokens
 if total and s.next ~= request.next then
 local known = s.tokens and s.counter == request.counter and request.tokensRead
@@ -841,14 +837,16 @@ local expired = redis.call('ZCOUNT', KEYS[1], 1, now) - (mark and mark < tonumbe
 return redis.call('ZCOUNT', KEYS[1], '100000000000000', '+inf') - expired`,
 };
 
-const describeSessionAt12: ScriptPart = {
+const describeSessionAt13: ScriptPart = {
   file: "describe-session.lua",
-  line: 12,
+  line: 13,
   text: `\
+local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[1])
+local refusal = gate(request, s, 'owner')
+if refusal then return refusal end
+if s.epoch == '' then return { 'NONE' } end
 local field = redis.call('HMGET', KEYS[1], 'epoch', 'owner', 'label', 'created', 'updated', 'base', 'next', 'rounds', 'tokens', 'usage', 'title', 'listed')
-if not field[1] then return { 'NONE' } end
-if ARGV[1] ~= '' and field[2] and field[2] ~= ARGV[1] then return { 'OWNER' } end
-local metadata = (ARGV[2] == '1' or not field[12]) and redis.call('HGET', KEYS[1], 'metadata')
+local metadata = (request.full or not field[12]) and redis.call('HGET', KEYS[1], 'metadata')
 local time = redis.call('TIME')
 local micros = string.format('%.0f', time[1] * 1000000 + time[2])
 return { 'OK', micros, redis.call('PTTL', KEYS[1]), field, metadata }`,
@@ -903,23 +901,24 @@ return (field or ''):match('^(%S+) (%d+) (%d+)$')
 end`,
 };
 
-const enterTurnAt14: ScriptPart = {
+const enterTurnAt16: ScriptPart = {
   file: "enter-turn.lua",
-  line: 14,
+  line: 16,
   text: `\
 local state, request, clock = KEYS[1], cjson.decode(ARGV[1]), redis.call('TIME')
 local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'erased', 'owner')
-if field[5] then return 'ERASED' end
-if request.owner and field[6] and request.owner ~= field[6] then return 'OWNER' end
-local epoch, holder, ends, fence = field[1], holderOf(field[3])
+local s = loadSession(state)
+local refusal = gate(request, s, 'erased owner')
+if refusal then return refusal end
+local field = redis.call('HMGET', state, 'holder', 'waiters')
+local epoch, holder, ends, fence = s.epoch, holderOf(field[1])
 local ticket, ending = request.ticket, string.format(' %.0f ', time + request.holdMs)
 if holder == ticket then
 redis.call('HSET', state, 'holder', ticket .. ending .. fence)
 return { 'HELD', fence, epoch, redis.call('PTTL', state) }
 end
 local waiters, ahead, own = {}, nil, string.format('%s %.0f', ticket, time)
-for other, seen in (field[4] or ''):gmatch('(%S+) (%d+)') do
+for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
 if other == ticket then
 ahead = #waiters
 waiters[#waiters + 1] = own
@@ -935,7 +934,7 @@ if ahead > 0 or holder and tonumber(ends) >= time then
 redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
 return { 'WAITS', ahead }
 end
-fence = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], tonumber(field[2] or 0) + 1))
+fence = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], s.fence + 1))
 redis.call('HSET', state, 'fence', fence, 'holder', ticket .. ending .. fence)
 table.remove(waiters, 1)
 if #waiters > 0 then
@@ -943,42 +942,43 @@ redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
 else
 redis.call('HDEL', state, 'waiters')
 end
-if not epoch then
+if epoch == '' then
 epoch = request.epoch
 local at = string.format('%.0f', time)
 redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
-if request.ttlMs then redis.call('PEXPIREAT', state, string.format('%.0f', time + request.ttlMs)) end
+if request.ttlMs then expireAll(time + request.ttlMs) end
 end
 return { 'HELD', fence, epoch, redis.call('PTTL', state) }`,
 };
 
-const eraseSessionAt16: ScriptPart = {
+const eraseSessionAt18: ScriptPart = {
   file: "erase-session.lua",
-  line: 16,
+  line: 18,
   text: `\
-local field = redis.pcall('HMGET', KEYS[3], 'epoch', 'owner', 'erased')
-if field.err then field = {} end
-local epoch, owner = field[1], field[2]
-if ARGV[1] ~= '' and owner and owner ~= ARGV[1] then return { 'OWNER' } end
-if ARGV[3] == '1' and epoch and not owner then return { 'OWNER' } end
-local left = field[3] and redis.call('PTTL', KEYS[3]) or 0
-local isAgain = field[3] and field[3]:sub(-#ARGV[4]) == ARGV[4]
-local call = (epoch or isAgain) and ' ' .. ARGV[4] or ''
+local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], nil, nil, redis.pcall)
+local refusal = gate(request, s, 'owner')
+if refusal then return refusal end
+local existed = s.epoch ~= ''
+if request.strict and existed and not s.owner then return { 'KEPT' } end
+local left = s.erased and redis.call('PTTL', KEYS[3]) or 0
+local isAgain = s.erased and s.erased:sub(-#request.call) == request.call
+local call = (existed or isAgain) and ' ' .. request.call or ''
 redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[3], 'next', 1, 'erased', now() .. call)
-redis.call('PEXPIRE', KEYS[3], math.max(left, tonumber(ARGV[2])))
-return { 'ERASED', owner or '', (epoch or isAgain) and '1' or '0' }`,
+expireAll(now() + math.max(left, request.guardMs))
+return { 'GONE', s.owner or '', (existed or isAgain) and '1' or '0' }`,
 };
 
-const extendExpiryAt12: ScriptPart = {
+const extendExpiryAt14: ScriptPart = {
   file: "extend-expiry.lua",
-  line: 12,
+  line: 14,
   text: `\
-local field = redis.call('HMGET', KEYS[3], 'owner', 'epoch')
-if ARGV[2] ~= '' and field[1] and field[1] ~= ARGV[2] then return { 'OWNER' } end
-if not field[2] or redis.call('PTTL', KEYS[3]) < 0 then return { 'UNCHANGED' } end
-expireAll(now() + ARGV[1])
-return { 'EXTENDED', field[1] or '' }`,
+local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(request, s, 'owner')
+if refusal then return refusal end
+if s.epoch == '' or redis.call('PTTL', KEYS[3]) < 0 then return { 'UNCHANGED' } end
+expireAll(now() + request.ttl)
+return { 'EXTENDED', s.owner or '' }`,
 };
 
 const adoptDiscardedAt8: ScriptPart = {
@@ -998,16 +998,17 @@ redis.call('HSET', KEYS[3], 'discarded', '1 ' .. writeEntries(1, 0, entries, 1) 
 end`,
 };
 
-const finishForkAt23: ScriptPart = {
+const finishForkAt26: ScriptPart = {
   file: "finish-fork.lua",
-  line: 23,
+  line: 26,
   text: `\
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
-if redis.call('HGET', state, 'epoch') == request.epoch then return 'FORKED' end
-if redis.call('HEXISTS', state, 'erased') == 1 then return 'ERASED' end
-if redis.call('EXISTS', log, ids, state) > 0 then return 'EXISTS' end
+local s = loadSession(state, nil, nil, redis.pcall)
+local refusal = gate({}, s, 'erased', function() return s.epoch == request.epoch and { 'FORKED' } end)
+if refusal then return refusal end
+if redis.call('EXISTS', log, ids, state) > 0 then return { 'EXISTS' } end
 local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), request.next > request.base
-if hasRecords and tonumber(staged[1] or -1) ~= request.next then return 'LOST' end
+if hasRecords and tonumber(staged[1] or -1) ~= request.next then return { 'LOST' } end
 local time = now()
 local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
 if request.hasLog then
@@ -1032,25 +1033,27 @@ local name = ARGV[2]:sub(at, at + (14 - 1))
 if not readMark(name) then writeMark(name, 'T', 0, 0) end
 end
 end
-for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+keepAll()
 if request.ttl then expireAll(time + request.ttl) end
 if request.expiresAt then expireAll(request.expiresAt) end
-return 'FORKED'`,
+return { 'FORKED' }`,
 };
 
-const finishSwapsAt9: ScriptPart = {
+const finishSwapsAt11: ScriptPart = {
   file: "finish-swaps.lua",
-  line: 9,
+  line: 11,
   text: `\
-local field = redis.call('HMGET', KEYS[1], 'epoch', 'key')
-if field[1] ~= ARGV[1] or field[2] ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], 'key', ARGV[3])
-return 1`,
+local s = loadSession(KEYS[1])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+if s.epoch ~= ARGV[2] or s.key ~= ARGV[3] then return { 'CHANGED' } end
+redis.call('HSET', KEYS[1], 'key', ARGV[4])
+return { 'FINISHED' }`,
 };
 
-const leaveTurnAt12: ScriptPart = {
+const leaveTurnAt14: ScriptPart = {
   file: "leave-turn.lua",
-  line: 12,
+  line: 14,
   text: `\
 local state, ticket = KEYS[1], ARGV[1]
 local field, waiters, waits = redis.call('HMGET', state, 'holder', 'waiters', 'next'), {}, false
@@ -1059,10 +1062,10 @@ if other == ticket then waits = true else waiters[#waiters + 1] = other .. ' ' .
 end
 if waits and #waiters > 0 then redis.call('HSET', state, 'waiters', table.concat(waiters, ' ')) end
 if waits and #waiters == 0 then redis.call('HDEL', state, 'waiters') end
-if holderOf(field[1]) ~= ticket then return 'LEFT' end
+if holderOf(field[1]) ~= ticket then return { 'LEFT' } end
 redis.call('HDEL', state, 'holder')
 if not field[3] and #waiters == 0 and redis.call('HLEN', state) == 5 then redis.call('UNLINK', state) end
-return 'LEFT'`,
+return { 'LEFT' }`,
 };
 
 const pruneAt6: ScriptPart = {
@@ -1122,11 +1125,12 @@ end
 return reply`,
 };
 
-const openForkAt9: ScriptPart = {
+const openForkAt12: ScriptPart = {
   file: "open-fork.lua",
-  line: 9,
+  line: 12,
   text: `\
-if redis.call('HEXISTS', KEYS[3], 'erased') == 1 then return { 'ERASED' } end
+local refusal = gate({}, loadSession(KEYS[3], nil, nil, redis.pcall), 'erased')
+if refusal then return refusal end
 if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then return { 'EXISTS' } end
 return { 'NEXT', redis.call('HGET', KEYS[4], 'next') or '' }`,
 };
@@ -1185,31 +1189,36 @@ expireIndex()
 return reply`,
 };
 
-const readAllAt9: ScriptPart = {
+const readAllAt11: ScriptPart = {
   file: "read-all.lua",
-  line: 9,
+  line: 11,
   text: `\
-local records = redis.call('LRANGE', KEYS[1], ARGV[1], ARGV[2])
-local field = redis.pcall('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'next')
-if field.err then field = {} end
-return { records, { field[1] or '', field[2] or '', field[3] or '', field[4] or '' } }`,
+local s = loadSession(KEYS[3], nil, nil, redis.pcall)
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+local records = redis.call('LRANGE', KEYS[1], ARGV[2], ARGV[3])
+local field = s.isHash and redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'next') or {}
+return { 'LOG', records, { field[1] or '', field[2] or '', field[3] or '', field[4] or '' } }`,
 };
 
-const readEpochAt9: ScriptPart = {
+const readEpochAt11: ScriptPart = {
   file: "read-epoch.lua",
-  line: 9,
+  line: 11,
   text: `\
-local epoch = redis.pcall('HGET', KEYS[1], 'epoch')
-return type(epoch) == 'string' and epoch or ''`,
+local s = loadSession(KEYS[1], nil, nil, redis.pcall)
+return gate(cjson.decode(ARGV[1]), s, 'owner') or { 'LIFE', s.epoch }`,
 };
 
-const readForkPageAt12: ScriptPart = {
+const readForkPageAt13: ScriptPart = {
   file: "read-fork-page.lua",
-  line: 12,
+  line: 13,
   text: `\
-local s, records, bytes = loadSession(), {}, 0
-local from = tonumber(ARGV[1]) or s.base
-local to, most, enough = math.min(s.next, tonumber(ARGV[2]) or s.next), tonumber(ARGV[3]), tonumber(ARGV[4])
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner damaged key')
+if refusal then return refusal end
+local records, bytes = {}, 0
+local from = tonumber(ARGV[2]) or s.base
+local to, most, enough = math.min(s.next, tonumber(ARGV[3]) or s.next), tonumber(ARGV[4]), tonumber(ARGV[5])
 while from >= s.base and from + #records < to and #records < most and bytes < enough do
 local first = from + #records - s.base
 local count = math.min(16, to - from - #records, most - #records)
@@ -1219,55 +1228,61 @@ for _, record in ipairs(found) do
 records[#records + 1], bytes = record, bytes + #record
 end
 end
-local field = redis.call('HMGET', KEYS[3], 'cut', 'key')
-return { s.epoch, field[1] or '', s.base, s.next, s.damaged and 1 or 0, records, field[2] or '', s.owner or '' }`,
+local cut = redis.call('HGET', KEYS[3], 'cut') or ''
+return { 'SOURCE', s.epoch, cut, s.base, s.next, records, s.key, s.owner or '' }`,
 };
 
-const readMarksAt12: ScriptPart = {
+const readMarksAt13: ScriptPart = {
   file: "read-marks.lua",
-  line: 12,
+  line: 13,
   text: `\
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
+if refusal then return refusal end
 local marks = {}
-for i, name in ipairs(ARGV) do marks[i] = markText(readMark(name)) end
-return { redis.call('HGET', KEYS[3], 'owner') or '', marks }`,
+for i = 2, #ARGV do marks[i - 1] = markText(readMark(ARGV[i])) end
+return { 'MARKS', marks }`,
 };
 
-const readPageAt11: ScriptPart = {
+const readPageAt12: ScriptPart = {
   file: "read-page.lua",
-  line: 11,
-  text: `\
-local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased')
-local records = redis.call('LRANGE', KEYS[1], ARGV[1], ARGV[2])
-return { field, records, redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }`,
-};
-
-const readRoundsAt12: ScriptPart = {
-  file: "read-rounds.lua",
   line: 12,
   text: `\
-local log, s = KEYS[1], loadSession()
-if ARGV[2] ~= '' and s.owner and s.owner ~= ARGV[2] then return { 'OWNER' } end
-local wanted, first, chunk = tonumber(ARGV[1]), s.length, 16
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
+if refusal then return refusal end
+local field = redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 'start', 'next', 'head', 'headCount', 'tokens', 'counter', 'owner', 'erased')
+local records = redis.call('LRANGE', KEYS[1], ARGV[2], ARGV[3])
+return { 'PAGE', field, records, redis.call('LLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }`,
+};
+
+const readRoundsAt13: ScriptPart = {
+  file: "read-rounds.lua",
+  line: 13,
+  text: `\
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+local wanted, first, chunk = tonumber(ARGV[2]), s.length, 16
 while first > 0 and wanted > 0 do
 local from = math.max(0, first - chunk)
-local records = redis.call('LRANGE', log, from, first - 1)
+local records = redis.call('LRANGE', KEYS[1], from, first - 1)
 while first > from and wanted > 0 do
 if beginsRound(records[first - from]) then wanted = wanted - 1 end
 first = first - 1
 end
 chunk = math.min(2 * chunk, 64)
 end
-return { s.base, s.rounds, s.damaged and '1' or '0', first, redis.call('LRANGE', log, first, -1) }`,
+return { 'ROUNDS', s.base, s.rounds, s.damaged and '1' or '0', first, redis.call('LRANGE', KEYS[1], first, -1) }`,
 };
 
-const readSideAt9: ScriptPart = {
+const readSideAt11: ScriptPart = {
   file: "read-side.lua",
-  line: 9,
+  line: 11,
   text: `\
-local found, owner = {}, redis.call('HGET', KEYS[1], 'owner')
-if ARGV[2] ~= '' and owner and owner ~= ARGV[2] then return { 'OWNER' } end
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner')
+if refusal then return refusal end
+local found = { 'SIDE' }
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
-if name:sub(1, #ARGV[1]) == ARGV[1] then
+if name:sub(1, #ARGV[2]) == ARGV[2] then
 found[#found + 1] = name
 found[#found + 1] = redis.call('HGET', KEYS[1], name)
 end
@@ -1275,25 +1290,32 @@ end
 return found`,
 };
 
-const readStateAt6: ScriptPart = {
+const readStateAt11: ScriptPart = {
   file: "read-state.lua",
-  line: 6,
+  line: 11,
   text: `\
-return redis.call('HGETALL', KEYS[1])`,
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner')
+if refusal then return refusal end
+local reply = { 'STATE' }
+for i, text in ipairs(redis.call('HGETALL', KEYS[1])) do reply[i + 1] = text end
+return reply`,
 };
 
 const readStatsAt14: ScriptPart = {
   file: "read-stats.lua",
   line: 14,
   text: `\
-local s, left = loadSession(), math.max(redis.call('PTTL', KEYS[3]), redis.call('PTTL', KEYS[1]))
-if ARGV[1] ~= '' and s.owner and s.owner ~= ARGV[1] then return { 'OWNER' } end
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+local left = math.max(redis.call('PTTL', KEYS[3]), redis.call('PTTL', KEYS[1]))
 local field = redis.call('HMGET', KEYS[3], 'reduced', 'created', 'updated')
 local next = s.begun and s.next or s.length
 local whole = s.start == s.base and s.base == 0 and s.headCount == 0
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''
 return {
-s.epoch, s.length, s.rounds, s.headCount + next - s.start, s.tokens and string.format('%.17g', s.tokens) or '',
+'STATS', s.epoch, s.length, s.rounds, s.headCount + next - s.start,
+s.tokens and string.format('%.17g', s.tokens) or '',
 s.counter, whole and 1 or 0, field[1] or '0', field[2] or '', field[3] or '', expires, s.damaged and 1 or 0
 }`,
 };
@@ -1302,32 +1324,36 @@ const readTurnAt12: ScriptPart = {
   file: "read-turn.lua",
   line: 12,
   text: `\
-local s = loadSession()
-if ARGV[2] ~= '' and s.owner and s.owner ~= ARGV[2] then return { 'OWNER' } end
-return storedTurn(s, { name = ARGV[1], stored = -1 })`,
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+local reply = storedTurn(s, { name = ARGV[2], stored = -1 })
+return reply[1] == 'TURN' and reply or { 'UNREADABLE' }`,
 };
 
-const readViewAt11: ScriptPart = {
+const readViewAt12: ScriptPart = {
   file: "read-view.lua",
-  line: 11,
+  line: 12,
   text: `\
+local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
+if refusal then return refusal end
 local reply, found = view(), {}
-for first = 1, #ARGV, 7000 do
+for first = 2, #ARGV, 7000 do
 for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, first, math.min(first + 6999, #ARGV)))) do
 found[#found + 1] = value
 end
 end
-reply[5] = found
-return reply`,
+return { 'VIEW', reply[1], reply[2], reply[3], reply[4], found }`,
 };
 
-const readWholeStateAt15: ScriptPart = {
+const readWholeStateAt16: ScriptPart = {
   file: "read-whole-state.lua",
-  line: 15,
+  line: 16,
   text: `\
-local s = loadSession()
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
 if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
-if ARGV[1] ~= '' and s.owner and s.owner ~= ARGV[1] then return { 'OWNER' } end
 local left = redis.call('PTTL', KEYS[3])
 local expires = left >= 0 and string.format('%.0f', now() + left) or ''
 local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
@@ -1341,21 +1367,23 @@ const readWindowAt14: ScriptPart = {
   file: "read-window.lua",
   line: 14,
   text: `\
-local kind, limit, s = ARGV[1], tonumber(ARGV[3]), loadSession()
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+local kind, place, limit = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local base, next = s.base, s.begun and s.next or s.length
 local function within(position) return math.min(math.max(position, base), next) end
-if ARGV[4] ~= '' and s.owner and s.owner ~= ARGV[4] then return { 'OWNER' } end
 local from, to
 if kind == 'around' or kind == 'since' then
-local stored = redis.call('HGET', KEYS[2], ARGV[2])
+local stored = redis.call('HGET', KEYS[2], place)
 local position = stored and tonumber(stored:sub(8 + 1))
 if not position or position < base or position >= next then return { 'UNKNOWN' } end
 local centred = within(math.min(position - math.floor((limit - 1) / 2), next - limit))
 from = kind == 'since' and position or centred
 elseif kind == 'after' then
-from = within(ARGV[2] + 1)
+from = within(place + 1)
 else
-to = within(kind == 'before' and tonumber(ARGV[2]) or next)
+to = within(kind == 'before' and tonumber(place) or next)
 from = math.max(base, to - limit)
 end
 to = to or math.min(next, from + limit)
@@ -1463,19 +1491,19 @@ if last > 0 then redis.call('HSET', KEYS[3], 'discarded', '1 ' .. last .. ' ' ..
 end`,
 };
 
-const rebuildAt22: ScriptPart = {
+const rebuildAt23: ScriptPart = {
   file: "rebuild.lua",
-  line: 22,
+  line: 23,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
-local field = redis.pcall('HMGET', state, 'epoch', 'rev', 'base', 'next', 'owner', 'erased')
-local isHash = not field.err
-local refusal = forbid(request, { owner = field[5] or nil, erased = field[6] })
+local s = loadSession(state, nil, nil, redis.pcall)
+local function repeated() return s.rev == request.newRev and { 'REBUILT', s.owner or '' } end
+local refusal = gate(request, s, 'erased owner', repeated)
 if refusal then return refusal end
-if field[2] == request.newRev then return { 'REBUILT', redis.call('HGET', state, 'owner') or '' } end
+local isHash, field = s.isHash, s.isHash and redis.call('HMGET', state, 'epoch', 'rev', 'base', 'next') or {}
 for i = 1, 4 do
-if (isHash and field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
+if (field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
 end
 if length ~= request.length then return { 'CHANGED' } end
 local left = redis.call('PTTL', length > 0 and log or state)
@@ -1505,24 +1533,20 @@ local digest = ARGV[2]:sub(at + (14 + 1), at + (14 + 8))
 entries[2 * i] = digest .. string.format('%.0f', base + i - 1)
 end
 inChunks('HSET', ids, entries)
-local at = string.format('%.0f', now() + left)
-for _, key in ipairs(KEYS) do
-if left >= 0 then redis.call('PEXPIREAT', key, at) else redis.call('PERSIST', key) end
-end
+if left >= 0 then expireAll(now() + left) else keepAll() end
 return { 'REBUILT', redis.call('HGET', state, 'owner') or '' }`,
 };
 
-const relabelSessionAt12: ScriptPart = {
+const relabelSessionAt14: ScriptPart = {
   file: "relabel-session.lua",
-  line: 12,
+  line: 14,
   text: `\
-local state, request = KEYS[1], cjson.decode(ARGV[1])
-local field = redis.call('HMGET', state, 'epoch', 'owner', 'label', 'erased')
-if field[4] then return 'ERASED' end
-if not field[1] then return 'NONE' end
-if request.owner and field[2] and field[2] ~= request.owner then return 'OWNER' end
-if field[3] == request.newVersion then return 'CHANGED' end
-if (field[3] or '') ~= request.version then return 'STALE' end
+local state, request, s = KEYS[1], cjson.decode(ARGV[1]), loadSession(KEYS[1])
+local refusal = gate(request, s, 'erased')
+if refusal then return refusal end
+if s.epoch == '' then return { 'NONE' } end
+if s.label == request.newVersion then return { 'CHANGED' } end
+if (s.label or '') ~= request.version then return { 'STALE' } end
 redis.call('HSET', state, 'label', request.newVersion)
 for i, name in ipairs({ 'title', 'metadata', 'listed' }) do
 if ARGV[2 * i] == '1' then
@@ -1531,21 +1555,21 @@ else
 redis.call('HDEL', state, name)
 end
 end
-return 'CHANGED'`,
+return { 'CHANGED' }`,
 };
 
 const releaseLeaseAt9: ScriptPart = {
   file: "release-lease.lua",
   line: 9,
   text: `\
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'NOT_HELD' end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'NOT_HELD' } end
 redis.call('UNLINK', KEYS[1])
-return 'RELEASED'`,
+return { 'RELEASED' }`,
 };
 
-const renewTurnAt12: ScriptPart = {
+const renewTurnAt14: ScriptPart = {
   file: "renew-turn.lua",
-  line: 12,
+  line: 14,
   text: `\
 local holder, _, fence = holderOf(redis.call('HGET', KEYS[1], 'holder'))
 if holder ~= ARGV[1] then return { 'LOST' } end
@@ -1553,41 +1577,37 @@ redis.call('HSET', KEYS[1], 'holder', string.format('%s %.0f %s', holder, now() 
 return { 'HELD', redis.call('PTTL', KEYS[1]) }`,
 };
 
-const restartSessionAt13: ScriptPart = {
+const restartSessionAt15: ScriptPart = {
   file: "restart-session.lua",
-  line: 13,
+  line: 15,
   text: `\
 local state, request = KEYS[3], cjson.decode(ARGV[1])
-local field = redis.call('HMGET', state, 'epoch', 'fence', 'holder', 'waiters', 'owner', 'erased')
-if field[6] then return 'ERASED' end
-if request.owner and field[5] and request.owner ~= field[5] then return 'OWNER' end
-if field[1] == request.newEpoch then return { 'CLEARED', '' } end
-if field[1] ~= request.expectedEpoch then return 'EPOCH' end
-if request.fencingToken < tonumber(field[2] or 0) then return 'FENCED' end
+local s = loadSession(state)
+local function repeated() return s.epoch == request.newEpoch and { 'CLEARED', '' } end
+local refusal = gate(request, s, 'erased owner epoch fence', repeated)
+if refusal then return refusal end
+local field = redis.call('HMGET', state, 'fence', 'holder', 'waiters')
 local left, time = redis.call('PTTL', state), now()
 redis.call('UNLINK', unpack(KEYS))
 local epoch, at = request.newEpoch, string.format('%.0f', time)
 redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
 for i, name in ipairs({ 'fence', 'holder', 'waiters' }) do
-if field[i + 1] then redis.call('HSET', state, name, field[i + 1]) end
+if field[i] then redis.call('HSET', state, name, field[i]) end
 end
-if left >= 0 then redis.call('PEXPIREAT', state, string.format('%.0f', time + left)) end
-return { 'CLEARED', field[5] or '' }`,
+if left >= 0 then expireAll(time + left) end
+return { 'CLEARED', s.owner or '' }`,
 };
 
-const rewindAt17: ScriptPart = {
+const rewindAt15: ScriptPart = {
   file: "rewind.lua",
-  line: 17,
+  line: 15,
   text: `\
-local request, s = cjson.decode(ARGV[1]), loadSession()
-local refusal = forbid(request, s)
-if refusal then return refusal[1] end
-if s.rev == request.newRev then return { 'REWOUND', s.owner or '' } end
-if s.damaged then return 'DAMAGED' end
-if request.expectedEpoch and request.expectedEpoch ~= s.epoch then return 'EPOCH' end
-if request.fencingToken and request.fencingToken < s.fence then return 'FENCED' end
-if s.next ~= request.next or not isAsRead(s, request) then return 'STALE' end
-if request.to < s.base then return 'RANGE' end
+local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], KEYS[1], KEYS[2])
+local function repeated() return s.rev == request.newRev and { 'REWOUND', s.owner or '' } end
+local refusal = gate(request, s, nil, repeated)
+if refusal then return refusal end
+if s.next ~= request.next or not isAsRead(s, request) then return { 'STALE' } end
+if request.to < s.base then return { 'RANGE' } end
 local shown = request.to < s.start or request.to == s.start and s.headCount == 0
 local headless = shown or redis.call('HSTRLEN', KEYS[3], 'head') == 0
 local named = s.owner or redis.call('HEXISTS', KEYS[3], 'title') + redis.call('HEXISTS', KEYS[3], 'discarded') > 0
@@ -1601,21 +1621,24 @@ redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
 return { 'REWOUND', s.owner or '' }`,
 };
 
-const stageForkAt20: ScriptPart = {
+const stageForkAt24: ScriptPart = {
   file: "stage-fork.lua",
-  line: 20,
+  line: 24,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, rounds = cjson.decode(ARGV[1]), 0
 local count, firstRecord = request.count, #ARGV - request.count
 local stored = redis.call('HGET', state, 'next')
-if tonumber(stored or request.base) ~= request.from then return stored or '' end
+if tonumber(stored or request.base) ~= request.from then return { 'STAGED', stored or '' } end
 local hash, other, value = unpack(request.before or {})
-if hash and redis.call('HGET', ids, hash) ~= value and redis.call('HGET', ids, other) ~= value then return '' end
+local isOther = hash and redis.call('HGET', ids, hash) ~= value and redis.call('HGET', ids, other) ~= value
+if isOther then return { 'STAGED', '' } end
 explainIds(redis.call('HLEN', ids), count, not stored)
 for i = 1, count do
 local at = 3 * i - 1
-if redis.call('HSETNX', ids, ARGV[at], ARGV[at + 2]) == 0 then redis.call('HSET', ids, ARGV[at + 1], ARGV[at + 2]) end
+if redis.call('HSETNX', ids, ARGV[at], ARGV[at + 2]) == 0 then
+redis.call('HSET', ids, ARGV[at + 1], ARGV[at + 2])
+end
 rounds = rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
 end
 for at = 3 * count + 2, 3 * count + 1 + 4 * request.turns, 4 do
@@ -1627,8 +1650,8 @@ inChunks('RPUSH', log, ARGV, firstRecord + 1)
 local next = string.format('%.0f', request.from + count)
 redis.call('HSET', state, 'next', next, 'owner', request.owner)
 redis.call('HINCRBY', state, 'rounds', rounds)
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, request.ttl) end
-return next`,
+expireAll(now() + request.ttl)
+return { 'STAGED', next }`,
 };
 
 const swapRecordsAt13: ScriptPart = {
@@ -1636,8 +1659,10 @@ const swapRecordsAt13: ScriptPart = {
   line: 13,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s = cjson.decode(ARGV[1]), loadSession()
-if s.epoch ~= request.epoch then return 0 end
+local request, s = cjson.decode(ARGV[1]), loadSession(state, log, ids)
+local refusal = gate(request, s, 'owner')
+if refusal then return refusal end
+if s.epoch ~= request.epoch then return { 'SWAPPED', 0 } end
 local swapped = 0
 for i, swap in ipairs(request.records) do
 local index = swap.position - s.base
@@ -1658,7 +1683,7 @@ redis.call('HSET', state, swap.name, ARGV[#request.records + i + 1])
 swapped = swapped + 1
 end
 end
-return swapped`,
+return { 'SWAPPED', swapped }`,
 };
 
 const unmarkOwnerAt17: ScriptPart = {
@@ -1683,22 +1708,19 @@ expireIndex()
 return 'ENDED'`,
 };
 
-const writeSideAt22: ScriptPart = {
+const writeSideAt21: ScriptPart = {
   file: "write-side.lua",
-  line: 22,
+  line: 21,
   text: `\
-local state, request = KEYS[1], cjson.decode(ARGV[1])
-local found = redis.call('HMGET', state, 'epoch', 'owner', 'erased', 'label', 'key', 'fence')
-local s, key = { owner = found[2] or nil, erased = found[3], label = found[4] }, found[5]
-if request.expectedEpoch and request.expectedEpoch ~= (found[1] or '') then return 'EPOCH' end
-if request.fencingToken and request.fencingToken < tonumber(found[6] or 0) then return 'FENCED' end
-local refusal = forbid(request, s) or refuseKey(request, key)
+local state, request = KEYS[3], cjson.decode(ARGV[1])
+local s = loadSession(state, KEYS[1], KEYS[2])
+local refusal = gate(request, s)
 if refusal then return refusal end
 for i = 2, 1 + 3 * request.expects, 3 do
 local stored = redis.call('HGET', state, ARGV[i])
 if (stored and '1' or '0') ~= ARGV[i + 1] or stored and stored ~= ARGV[i + 2] then return { 'CONFLICT' } end
 end
-local exists = found[1] ~= false
+local exists = s.epoch ~= ''
 if not exists and request.sets == 0 then return { 'OK', '' } end
 local time, firstSet = now(), 2 + 3 * request.expects
 local fields = { 'updated', time }
@@ -1706,12 +1728,10 @@ if not exists then fields = { 'updated', time, 'epoch', request.epoch, 'rev', re
 for i = firstSet, firstSet + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 local function set(name, value) fields[#fields + 1] = name; fields[#fields + 1] = value end
 claim(request, s, set)
-if request.sets > 0 then noteKey(request, key, set) end
+if request.sets > 0 then noteKey(request, s.key, set) end
 inChunks('HSET', state, fields)
 changeSide(state, firstSet + 2 * request.sets, #ARGV, request.bound)
-if request.ttl then
-for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, string.format('%.0f', time + request.ttl)) end
-end
+if request.ttl then expireAll(time + request.ttl) end
 return { 'OK', s.owner or '' }`,
 };
 
@@ -1720,19 +1740,17 @@ export const appendScript = script([
   countUsageAt7,
   plainAppendAt44,
   numbersAt5,
-  loadSessionAt6,
-  forbidAt4,
+  loadSessionAt9,
+  gateAt15,
   sortOutAt7,
-  refuseKeyAt5,
+  compareKeysAt6,
   sharedMarksAt8,
   readMarkAt6,
   storedTurnAt6,
   exceedsAt4,
   viewAt7,
+  repeatedAppendAt17,
   asReadAt7,
-  checkTurnAndCutAt16,
-  compareKeysAt6,
-  refuseAt4,
   beginsRoundAt3,
   nowAt3,
   inChunksAt3,
@@ -1745,27 +1763,29 @@ export const appendScript = script([
   explainIdsAt8,
   markTurnAt5,
   countUsageAt7,
-  expireAllAt3,
-  appendAt46,
+  expireAllAt4,
+  appendAt43,
 ]);
 
 export const beginSwapsScript = script([
   numbersAt5,
-  loadSessionAt6,
-  refuseKeyAt5,
+  loadSessionAt9,
+  gateAt15,
   beginSwapsAt12,
 ]);
 
 export const clearSessionScript = script([
-  clearSessionAt10,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  clearSessionAt12,
 ]);
 
 export const commitReductionScript = script([
   numbersAt5,
-  loadSessionAt6,
-  forbidAt4,
+  loadSessionAt9,
+  gateAt15,
   asReadAt7,
-  refuseKeyAt5,
   nowAt3,
   rememberReductionAt6,
   noteKeyAt4,
@@ -1777,7 +1797,7 @@ export const commitReductionScript = script([
   sharedMarksAt8,
   writeMarkAt8,
   rememberTurnsAt8,
-  commitReductionAt25,
+  commitReductionAt22,
 ]);
 
 export const countEntriesScript = script([
@@ -1786,7 +1806,10 @@ export const countEntriesScript = script([
 ]);
 
 export const describeSessionScript = script([
-  describeSessionAt12,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  describeSessionAt13,
 ]);
 
 export const dropEntriesScript = script([
@@ -1797,22 +1820,36 @@ export const dropEntriesScript = script([
 ]);
 
 export const enterTurnScript = script([
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  expireAllAt4,
   holderAt4,
-  enterTurnAt14,
+  enterTurnAt16,
 ]);
 
 export const eraseSessionScript = script([
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  expireAllAt4,
   nowAt3,
-  eraseSessionAt16,
+  eraseSessionAt18,
 ]);
 
 export const extendExpiryScript = script([
-  expireAllAt3,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  expireAllAt4,
   nowAt3,
-  extendExpiryAt12,
+  extendExpiryAt14,
 ]);
 
 export const finishForkScript = script([
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
   nowAt3,
   inChunksAt3,
   explainIdsAt8,
@@ -1820,19 +1857,21 @@ export const finishForkScript = script([
   adoptDiscardedAt8,
   sharedMarksAt8,
   writeMarkAt8,
-  numbersAt5,
   readMarkAt6,
-  expireAllAt3,
-  finishForkAt23,
+  expireAllAt4,
+  finishForkAt26,
 ]);
 
 export const finishSwapsScript = script([
-  finishSwapsAt9,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  finishSwapsAt11,
 ]);
 
 export const leaveTurnScript = script([
   holderAt4,
-  leaveTurnAt12,
+  leaveTurnAt14,
 ]);
 
 export const listEntriesScript = script([
@@ -1849,7 +1888,10 @@ export const markOwnerScript = script([
 ]);
 
 export const openForkScript = script([
-  openForkAt9,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  openForkAt12,
 ]);
 
 export const putEntriesScript = script([
@@ -1862,55 +1904,76 @@ export const putEntriesScript = script([
 ]);
 
 export const readAllScript = script([
-  readAllAt9,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  readAllAt11,
 ]);
 
 export const readEpochScript = script([
-  readEpochAt9,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  readEpochAt11,
 ]);
 
 export const readForkPageScript = script([
   numbersAt5,
-  loadSessionAt6,
-  readForkPageAt12,
+  loadSessionAt9,
+  gateAt15,
+  readForkPageAt13,
 ]);
 
 export const readMarksScript = script([
-  sharedMarksAt8,
   numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  sharedMarksAt8,
   readMarkAt6,
-  readMarksAt12,
+  readMarksAt13,
 ]);
 
 export const readPageScript = script([
-  readPageAt11,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  readPageAt12,
 ]);
 
 export const readRoundsScript = script([
   numbersAt5,
-  loadSessionAt6,
+  loadSessionAt9,
+  gateAt15,
   beginsRoundAt3,
-  readRoundsAt12,
+  readRoundsAt13,
 ]);
 
 export const readSideScript = script([
-  readSideAt9,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  readSideAt11,
 ]);
 
 export const readStateScript = script([
-  readStateAt6,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  readStateAt11,
 ]);
 
 export const readStatsScript = script([
   numbersAt5,
-  loadSessionAt6,
+  loadSessionAt9,
+  gateAt15,
   nowAt3,
   readStatsAt14,
 ]);
 
 export const readTurnScript = script([
   numbersAt5,
-  loadSessionAt6,
+  loadSessionAt9,
+  gateAt15,
   sharedMarksAt8,
   readMarkAt6,
   storedTurnAt6,
@@ -1919,29 +1982,35 @@ export const readTurnScript = script([
 
 export const readViewScript = script([
   numbersAt5,
+  loadSessionAt9,
+  gateAt15,
   viewAt7,
-  readViewAt11,
+  readViewAt12,
 ]);
 
 export const readWholeStateScript = script([
   numbersAt5,
-  loadSessionAt6,
+  loadSessionAt9,
+  gateAt15,
   nowAt3,
   sharedMarksAt8,
   readMarkAt6,
-  readWholeStateAt15,
+  readWholeStateAt16,
 ]);
 
 export const readWindowScript = script([
   numbersAt5,
-  loadSessionAt6,
+  loadSessionAt9,
+  gateAt15,
   readWindowAt14,
 ]);
 
 export const rebuildScript = script([
-  forbidAt4,
-  nowAt3,
   numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  expireAllAt4,
+  nowAt3,
   mendAt9,
   explainIdsAt8,
   sharedMarksAt8,
@@ -1949,11 +2018,14 @@ export const rebuildScript = script([
   restoreTurnsAt8,
   inChunksAt3,
   restoreDiscardedAt9,
-  rebuildAt22,
+  rebuildAt23,
 ]);
 
 export const relabelSessionScript = script([
-  relabelSessionAt12,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  relabelSessionAt14,
 ]);
 
 export const releaseLeaseScript = script([
@@ -1963,18 +2035,22 @@ export const releaseLeaseScript = script([
 export const renewTurnScript = script([
   holderAt4,
   nowAt3,
-  renewTurnAt12,
+  renewTurnAt14,
 ]);
 
 export const restartSessionScript = script([
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
+  expireAllAt4,
   nowAt3,
-  restartSessionAt13,
+  restartSessionAt15,
 ]);
 
 export const rewindScript = script([
   numbersAt5,
-  loadSessionAt6,
-  forbidAt4,
+  loadSessionAt9,
+  gateAt15,
   asReadAt7,
   beginsRoundAt3,
   nowAt3,
@@ -1984,10 +2060,12 @@ export const rewindScript = script([
   writeMarkAt8,
   readMarkAt6,
   truncateAt16,
-  rewindAt17,
+  rewindAt15,
 ]);
 
 export const stageForkScript = script([
+  expireAllAt4,
+  nowAt3,
   explainIdsAt8,
   beginsRoundAt3,
   sharedMarksAt8,
@@ -1995,12 +2073,13 @@ export const stageForkScript = script([
   readMarkAt6,
   writeMarkAt8,
   inChunksAt3,
-  stageForkAt20,
+  stageForkAt24,
 ]);
 
 export const swapRecordsScript = script([
   numbersAt5,
-  loadSessionAt6,
+  loadSessionAt9,
+  gateAt15,
   swapRecordsAt13,
 ]);
 
@@ -2011,12 +2090,14 @@ export const unmarkOwnerScript = script([
 ]);
 
 export const writeSideScript = script([
-  forbidAt4,
-  refuseKeyAt5,
+  numbersAt5,
+  loadSessionAt9,
+  gateAt15,
   nowAt3,
   claimAt4,
   noteKeyAt4,
   inChunksAt3,
   changeSideAt6,
-  writeSideAt22,
+  expireAllAt4,
+  writeSideAt21,
 ]);

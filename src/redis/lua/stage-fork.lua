@@ -5,12 +5,16 @@
 --   its id, another hash to take where that is known already, and digest and position; for each of `turns` turns its
 --   name, its records on this page, the position of the first, and the number of records that it has when it is done,
 --   or 0; the records. `before` is the same of the record before the page.
--- Replies: the position that the next record gets, or "" where the copy has expired or its last record is another: a
---   failover brought an older log of the source back, which others have gone on with. A page that another process has
---   added already changes nothing.
+-- Replies: STAGED and the position that the next record gets, or "" where the copy has expired or its last record is
+--   another: a failover brought an older log of the source back, which others have gone on with. A page that another
+--   process has added already changes nothing.
+--
+-- No gate: the keys are of a copy, which is no session yet.
 --
 -- twin: model/transfers.ts
 --
+--- @include expire-all
+--- @include now
 --- @include explain-ids
 --- @include begins-round
 --- @include read-mark
@@ -21,13 +25,16 @@ local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, rounds = cjson.decode(ARGV[1]), 0
 local count, firstRecord = request.count, #ARGV - request.count
 local stored = redis.call('HGET', state, 'next')
-if tonumber(stored or request.base) ~= request.from then return stored or '' end
+if tonumber(stored or request.base) ~= request.from then return { 'STAGED', stored or '' } end
 local hash, other, value = unpack(request.before or {})
-if hash and redis.call('HGET', ids, hash) ~= value and redis.call('HGET', ids, other) ~= value then return '' end
+local isOther = hash and redis.call('HGET', ids, hash) ~= value and redis.call('HGET', ids, other) ~= value
+if isOther then return { 'STAGED', '' } end
 explainIds(redis.call('HLEN', ids), count, not stored)
 for i = 1, count do
   local at = 3 * i - 1
-  if redis.call('HSETNX', ids, ARGV[at], ARGV[at + 2]) == 0 then redis.call('HSET', ids, ARGV[at + 1], ARGV[at + 2]) end
+  if redis.call('HSETNX', ids, ARGV[at], ARGV[at + 2]) == 0 then
+    redis.call('HSET', ids, ARGV[at + 1], ARGV[at + 2])
+  end
   rounds = rounds + (beginsRound(ARGV[firstRecord + i]) and 1 or 0)
 end
 for at = 3 * count + 2, 3 * count + 1 + 4 * request.turns, 4 do
@@ -39,5 +46,5 @@ inChunks('RPUSH', log, ARGV, firstRecord + 1)
 local next = string.format('%.0f', request.from + count)
 redis.call('HSET', state, 'next', next, 'owner', request.owner)
 redis.call('HINCRBY', state, 'rounds', rounds)
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, request.ttl) end
-return next
+expireAll(now() + request.ttl)
+return { 'STAGED', next }

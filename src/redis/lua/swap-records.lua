@@ -7,12 +7,14 @@
 --
 -- twin: model/record-swaps.ts
 --
---- @include load-session
+--- @include gate
 --- @const digestLength
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s = cjson.decode(ARGV[1]), loadSession()
-if s.epoch ~= request.epoch then return 0 end
+local request, s = cjson.decode(ARGV[1]), loadSession(state, log, ids)
+local refusal = gate(request, s, 'owner')
+if refusal then return refusal end
+if s.epoch ~= request.epoch then return { 'SWAPPED', 0 } end
 local swapped = 0
 for i, swap in ipairs(request.records) do
   local index = swap.position - s.base
@@ -33,4 +35,4 @@ for i, swap in ipairs(request.fields) do
     swapped = swapped + 1
   end
 end
-return swapped
+return { 'SWAPPED', swapped }
