@@ -24,7 +24,7 @@ class HeldDescriber extends SessionDescriber {
     this.#held = new Promise((resolve) => (this.letGo = resolve));
   }
 
-  override async describeOf(...args: [string, string]): Promise<DescribedSession | undefined> {
+  override async describeOf(...args: [string, string]): Promise<DescribedSession | "damaged" | undefined> {
     const found = await super.describeOf(...args);
     this.#looks += 1;
     if (this.#looks === 2) {

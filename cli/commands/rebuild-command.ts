@@ -11,11 +11,13 @@ import { openServer, withServerOptions, type Server, type ServerOptions } from "
 
 interface RebuildOptions extends ServerOptions {
   readonly yes?: boolean;
+  readonly owner?: string;
 }
 
 /** `rebuild`: repairs a session of which Redis lost a part. */
 export function rebuildCommand(): CommandDefinition {
   const command = withServerOptions(new Command().argument("<session>", "the session's id"))
+    .option("--owner <name>", "whose the session is, where nothing that is left says so")
     .option("--yes", "also where no message is left; without it nothing is done then")
     .addHelpText(
       "after",
@@ -50,7 +52,7 @@ async function rebuild({ screen, env }: CommandContext, options: RebuildOptions,
       throw noSession("rebuild", sessionId);
     }
     refuseHopeless(sessionId, remains, options);
-    const rebuilt = await rebuildFrom(server, sessionId, remains);
+    const rebuilt = await rebuildFrom(server, sessionId, { remains, owner: options.owner });
     await screen.record(rebuilt);
     for (const sentence of sentencesOf(rebuilt)) {
       await screen.line(printable(`${sessionId}: ${sentence}`));
@@ -72,9 +74,13 @@ function refuseHopeless(sessionId: string, remains: Remains, { yes }: RebuildOpt
   }
 }
 
-async function rebuildFrom(server: Server, sessionId: string, remains: Remains): Promise<Rebuilt> {
+async function rebuildFrom(
+  server: Server,
+  sessionId: string,
+  { remains, owner }: { readonly remains: Remains; readonly owner: string | undefined },
+): Promise<Rebuilt> {
   const { gone, unreadable } = await findLostMessages(server, sessionId, remains);
-  await server.memory.history(sessionId).rebuild();
+  await server.memory.history(sessionId).rebuild(owner === undefined ? {} : { owner });
   const [after, details] = [await remainsOf(server, sessionId), await describeSession(server, sessionId)];
   const hadState = !remains.missing.has("state");
   return {

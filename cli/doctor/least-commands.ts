@@ -7,16 +7,16 @@
  */
 export const leastCommands = {
   always: [
-    ...["eval", "evalsha", "multi", "exec", "time", "unlink"],
+    ...["eval", "evalsha", "multi", "exec", "time", "unlink", "exists"],
     ...["hget", "hmget", "hset", "hdel", "hlen", "hkeys", "hexists", "hstrlen"],
-    ...["llen", "lrange", "rpush", "ltrim"],
+    ...["llen", "lrange", "lindex", "rpush", "ltrim"],
   ],
   /** Sessions that expire. */
   sessionTTL: ["pttl", "pexpireat", "persist"],
   /** Summaries and `oneTurnAtATime`. */
-  leases: ["get", "set", "pexpire"],
-  /** `waitReplicas`; `exists` in a cluster, when a write is redirected. */
-  waitReplicas: ["wait", "exists"],
+  leases: ["get", "set"],
+  /** `waitReplicas`. */
+  waitReplicas: ["wait"],
   /** Owners and lists of sessions; looking through everything also needs `scan`. */
   owners: [
     ...["zadd", "zrem", "zcount", "zscore", "zmscore", "zrangebyscore", "zrevrangebyscore", "zrevrange"],
@@ -25,7 +25,7 @@ export const leastCommands = {
   /** Forks of sessions. */
   forks: ["hgetall", "hincrby", "rename"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
-  encryption: ["hsetnx", "lindex", "lset"],
+  encryption: ["hsetnx", "lset"],
   /** What ioredis asks by itself when it connects; without it, it prints a warning. */
   connection: ["info"],
   /** The same to a Cluster; `asking` while slots move, `client|setname` for its own connections. */

@@ -28,7 +28,6 @@ const argumentsOf: Readonly<Record<Command, (key: string) => readonly (string | 
   persist: (key) => [key],
   get: (key) => [key],
   set: (key) => [key, "a"],
-  pexpire: (key) => [key, 1],
   wait: () => [0, 1],
   exists: (key) => [key],
   zadd: (key) => [key, 1, "a"],

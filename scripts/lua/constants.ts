@@ -3,6 +3,7 @@ import * as fields from "../../src/redis/stored-fields.js";
 import { longestSharedMarks, mostMarkDigits, mostOwnMarks } from "../../src/redis/turn-mark-fields.js";
 import { anyDigest } from "../../src/store/discarded-ids.js";
 import { maxUsageModels } from "../../src/store/lists.js";
+import { ownerMarkLength } from "../../src/store/owner-marks.js";
 import { maxReductions } from "../../src/store/session-pages.js";
 import { maxDiscardedTurns, turnNameLength } from "../../src/store/turns.js";
 
@@ -18,5 +19,6 @@ export const luaConstants: Readonly<Record<string, number | string | readonly st
   maxUsageModels,
   maxReductions,
   maxDiscardedTurns,
+  ownerMarkLength,
   turnNameLength,
 };

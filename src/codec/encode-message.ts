@@ -37,7 +37,8 @@ export interface EncodeOptions extends RecordMeta {
 export const recordVersion = 1;
 
 /**
- * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"at"?:…,"tokens"?:{…},"turn"?:…}}`, which LangChain's
+ * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"at"?:…,"tokens"?:{…},"turn"?:…,"owner"?:…}}`, which
+ * LangChain's
  * own `mapStoredMessagesToChatMessages` reads too.
  *
  * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are
@@ -65,8 +66,9 @@ export function recordOf({ type, digest, data }: EncodedContent, options: Encode
   return { id, digest, record };
 }
 
-function metaJson({ at, tokens, turn, output }: EncodeOptions): string {
-  return JSON.stringify({ v: recordVersion, at, tokens, turn, output });
+function metaJson({ at, tokens, turn, output, owner }: EncodeOptions): string {
+  // The owner's mark comes last: scripts find it at the end of the record.
+  return JSON.stringify({ v: recordVersion, at, tokens, turn, output, owner });
 }
 
 /**

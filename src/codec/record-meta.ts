@@ -23,6 +23,8 @@ export interface RecordMeta {
   readonly turn?: string;
   /** On the last record of a turn: what the turn's answer was. */
   readonly output?: TurnOutput;
+  /** Only written: the mark of the owner in whose name the message is stored, last in `meta`; `ownerMarkIn` reads it. */
+  readonly owner?: string;
 }
 
 /** The name of a turn in Redis: a hash of its id, 14 characters of base64url. */

@@ -208,10 +208,13 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 
   /**
    * Repairs a session that lost a part in Redis (evicted or deleted keys): everything that is kept about the
-   * log is derived from the log.
+   * log is derived from the log. Owner, title and metadata come back from what is left, or from the owner's list. Where
+   * nothing says whose the session is, `owner` does; a history that is bound to an owner cannot take such a session.
+   *
+   * @throws StoreError `damaged` where the owner's name is lost; ConflictError `other_owner`.
    */
-  rebuild(): Promise<void> {
-    return this.#session.rebuild();
+  rebuild(options: { readonly owner?: string } = {}): Promise<void> {
+    return this.#session.rebuild(options);
   }
 
   /** Forgets the session: messages, view and side data. */

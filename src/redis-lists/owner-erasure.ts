@@ -1,9 +1,9 @@
-import { ConflictError } from "../base/errors.js";
+import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../store/random-token.js";
 import type { IndexProgress } from "../store/lists.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { OwnerIndex, SeenEntry } from "./owner-lists.js";
-import { scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
+import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/session-script.js";
 import { eraseSessionScript } from "../redis/lua/scripts.js";
 
@@ -33,7 +33,12 @@ export interface ErasedSession {
 export async function eraseSession(
   { runner, keyPrefix }: Erasure,
   sessionId: string,
-  request: { readonly owner: string | undefined; readonly guardMs: number; readonly strict: boolean },
+  request: {
+    readonly owner: string | undefined;
+    readonly guardMs: number;
+    readonly strict: boolean;
+    readonly assigns?: boolean;
+  },
 ): Promise<ErasedSession> {
   const name = { operation: "erase", sessionId };
   const { log, ids, state, ...others } = sessionKeys(keyPrefix, sessionId);
@@ -67,7 +72,7 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
     left = page.length;
   }
   for await (const page of scanKeys(erasure)) {
-    const own = page.sessions.filter((found) => found.owner === owner);
+    const own = page.sessions.filter((found) => isOwnedBy(found, owner));
     note(await erasePage(erasure, own));
     await Promise.all(page.copies.filter((copy) => copy.owner === owner).map((copy) => dropCopy(erasure, copy)));
     await owners.mark(owner, guardMs, 1);
@@ -95,17 +100,24 @@ export async function dropCopy(
 }
 
 async function erasePage(erasure: OwnerErasure, page: readonly Pick<SeenEntry, "sessionId">[]): Promise<number> {
-  const { owner, guardMs } = erasure;
-  const erased = await Promise.all(
-    page.map(({ sessionId }) => eraseSession(erasure, sessionId, { owner, guardMs, strict: true }).catch(keepOthers)),
-  );
+  const erased = await Promise.all(page.map(({ sessionId }) => eraseOwn(erasure, sessionId)));
   return erased.filter((session) => session?.existed === true).length;
 }
 
-/** A session of another owner stays. */
-function keepOthers(error: unknown): undefined {
-  if (!ConflictError.isInstance(error) || error.code !== "other_owner") {
+/** Erases a session of the owner; one of another owner stays. Where nothing else says whose it is, the list counts. */
+async function eraseOwn(erasure: OwnerErasure, sessionId: string): Promise<ErasedSession | undefined> {
+  const { owner, guardMs, owners } = erasure;
+  const request = { owner, guardMs, strict: true };
+  try {
+    return await eraseSession(erasure, sessionId, request);
+  } catch (error) {
+    const code = MemoryError.isInstance(error) ? error.code : undefined;
+    if (code === "damaged" && (await owners.summary(owner, sessionId)) !== undefined) {
+      return eraseSession(erasure, sessionId, { ...request, assigns: true });
+    }
+    if (code === "damaged" || code === "other_owner") {
+      return undefined;
+    }
     throw error;
   }
-  return undefined;
 }

@@ -18,6 +18,7 @@ import {
   unmarkOwnerScript,
 } from "../redis/lua/scripts.js";
 import type { Script } from "../redis/script.js";
+import type { SessionSummary } from "../store/lists.js";
 import { SessionDescriber } from "./session-describer.js";
 
 /** How entries are written: see {@link putEntriesScript}. */
@@ -110,6 +111,14 @@ export class OwnerIndex {
     const pairs = sessions.flatMap(({ sessionId, stamp }) => [encodedMember(sessionId), stamp]);
     const call = { script: dropEntriesScript, args: [String(graceMs), ...pairs], writes: true };
     return sessions.length === 0 ? 0 : Number(await this.#run("unlistSession", owner, call));
+  }
+
+  /** What the owner's list last showed of a session, also while it is announced anew; undefined for one not listed. */
+  async summary(owner: string, sessionId: string): Promise<SessionSummary | undefined> {
+    const { summaries } = ownerKeys(this.#keyPrefix, owner);
+    const member = encodedMember(sessionId);
+    const value = await this.#runner.read(nameOf("listSessions", owner), { verb: "hget", args: [summaries, member] });
+    return typeof value === "string" ? entriesFrom([member, value.replace(/^\?\d+ /, "")], 0)[0]!.summary : undefined;
   }
 
   /** The stamp of a session's entry; undefined where it is not listed. */

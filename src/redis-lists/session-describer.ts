@@ -1,3 +1,4 @@
+import { MemoryError } from "../base/errors.js";
 import { describedFrom, type DescribedSession } from "./entries.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
@@ -30,9 +31,20 @@ export class SessionDescriber {
     return describedFrom(sessionId, reply);
   }
 
-  /** The session if it belongs to the owner; else undefined. */
-  async describeOf(owner: string, sessionId: string): Promise<DescribedSession | undefined> {
-    const described = await this.describe(sessionId);
-    return described?.details.owner === owner ? described : undefined;
+  /** The session if it belongs to the owner, `"damaged"` where it lost its state and may be the owner's; else undefined. */
+  async describeOf(owner: string, sessionId: string): Promise<DescribedSession | "damaged" | undefined> {
+    try {
+      const described = await this.describe(sessionId, { owner });
+      return described?.details.owner === owner ? described : undefined;
+    } catch (error) {
+      const code = MemoryError.isInstance(error) ? error.code : undefined;
+      if (code === "other_owner") {
+        return undefined;
+      }
+      if (code === "damaged") {
+        return "damaged";
+      }
+      throw error;
+    }
   }
 }

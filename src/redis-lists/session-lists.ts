@@ -73,6 +73,9 @@ export class RedisSessionIndex implements SessionIndex {
         gone.push({ sessionId, stamp });
         return undefined;
       }
+      if (described === "damaged") {
+        return summary;
+      }
       const current = listedSummary(described.details);
       if (summary === undefined || differs(summary, current)) {
         this.aside(this.#owners.put(owner, [described], { mode: "keep" }));
@@ -92,6 +95,14 @@ export class RedisSessionIndex implements SessionIndex {
 
   async describe({ id, owner }: SessionRef): Promise<SessionDetails | undefined> {
     return (await this.#describer.describe(id, { owner, full: true }))?.details;
+  }
+
+  /** Gives a session that lost its state the title and metadata back that the owner's list shows. */
+  async restoreLabel(sessionId: string, owner: string): Promise<void> {
+    const summary = await this.#owners.summary(owner, sessionId);
+    if (summary !== undefined && Object.keys(summary.label).length > 0) {
+      await this.relabel({ id: sessionId, owner }, { label: summary.label, version: "" });
+    }
   }
 
   async relabel(

@@ -181,6 +181,9 @@ export class IndexTouches {
     await touch.announced;
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const described = await this.#describer.describeOf(owner, sessionId);
+      if (described === "damaged") {
+        return;
+      }
       if (described === undefined) {
         this.#seen.delete(keyOf(owner, sessionId));
         return unlistSession({ owners: this.#index, describer: this.#describer }, touch);

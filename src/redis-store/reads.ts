@@ -103,14 +103,29 @@ async function atOnce(
   commands: readonly Command[],
   { script, args }: Pick<ScriptCall, "script" | "args">,
 ): Promise<unknown[]> {
+  const byScript = async () => {
+    const call = { script, keys: [keys.log, keys.ids, keys.state], args: [askText(session), ...args], writes: false };
+    const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
+    return reply;
+  };
   try {
-    return await runner.transaction(name, commands);
+    const reply = await runner.transaction(name, commands);
+    return session.owner !== undefined && hasLostState(reply) ? await byScript() : reply;
   } catch (error) {
     if (StoreError.isInstance(error) && error.code === "out_of_memory") {
-      const call = { script, keys: [keys.log, keys.ids, keys.state], args: [askText(session), ...args], writes: false };
-      const [, ...reply] = (await runOnSession(runner, name, call)) as unknown[];
-      return reply;
+      return byScript();
     }
     throw error;
   }
+}
+
+/** True if records or ids are left of a session whose state is gone: only the gate can tell whose it is. */
+function hasLostState([fields, records, ...counts]: readonly unknown[]): boolean {
+  const state = fields as (string | null)[];
+  const isGone = [state[viewFields.indexOf("next")], state[viewFields.indexOf("owner")]].every(
+    (field) => field === null,
+  );
+  return (
+    isGone && ((records as unknown[]).length > 0 || counts.some((count) => !Array.isArray(count) && Number(count) > 0))
+  );
 }

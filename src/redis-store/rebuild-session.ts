@@ -1,7 +1,7 @@
 import { randomToken } from "../store/random-token.js";
-import { rebuildConflict } from "../store/refusals.js";
+import { ownerLost, rebuildConflict } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf, askText } from "../redis/ask.js";
+import { askOf } from "../redis/ask.js";
 import { digestLength, idHash } from "../redis/id-hash.js";
 import { beginsRound } from "../store/round-starts.js";
 import type { SessionKeys } from "../redis/keys.js";
@@ -19,6 +19,8 @@ const tries = 5;
 /** What a rebuild works with. */
 export interface Rebuild {
   readonly session: SessionRef;
+  /** True to take the owner that `session` names, where what is left does not say whose it is. */
+  readonly assigns: boolean;
   readonly runner: ScriptRunner;
   readonly name: CallName;
   readonly keys: SessionKeys;
@@ -37,34 +39,50 @@ interface LogReading {
   readonly turns: readonly string[];
 }
 
+/** A session as it was rebuilt. */
+export interface RebuiltSession {
+  /** Its owner, or `""`. */
+  readonly owner: string;
+  /** True if its state was lost, and with it title and metadata. */
+  readonly lostState: boolean;
+}
+
 /**
  * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
- * one that was read. Returns the session's owner, or `""`.
+ * one that was read.
  *
- * @throws ConflictError `stale` if it changed in each of five tries, `other_owner`; StoreError `erased`.
+ * @throws ConflictError `stale` if it changed in each of five tries, `other_owner`; StoreError `erased`, and `damaged`
+ *   where nothing that is left says whose it is.
  */
-export async function rebuildSession(rebuild: Rebuild): Promise<string> {
-  const { runner, name, keys, session } = rebuild;
+export async function rebuildSession(rebuild: Rebuild): Promise<RebuiltSession> {
+  const { runner, name, keys, session, assigns } = rebuild;
   for (let count = 0; count < tries; count += 1) {
     const { identities, turns, ...read } = await readWholeLog(rebuild);
-    const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), ...askOf(session) };
+    const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), assigns, ...askOf(session) };
     const args = [JSON.stringify(request), identities, ...turns];
     const call = { script: rebuildScript, keys: [keys.log, keys.ids, keys.state], args, writes: true };
     const [word, found] = (await runOnSession(runner, name, call)) as [string, string?];
+    if (word === "OWNED") {
+      throw ownerLost(name.sessionId);
+    }
     if (word === "REBUILT") {
-      return found!;
+      return { owner: found!, lostState: read.fields[0] === "" };
     }
   }
   throw rebuildConflict(name.sessionId);
 }
 
-async function readWholeLog({ runner, session, name, keys, identify }: Rebuild): Promise<LogReading> {
+async function readWholeLog({ runner, session, assigns, name, keys, identify }: Rebuild): Promise<LogReading> {
   const seen = new Set<string>();
   const identities: string[] = [];
   const identified: (IdentifiedRecord | undefined)[] = [];
   let rounds = 0;
   for (;;) {
-    const args = [askText(session), identified.length, identified.length + pageLength - 1];
+    const args = [
+      JSON.stringify({ ...askOf(session), assigns }),
+      identified.length,
+      identified.length + pageLength - 1,
+    ];
     const call = { script: readAllScript, keys: [keys.log, keys.ids, keys.state], args, writes: false };
     const [, records, fields] = (await runOnSession(runner, name, call)) as [string, string[], string[]];
     const base = /^\d{1,14}$/.test(fields[2]!) ? Number(fields[2]) : 0;

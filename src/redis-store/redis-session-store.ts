@@ -173,10 +173,18 @@ export class RedisSessionStore implements CompleteSessionStore {
     await this.#index.ended(id, ended || owner);
   }
 
-  async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
+  async rebuild(
+    session: SessionRef,
+    identify: IdentifyRecord,
+    { assigns = false }: { readonly assigns?: boolean } = {},
+  ): Promise<void> {
     const { id, owner } = session;
-    const rebuild = { ...this.#session(session), name: { operation: "rebuild", sessionId: id }, identify };
-    const write = async () => this.#noteOwner(id, await rebuildSession(rebuild));
+    const rebuild = { ...this.#session(session), name: { operation: "rebuild", sessionId: id }, identify, assigns };
+    const write = async () => {
+      const rebuilt = await rebuildSession(rebuild);
+      this.#noteOwner(id, rebuilt.owner);
+      await (rebuilt.lostState && rebuilt.owner !== "" ? this.#index.restoreLabel(id, rebuilt.owner) : undefined);
+    };
     await this.#follow(id, { owner, write });
     this.#seen.delete(id);
   }

@@ -1,5 +1,7 @@
 import type { CallName } from "./errors.js";
 import type { RedisClient } from "./client.js";
+import { ownerMark, ownerMarkIn } from "../store/owner-marks.js";
+import { ownerField } from "./stored-fields.js";
 import type { ScriptRunner } from "./script-runner.js";
 
 const pageLength = 1_000;
@@ -11,10 +13,17 @@ export interface KeyScan {
   readonly keyPrefix: string;
 }
 
-/** A session that was found, and the owner that its state names. */
+/** A session that was found, and the owner that its keys name. */
 export interface FoundSession {
   readonly sessionId: string;
   readonly owner: string | undefined;
+  /** Where only records are left of it: the marks of owners at both ends of the log. */
+  readonly marks?: readonly string[];
+}
+
+/** True for a session of the owner, as far as what is left of it says. */
+export function isOwnedBy({ owner, marks = [] }: FoundSession, name: string): boolean {
+  return owner === undefined ? marks.length > 0 && marks.every((mark) => mark === ownerMark(name)) : owner === name;
 }
 
 /** A copy that is not complete yet, of a session or of an import, with the id of the session that it becomes. */
@@ -44,7 +53,7 @@ interface Node extends Pick<RedisClient, "call"> {
 export async function* scanKeys({ runner, keyPrefix }: KeyScan): AsyncGenerator<FoundPage> {
   const { nodes, prefix } = await runner.send(name, async (client) => mastersOf(client));
   const start = `${prefix}${keyPrefix}:{`;
-  const pattern = `${escapeGlob(start)}*}:s*`;
+  const pattern = `${escapeGlob(start)}*}:[ils]*`;
   for (const node of nodes) {
     let cursor = "0";
     do {
@@ -61,7 +70,7 @@ export async function* scanSessions(scan: KeyScan, owner: string | undefined): A
   const seen = new Set<string>();
   for await (const { sessions } of scanKeys(scan)) {
     for (const found of sessions) {
-      if ((owner === undefined || found.owner === owner) && !seen.has(found.sessionId)) {
+      if ((owner === undefined || isOwnedBy(found, owner)) && !seen.has(found.sessionId)) {
         seen.add(found.sessionId);
         yield found.sessionId;
       }
@@ -81,39 +90,85 @@ async function pageOf(
 ): Promise<FoundPage> {
   const owners: string[] = [];
   const hashes: { readonly sessionId: string; readonly key: string; readonly tag: string | undefined }[] = [];
+  const parts: SessionStem[] = [];
+  const own = String(node.options?.keyPrefix ?? "").length;
   for (const key of keys) {
     const [, name = "", part, tag] = partOf.exec(key.slice(start.length)) ?? [];
     if (part === "sessions" && name.startsWith("owner:")) {
       owners.push(decodeURIComponent(name.slice("owner:".length)));
+    } else if ((part === "log" || part === "ids") && !name.includes(":")) {
+      parts.push({ sessionId: decodeURIComponent(name), session: key.slice(own, -part.length) });
     } else if (part !== undefined && part !== "sessions" && !name.includes(":")) {
       hashes.push({ sessionId: decodeURIComponent(name), key, tag });
     }
   }
-  const own = String(node.options?.keyPrefix ?? "").length;
   const found = await runner.send(name, () =>
     // In one tick, so that they are sent together; a key that was moved meanwhile has no owner here.
     Promise.all(
       hashes.map(({ key, tag }) => {
-        const fields = node.call("hmget", [key.slice(own), "owner", tag === undefined ? "epoch" : "next"]);
-        return (fields as Promise<(string | null)[]>).catch(() => [null, null]);
+        const fields = node.call("hmget", [key.slice(own), "owner", tag === undefined ? "epoch" : "next", "next"]);
+        return (fields as Promise<(string | null)[]>).catch(() => [null, null, null]);
       }),
     ),
   );
   const [sessions, copies]: [FoundSession[], FoundCopy[]] = [[], []];
+  const unclear: SessionStem[] = [];
   hashes.forEach(({ sessionId, tag }, index) => {
-    const [name, exists] = found[index]!;
+    const [name, exists, next] = found[index]!;
     const owner = name === null || name === "" ? undefined : name;
+    if (tag === undefined && owner === undefined && next === null) {
+      // A hold, say, began the state anew: what else is left may say more.
+      unclear.push({ sessionId, session: keyOfSession(hashes[index]!.key.slice(own)) });
+    }
     if (exists !== null && tag === undefined) {
       sessions.push({ sessionId, owner });
     } else if (exists !== null && tag !== undefined) {
       copies.push({ sessionId, tag, owner });
     }
   });
+  sessions.push(...(await withoutState(runner, node, { parts, unclear })));
   return { sessions, copies, owners };
 }
 
+/** Sessions that lost their state, as their other keys show: whose they are say the ids, or else the records. */
+async function withoutState(
+  runner: ScriptRunner,
+  node: Node,
+  { parts, unclear }: { readonly parts: readonly SessionStem[]; readonly unclear: readonly SessionStem[] },
+): Promise<FoundSession[]> {
+  const ask = async (command: string, args: readonly (string | number)[]): Promise<unknown> =>
+    node.call(command, [...args]).catch(() => null);
+  const found = await runner.send(name, () =>
+    Promise.all(parts.map(({ session }) => ask("exists", [`${session}state`]))),
+  );
+  const lost = [...parts.filter((_, index) => found[index] === 0), ...unclear];
+  return runner.send(name, () =>
+    Promise.all(
+      lost.map(async ({ sessionId, session }): Promise<FoundSession> => {
+        const [owner, ...ends] = await Promise.all([
+          ask("hget", [`${session}ids`, ownerField]),
+          ask("lindex", [`${session}log`, 0]),
+          ask("lindex", [`${session}log`, -1]),
+        ]);
+        const marks = ends.flatMap((record) => (typeof record === "string" ? (ownerMarkIn(record) ?? []) : []));
+        return { sessionId, owner: typeof owner === "string" ? owner : undefined, marks };
+      }),
+    ),
+  );
+}
+
+/** A session, and what the names of its keys begin with. */
+interface SessionStem {
+  readonly sessionId: string;
+  readonly session: string;
+}
+
+function keyOfSession(stateKey: string): string {
+  return stateKey.slice(0, -"state".length);
+}
+
 /** What follows the prefix in a key's name: the encoded session or owner, the part, and the tag of a copy. */
-const partOf = /^(.*)\}:(state|sessions|staged:([^:]+):progress)$/s;
+const partOf = /^(.*)\}:(state|log|ids|sessions|staged:([^:]+):progress)$/s;
 
 /** The masters behind a client, and what the client puts before the names of keys. */
 function mastersOf(client: RedisClient): { readonly nodes: readonly Node[]; readonly prefix: string } {

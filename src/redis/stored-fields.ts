@@ -47,3 +47,6 @@ export const discardedChunkLength = 128 * discardedEntryLength;
  * `!<session>` scored by the session's expiry in milliseconds, and `!`, the mark of an erasure, by its own.
  */
 export const firstScore = "100000000000000";
+
+/** The field of `ids` that names the session's owner; no hash of an id has its form. */
+export const ownerField = "[owner]";

@@ -121,7 +121,11 @@ export class SealedSessionStore implements CompleteSessionStore {
     return this.#inner.clear(session);
   }
 
-  async rebuild(session: SessionRef, identify: IdentifyRecord): Promise<void> {
+  async rebuild(
+    session: SessionRef,
+    identify: IdentifyRecord,
+    options?: { readonly assigns?: boolean },
+  ): Promise<void> {
     const { opener } = this.#session(session);
     for (;;) {
       let missing: string | undefined;
@@ -136,7 +140,7 @@ export class SealedSessionStore implements CompleteSessionStore {
         return identity && key ? { ...identity, digest: key.digest(identity.digest), key: key.tag } : identity;
       };
       try {
-        return await this.#inner.rebuild(session, identifySealed);
+        return await this.#inner.rebuild(session, identifySealed, options);
       } catch (error) {
         if (missing === undefined) {
           throw error;

@@ -4,6 +4,7 @@ import { turnNameOf } from "../codec/record-meta.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
+import { ownerMark } from "../store/owner-marks.js";
 import { hasCapability } from "../store/capabilities.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
@@ -11,7 +12,6 @@ import type { AppendOptions, AppendOutcome } from "./append-options.js";
 import { prepareMessages } from "./count-copies.js";
 import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import type { MemoryContext } from "./memory-context.js";
 import { replacedTail } from "./replaced-tail.js";
 import { answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
@@ -154,11 +154,12 @@ async function replyOf(
 }
 
 async function tryAppend(
-  { ref, context }: SessionOfMemory,
+  session: SessionOfMemory,
   { write, rest, options }: { readonly write: Write; readonly rest: Rest; readonly options: AppendOptions },
 ): Promise<Written | "stale"> {
+  const { ref, context } = session;
   const { store, clock } = context;
-  const request = requestOf(context, rest, options);
+  const request = requestOf(session, rest, options);
   const sent = Date.now();
   const { records } = request;
   if (rest.cut !== undefined && (records.length === 0 || !hasCapability(store, "replaceTail"))) {
@@ -174,7 +175,7 @@ async function tryAppend(
 }
 
 /** What a store is asked to append, stamped with the server's time. */
-function requestOf(context: MemoryContext, rest: Rest, options: AppendOptions): AppendRequest {
+function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: AppendOptions): AppendRequest {
   const { turnId, expectedNext, side, turn } = options;
   const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
   const name = turnId !== undefined && hasCapability(store, "turns") ? turnNameOf(turnId) : undefined;
@@ -182,6 +183,7 @@ function requestOf(context: MemoryContext, rest: Rest, options: AppendOptions): 
     at: clock.now(),
     ...(name !== undefined && { turn: name }),
     ...(turn?.output && { output: turn.output }),
+    ...(ref.owner !== undefined && { owner: ownerMark(ref.owner) }),
   };
   const place = { turnId, offset: rest.offset, meta };
   const limit = autoReduce === false || turn?.reduce === false ? undefined : reducer?.viewLimit;

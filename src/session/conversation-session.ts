@@ -6,9 +6,10 @@ import { metaOf, turnNameOf } from "../codec/record-meta.js";
 import type { Round } from "../messages/rounds.js";
 import { ConfigurationError, StoreError } from "../base/errors.js";
 import { report } from "../base/events.js";
-import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability, requireCapability } from "../store/capabilities.js";
+import { otherOwner } from "../store/refusals.js";
 import { lastRounds } from "../store/round-starts.js";
 import type { SessionHold, SessionRef } from "../store/session-ref.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
@@ -28,6 +29,7 @@ const pageSchema = lazy(() =>
   z.strictObject({ from: z.optional(nonNegativeInteger()), limit: z.optional(positiveInteger()) }),
 );
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
+const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText()) }));
 const noOptions: AppendOptions = {};
 /** How many rounds are read besides to find the question of an answer that was stored late. */
 const furtherRounds = 50;
@@ -179,9 +181,15 @@ export class ConversationSession implements SessionOfMemory {
   }
 
   /** Derives everything that is kept about the log from the log. */
-  async rebuild(): Promise<void> {
+  async rebuild(options: { readonly owner?: string } = {}): Promise<void> {
     const store = requireCapability("rebuild()", this.context.store, "rebuild");
-    await store.rebuild(this.ref, (record) => identifyRecord(record));
+    const { owner } = parseOptions("rebuild", rebuildSchema(), options);
+    const given = this.ref.owner === undefined && owner !== undefined;
+    if (owner !== undefined && !given && owner !== this.ref.owner) {
+      throw otherOwner(this.sessionId);
+    }
+    const ref = given ? { ...this.ref, owner } : this.ref;
+    await store.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
     await mendHead(this);
   }
 

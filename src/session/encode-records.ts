@@ -70,14 +70,14 @@ export interface RecordContext {
   readonly tracksUsage: boolean;
   /** Index in the turn of the first message. */
   readonly offset: number;
-  /** The time and the turn's name for all of the records, and the output for the last of them. */
+  /** The time, the turn's name and the owner's mark for all of the records, and the output for the last of them. */
   readonly meta: RecordMeta;
 }
 
 /** The records of messages, in order, with their token counts where they are counted. */
 export function recordsOf(copies: readonly CopiedMessage[], context: RecordContext): NewRecord[] {
   const { counterId, turnId, tracksUsage, offset, meta } = context;
-  const { at, turn, output } = meta;
+  const { at, turn, output, owner } = meta;
   const records: NewRecord[] = [];
   for (const [index, { content, id, tokens, usage }] of copies.entries()) {
     const record = recordOf(content, {
@@ -85,6 +85,7 @@ export function recordsOf(copies: readonly CopiedMessage[], context: RecordConte
       tokens: tokens === undefined || counterId === undefined ? undefined : { [counterId]: tokens },
       ...{ at, turn },
       output: index === copies.length - 1 ? output : undefined,
+      owner,
     });
     const paid = tracksUsage && usage !== undefined ? { ...record, usage } : record;
     records.push(tokens === undefined ? paid : { ...paid, tokens });

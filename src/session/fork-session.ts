@@ -5,6 +5,7 @@ import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../base/op
 import { requireCapability } from "../store/capabilities.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
+import { withOwnerMark } from "../store/owner-marks.js";
 import type { SessionRef } from "../store/session-ref.js";
 
 /** What a fork copies, and whose the new session is. */
@@ -52,7 +53,10 @@ export async function forkSession(
     ...(at !== undefined && { at }),
     ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
     identifyHead: headIds,
-    copyRecord: (record) => ({ record, identity: identifyRecord(record) }),
+    copyRecord: (record) => ({
+      record: owner === undefined ? record : withOwnerMark(record, owner),
+      identity: identifyRecord(record),
+    }),
   });
   if (forked === undefined) {
     const message = "fork(): there is no session to copy; it was never written to, cleared, or has expired.";

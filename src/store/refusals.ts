@@ -102,6 +102,15 @@ export function alreadyExists(sessionId: string): ConflictError {
   );
 }
 
+/** The error for a session that lost its state, and of which no more than the mark of its owner is left. */
+export function ownerLost(sessionId: string): StoreError {
+  return new StoreError(
+    `${capitalized(sessionLabel(sessionId))} belongs to an owner whose name is lost with its state; nothing was ` +
+      "changed. Say whose it is: rebuild({ owner }).",
+    { code: "damaged", operation: "rebuild", sessionId, retryable: false },
+  );
+}
+
 /** The error for a session of which others kept removing messages while it was copied. */
 export function forkConflict(sessionId: string): ConflictError {
   return new ConflictError(`${capitalized(sessionLabel(sessionId))} kept changing during fork(); call it again.`, {

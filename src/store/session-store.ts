@@ -92,11 +92,12 @@ export interface SessionStore extends SessionStoreCore {
   /**
    * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
    * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
-   * a record that cannot be read.
+   * a record that cannot be read. Owner and label come back from what is left; where nothing says whose the session is,
+   * a call that names an owner is refused as `damaged`, unless it `assigns` that owner, as an operator may.
    *
    * Missing: `history.rebuild()` and `onDamage: "rebuild"` throw a ConfigurationError.
    */
-  rebuild?(session: SessionRef, identify: IdentifyRecord): Promise<void>;
+  rebuild?(session: SessionRef, identify: IdentifyRecord, options?: { readonly assigns?: boolean }): Promise<void>;
   /**
    * Side fields of the session whose names begin with `prefix`. Together with `writeSide` and `AppendRequest.side` this
    * is the capability `sideData`.

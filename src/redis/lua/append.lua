@@ -39,6 +39,7 @@
 --- @include exceeds
 --- @include view
 --- @const digestLength
+--- @const ownerField
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s, found = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids), {}
@@ -88,6 +89,7 @@ if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
 if fresh > 0 then explainIds(s.begun and s.known or 0, fresh, s.length == 0) end
+if fresh > 0 and s.length == 0 and s.owner then redis.call('HSET', ids, ownerField, s.owner) end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
 if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end

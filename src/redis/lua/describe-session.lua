@@ -13,7 +13,7 @@
 local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[1])
 local refusal = gate(request, s, 'owner')
 if refusal then return refusal end
-if s.epoch == '' then return { 'NONE' } end
+if s.epoch == '' then return { request.owner and s.left and 'DAMAGED' or 'NONE' } end
 local field = redis.call('HMGET', KEYS[1], describedFields)
 local metadata = (request.full or not field[12]) and redis.call('HGET', KEYS[1], 'metadata')
 local time = redis.call('TIME')

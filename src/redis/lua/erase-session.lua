@@ -18,8 +18,8 @@
 local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], nil, nil, redis.pcall)
 local refusal = gate(request, s, 'owner')
 if refusal then return refusal end
-local existed = s.epoch ~= ''
-if request.strict and existed and not s.owner then return { 'KEPT' } end
+local existed = s.epoch ~= '' or s.left ~= nil
+if request.strict and existed and not s.owner and not s.left then return { 'KEPT' } end
 local left = s.erased and redis.call('PTTL', KEYS[3]) or 0
 local isAgain = s.erased and s.erased:sub(-#request.call) == request.call
 local call = (existed or isAgain) and ' ' .. request.call or ''

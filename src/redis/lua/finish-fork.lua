@@ -20,6 +20,7 @@
 --- @include write-mark
 --- @include read-mark
 --- @include expire-all
+--- @const ownerField
 --- @const turnNameLength
 --- @const discardedEntryLength
 
@@ -37,13 +38,18 @@ if request.hasLog then
     fields[#fields + 1] = value
   end
 end
-for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
+local owner
+for i = 4, #ARGV do
+  fields[#fields + 1] = ARGV[i]
+  if i % 2 == 0 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
+end
 inChunks('HSET', state, fields)
 if hasRecords then
   redis.call('RENAME', KEYS[4], log)
   redis.call('RENAME', KEYS[5], ids)
   redis.call('UNLINK', KEYS[6])
 end
+if owner and hasRecords then redis.call('HSET', ids, ownerField, owner) end
 if request.hasLog then
   explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[3] / discardedEntryLength, not hasRecords)
   for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end

@@ -5,7 +5,7 @@
 -- ARGV: what was read, as JSON { length, fields: [epoch, rev, base, next] }, with { newEpoch, newRev, rounds,
 --   recordKeys, owner? }; hash and digest of each record of the log, one after the other; for each turn its name, the
 --   beginning of its mark and the index in the log of its first record.
--- Replies: REBUILT owner | those of the gate | CHANGED.
+-- Replies: REBUILT owner | those of the gate | OWNED (it has an owner, whose name is lost) | CHANGED.
 --
 -- twin: model/session.ts
 --
@@ -18,6 +18,7 @@
 --- @include restore-discarded
 --- @include in-chunks
 --- @const digestLength
+--- @const ownerField
 --- @const idHashLength
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
@@ -26,6 +27,7 @@ local s = loadSession(state, nil, nil, redis.pcall)
 local function repeated() return s.rev == request.newRev and { 'REBUILT', s.owner or '' } end
 local refusal = gate(request, s, 'erased owner', repeated)
 if refusal then return refusal end
+if s.left and not s.owner and not request.owner and #s.left.marks > 0 then return { 'OWNED' } end
 local isHash, field = s.isHash, s.isHash and redis.call('HMGET', state, 'epoch', 'rev', 'base', 'next') or {}
 for i = 1, 4 do
   if (field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
@@ -44,10 +46,12 @@ for _, name in ipairs(request.recordKeys) do
   if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
 end
 if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
-if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
+local owner = s.owner or request.owner
+if owner then redis.call('HSETNX', state, 'owner', owner) end
 redis.call('UNLINK', ids)
 local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
+if length > 0 and owner then redis.call('HSET', ids, ownerField, owner) end
 restoreTurns(base, length)
 restoreDiscarded()
 local entries = {}

@@ -97,9 +97,30 @@ return number and number < math.huge and number or nil
 end`,
 };
 
-const loadSessionAt9: ScriptPart = {
+const ownerLeftAt8: ScriptPart = {
+  file: "includes/owner-left.lua",
+  line: 8,
+  text: `\
+local function ownerLeft(state)
+local stem = state:match('^(.*:)state$')
+if not stem then return nil end
+local name = redis.pcall('HGET', stem .. 'ids', '[owner]')
+if type(name) == 'string' then return { name = name } end
+local marks, isLeft = {}, redis.call('EXISTS', stem .. 'ids') == 1
+for _, at in ipairs({ 0, -1 }) do
+local record = redis.pcall('LINDEX', stem .. 'log', at)
+if type(record) == 'string' then
+isLeft = true
+marks[#marks + 1] = record:match('^[^\\n]*'):match('"owner":"(%x%x%x%x%x%x%x%x%x%x%x%x)"}}$')
+end
+end
+return isLeft and { marks = marks } or nil
+end`,
+};
+
+const loadSessionAt11: ScriptPart = {
   file: "includes/load-session.lua",
-  line: 9,
+  line: 11,
   text: `\
 local function loadSession(state, log, ids, read)
 local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
@@ -120,6 +141,8 @@ owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash
 }
 sound = sound and (not field[7] or s.tokens ~= nil)
 if s.erased then s.next, s.begun = 0, false end
+if not s.owner and not s.begun and not s.erased then s.left = ownerLeft(state) end
+s.isNamed, s.owner = s.owner ~= nil, s.owner or s.left and s.left.name
 s.last = s.next
 s.damaged = not sound or s.rounds > s.next or s.start < s.base or s.start > s.next or s.begun and s.epoch == ''
 if log then
@@ -130,12 +153,20 @@ return s
 end`,
 };
 
-const gateAt15: ScriptPart = {
+const gateAt17: ScriptPart = {
   file: "includes/gate.lua",
-  line: 15,
+  line: 17,
   text: `\
-local function isOthers(ask, s)
-return ask.owner and s.owner and ask.owner ~= s.owner
+local function refusesOwner(ask, s)
+if not ask.owner then return nil end
+if s.owner then return s.owner ~= ask.owner and { 'OWNER' } or nil end
+local marks = s.left and s.left.marks
+if not marks then return nil end
+local own = redis.sha1hex(ask.owner):sub(1, 12)
+for _, mark in ipairs(marks) do
+if mark ~= own then return { 'OWNER' } end
+end
+return #marks == 0 and not ask.assigns and { 'DAMAGED' } or nil
 end
 
 
@@ -150,7 +181,8 @@ end
 local function gate(ask, s, checks, repeated)
 local function concerns(check) return not checks or checks:find(check, 1, true) end
 if s.erased and concerns('erased') then return { 'ERASED' } end
-if isOthers(ask, s) then return { 'OWNER' } end
+local others = refusesOwner(ask, s)
+if others then return others end
 if s.damaged and concerns('damaged') then return { 'DAMAGED' } end
 if concerns('key') and lacksKey(ask, s) then return { 'KEY', s.key } end
 local reply = repeated and repeated()
@@ -470,14 +502,24 @@ s.length, s.next, s.tokens = kept, to, nil
 end`,
 };
 
-const claimAt4: ScriptPart = {
+const nameOwnerAt6: ScriptPart = {
+  file: "includes/name-owner.lua",
+  line: 6,
+  text: `\
+local function nameOwner(s)
+if s.owner and s.length > 0 then redis.call('HSET', KEYS[2], '[owner]', s.owner) end
+end`,
+};
+
+const claimAt6: ScriptPart = {
   file: "includes/claim.lua",
-  line: 4,
+  line: 6,
   text: `\
 local function claim(request, s, set)
-if request.owner and not s.owner then
-s.owner = request.owner
+s.owner = s.owner or request.owner
+if s.owner and not s.isNamed then
 set('owner', s.owner)
+nameOwner(s)
 end
 if request.label and not s.label then
 set('label', request.labelVersion)
@@ -565,9 +607,9 @@ for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 end`,
 };
 
-const appendAt43: ScriptPart = {
+const appendAt44: ScriptPart = {
   file: "append.lua",
-  line: 43,
+  line: 44,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s, found = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids), {}
@@ -617,6 +659,7 @@ if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
 if fresh > 0 then explainIds(s.begun and s.known or 0, fresh, s.length == 0) end
+if fresh > 0 and s.length == 0 and s.owner then redis.call('HSET', ids, '[owner]', s.owner) end
 if asPlanned then inChunks('HSET', ids, ARGV, 2, firstSide - 1) else inChunks('HSET', ids, entries) end
 if asPlanned then inChunks('RPUSH', log, ARGV, firstRecord + 1) else inChunks('RPUSH', log, added) end
 if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
@@ -844,7 +887,7 @@ const describeSessionAt13: ScriptPart = {
 local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[1])
 local refusal = gate(request, s, 'owner')
 if refusal then return refusal end
-if s.epoch == '' then return { 'NONE' } end
+if s.epoch == '' then return { request.owner and s.left and 'DAMAGED' or 'NONE' } end
 local field = redis.call('HMGET', KEYS[1], 'epoch', 'owner', 'label', 'created', 'updated', 'base', 'next', 'rounds', 'tokens', 'usage', 'title', 'listed')
 local metadata = (request.full or not field[12]) and redis.call('HGET', KEYS[1], 'metadata')
 local time = redis.call('TIME')
@@ -958,8 +1001,8 @@ const eraseSessionAt18: ScriptPart = {
 local request, s = cjson.decode(ARGV[1]), loadSession(KEYS[3], nil, nil, redis.pcall)
 local refusal = gate(request, s, 'owner')
 if refusal then return refusal end
-local existed = s.epoch ~= ''
-if request.strict and existed and not s.owner then return { 'KEPT' } end
+local existed = s.epoch ~= '' or s.left ~= nil
+if request.strict and existed and not s.owner and not s.left then return { 'KEPT' } end
 local left = s.erased and redis.call('PTTL', KEYS[3]) or 0
 local isAgain = s.erased and s.erased:sub(-#request.call) == request.call
 local call = (existed or isAgain) and ' ' .. request.call or ''
@@ -998,9 +1041,9 @@ redis.call('HSET', KEYS[3], 'discarded', '1 ' .. writeEntries(1, 0, entries, 1) 
 end`,
 };
 
-const finishForkAt26: ScriptPart = {
+const finishForkAt27: ScriptPart = {
   file: "finish-fork.lua",
-  line: 26,
+  line: 27,
   text: `\
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state, nil, nil, redis.pcall)
@@ -1016,13 +1059,18 @@ for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', h
 fields[#fields + 1] = value
 end
 end
-for i = 4, #ARGV do fields[#fields + 1] = ARGV[i] end
+local owner
+for i = 4, #ARGV do
+fields[#fields + 1] = ARGV[i]
+if i % 2 == 0 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
+end
 inChunks('HSET', state, fields)
 if hasRecords then
 redis.call('RENAME', KEYS[4], log)
 redis.call('RENAME', KEYS[5], ids)
 redis.call('UNLINK', KEYS[6])
 end
+if owner and hasRecords then redis.call('HSET', ids, '[owner]', owner) end
 if request.hasLog then
 explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[3] / 32, not hasRecords)
 for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
@@ -1491,9 +1539,9 @@ if last > 0 then redis.call('HSET', KEYS[3], 'discarded', '1 ' .. last .. ' ' ..
 end`,
 };
 
-const rebuildAt23: ScriptPart = {
+const rebuildAt24: ScriptPart = {
   file: "rebuild.lua",
-  line: 23,
+  line: 24,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
@@ -1501,6 +1549,7 @@ local s = loadSession(state, nil, nil, redis.pcall)
 local function repeated() return s.rev == request.newRev and { 'REBUILT', s.owner or '' } end
 local refusal = gate(request, s, 'erased owner', repeated)
 if refusal then return refusal end
+if s.left and not s.owner and not request.owner and #s.left.marks > 0 then return { 'OWNED' } end
 local isHash, field = s.isHash, s.isHash and redis.call('HMGET', state, 'epoch', 'rev', 'base', 'next') or {}
 for i = 1, 4 do
 if (field[i] or '') ~= request.fields[i] then return { 'CHANGED' } end
@@ -1519,10 +1568,12 @@ for _, name in ipairs(request.recordKeys) do
 if not (' ' .. key .. ' '):find(' ' .. name .. ' ', 1, true) then key = key .. ' ' .. name end
 end
 if #request.recordKeys > 0 then redis.call('HSET', state, 'key', key:match('^%s*(.-)$')) end
-if request.owner then redis.call('HSETNX', state, 'owner', request.owner) end
+local owner = s.owner or request.owner
+if owner then redis.call('HSETNX', state, 'owner', owner) end
 redis.call('UNLINK', ids)
 local base = mend(length, request.rounds)
 if length > 0 then explainIds(0, length + #ARGV / 3, true) end
+if length > 0 and owner then redis.call('HSET', ids, '[owner]', owner) end
 restoreTurns(base, length)
 restoreDiscarded()
 local entries = {}
@@ -1740,8 +1791,9 @@ export const appendScript = script([
   countUsageAt7,
   plainAppendAt44,
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   sortOutAt7,
   compareKeysAt6,
   sharedMarksAt8,
@@ -1757,34 +1809,38 @@ export const appendScript = script([
   forgetAt8,
   writeMarkAt8,
   truncateAt16,
-  claimAt4,
+  nameOwnerAt6,
+  claimAt6,
   noteKeyAt4,
   changeSideAt6,
   explainIdsAt8,
   markTurnAt5,
   countUsageAt7,
   expireAllAt4,
-  appendAt43,
+  appendAt44,
 ]);
 
 export const beginSwapsScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   beginSwapsAt12,
 ]);
 
 export const clearSessionScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   clearSessionAt12,
 ]);
 
 export const commitReductionScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   asReadAt7,
   nowAt3,
   rememberReductionAt6,
@@ -1807,8 +1863,9 @@ export const countEntriesScript = script([
 
 export const describeSessionScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   describeSessionAt13,
 ]);
 
@@ -1821,8 +1878,9 @@ export const dropEntriesScript = script([
 
 export const enterTurnScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   expireAllAt4,
   holderAt4,
   enterTurnAt16,
@@ -1830,8 +1888,9 @@ export const enterTurnScript = script([
 
 export const eraseSessionScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   expireAllAt4,
   nowAt3,
   eraseSessionAt18,
@@ -1839,8 +1898,9 @@ export const eraseSessionScript = script([
 
 export const extendExpiryScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   expireAllAt4,
   nowAt3,
   extendExpiryAt14,
@@ -1848,8 +1908,9 @@ export const extendExpiryScript = script([
 
 export const finishForkScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   nowAt3,
   inChunksAt3,
   explainIdsAt8,
@@ -1859,13 +1920,14 @@ export const finishForkScript = script([
   writeMarkAt8,
   readMarkAt6,
   expireAllAt4,
-  finishForkAt26,
+  finishForkAt27,
 ]);
 
 export const finishSwapsScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   finishSwapsAt11,
 ]);
 
@@ -1889,8 +1951,9 @@ export const markOwnerScript = script([
 
 export const openForkScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   openForkAt12,
 ]);
 
@@ -1905,29 +1968,33 @@ export const putEntriesScript = script([
 
 export const readAllScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   readAllAt11,
 ]);
 
 export const readEpochScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   readEpochAt11,
 ]);
 
 export const readForkPageScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   readForkPageAt13,
 ]);
 
 export const readMarksScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   sharedMarksAt8,
   readMarkAt6,
   readMarksAt13,
@@ -1935,45 +2002,51 @@ export const readMarksScript = script([
 
 export const readPageScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   readPageAt12,
 ]);
 
 export const readRoundsScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   beginsRoundAt3,
   readRoundsAt13,
 ]);
 
 export const readSideScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   readSideAt11,
 ]);
 
 export const readStateScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   readStateAt11,
 ]);
 
 export const readStatsScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   nowAt3,
   readStatsAt14,
 ]);
 
 export const readTurnScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   sharedMarksAt8,
   readMarkAt6,
   storedTurnAt6,
@@ -1982,16 +2055,18 @@ export const readTurnScript = script([
 
 export const readViewScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   viewAt7,
   readViewAt12,
 ]);
 
 export const readWholeStateScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   nowAt3,
   sharedMarksAt8,
   readMarkAt6,
@@ -2000,15 +2075,17 @@ export const readWholeStateScript = script([
 
 export const readWindowScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   readWindowAt14,
 ]);
 
 export const rebuildScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   expireAllAt4,
   nowAt3,
   mendAt9,
@@ -2018,13 +2095,14 @@ export const rebuildScript = script([
   restoreTurnsAt8,
   inChunksAt3,
   restoreDiscardedAt9,
-  rebuildAt23,
+  rebuildAt24,
 ]);
 
 export const relabelSessionScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   relabelSessionAt14,
 ]);
 
@@ -2040,8 +2118,9 @@ export const renewTurnScript = script([
 
 export const restartSessionScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   expireAllAt4,
   nowAt3,
   restartSessionAt15,
@@ -2049,8 +2128,9 @@ export const restartSessionScript = script([
 
 export const rewindScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   asReadAt7,
   beginsRoundAt3,
   nowAt3,
@@ -2078,8 +2158,9 @@ export const stageForkScript = script([
 
 export const swapRecordsScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   swapRecordsAt13,
 ]);
 
@@ -2091,10 +2172,12 @@ export const unmarkOwnerScript = script([
 
 export const writeSideScript = script([
   numbersAt5,
-  loadSessionAt9,
-  gateAt15,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
   nowAt3,
-  claimAt4,
+  nameOwnerAt6,
+  claimAt6,
   noteKeyAt4,
   inChunksAt3,
   changeSideAt6,

@@ -1,10 +1,13 @@
 -- `claim(request, s, set)` gives a session without an owner the one who writes, and a session that never had a label
 -- the one of the request.
+--
+--- @include name-owner
 
 local function claim(request, s, set)
-  if request.owner and not s.owner then
-    s.owner = request.owner
+  s.owner = s.owner or request.owner
+  if s.owner and not s.isNamed then
     set('owner', s.owner)
+    nameOwner(s)
   end
   if request.label and not s.label then
     set('label', request.labelVersion)

@@ -11,9 +11,19 @@
 -- src/store/refusals.ts makes the errors.
 --
 --- @include load-session
+--- @const ownerMarkLength
 
-local function isOthers(ask, s)
-  return ask.owner and s.owner and ask.owner ~= s.owner
+-- A session that lost its `state` is closed to who names an owner, unless what is left of it says that it is theirs.
+local function refusesOwner(ask, s)
+  if not ask.owner then return nil end
+  if s.owner then return s.owner ~= ask.owner and { 'OWNER' } or nil end
+  local marks = s.left and s.left.marks
+  if not marks then return nil end
+  local own = redis.sha1hex(ask.owner):sub(1, ownerMarkLength)
+  for _, mark in ipairs(marks) do
+    if mark ~= own then return { 'OWNER' } end
+  end
+  return #marks == 0 and not ask.assigns and { 'DAMAGED' } or nil
 end
 -- `key` of a session: names with spaces between them, the last writer's first; one that begins with an asterisk is the
 -- mark of a pass of re-encryption.
@@ -28,7 +38,8 @@ end
 local function gate(ask, s, checks, repeated)
   local function concerns(check) return not checks or checks:find(check, 1, true) end
   if s.erased and concerns('erased') then return { 'ERASED' } end
-  if isOthers(ask, s) then return { 'OWNER' } end
+  local others = refusesOwner(ask, s)
+  if others then return others end
   if s.damaged and concerns('damaged') then return { 'DAMAGED' } end
   if concerns('key') and lacksKey(ask, s) then return { 'KEY', s.key } end
   local reply = repeated and repeated()

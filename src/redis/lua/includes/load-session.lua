@@ -2,9 +2,11 @@
 -- read or do not fit each other, the log or the index of ids; this is the one place that says so for scripts, and
 -- `isDamaged` of src/redis-store/replies.ts says the same of what commands read. Scripts that have the key of `state`
 -- only leave log and ids out. `read` is `redis.pcall` for those that go on where `state` is no hash: it counts as
--- empty then. Fails on a key of the wrong type otherwise. Does not read the head.
+-- empty then. Fails on a key of the wrong type otherwise. Does not read the head. `left` is what other keys say of the
+-- owner where `state` says nothing of the session; `isNamed` is true where `state` itself names the owner.
 --
 --- @include numbers
+--- @include owner-left
 
 local function loadSession(state, log, ids, read)
   local field = (read or redis.call)('HMGET', state, 'epoch', 'rev', 'base', 'start', 'next', 'headCount', 'tokens',
@@ -25,6 +27,8 @@ local function loadSession(state, log, ids, read)
   }
   sound = sound and (not field[7] or s.tokens ~= nil)
   if s.erased then s.next, s.begun = 0, false end
+  if not s.owner and not s.begun and not s.erased then s.left = ownerLeft(state) end
+  s.isNamed, s.owner = s.owner ~= nil, s.owner or s.left and s.left.name
   s.last = s.next
   s.damaged = not sound or s.rounds > s.next or s.start < s.base or s.start > s.next or s.begun and s.epoch == ''
   if log then

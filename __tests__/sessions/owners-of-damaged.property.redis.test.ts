@@ -1,0 +1,127 @@
+import fc from "fast-check";
+import { Redis } from "ioredis";
+import { MemoryError } from "../../src/base/errors.js";
+import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { ai, human } from "../support/messages.js";
+import { propertyRuns } from "../support/property-runs.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { storedBytes } from "../support/stored-bytes.js";
+import { testKeys } from "../support/test-keys.js";
+
+let client: Redis;
+beforeAll(() => {
+  client = new Redis(sharedRedisUrl());
+});
+afterAll(() => client.disconnect());
+afterEach(closeMemories);
+
+/** A text that only Gina's messages hold. */
+const secret = "gina-secret";
+const gina = { owner: "gina", title: "Gina's chat", metadata: { folder: "letters" } };
+
+type Intrusion = (memory: RedisChatMemory) => Promise<unknown>;
+
+/** Each way in which another owner can name the session. */
+const intrusions: Readonly<Record<string, Intrusion>> = {
+  getMessages: (memory) => memory.history("s", { owner: "mallory" }).getMessages(),
+  getTranscript: (memory) => memory.history("s", { owner: "mallory" }).getTranscript(),
+  getRounds: (memory) => memory.history("s", { owner: "mallory" }).getRounds(3),
+  getPage: (memory) => memory.history("s", { owner: "mallory" }).getPage({ limit: 10 }),
+  append: (memory) => memory.history("s", { owner: "mallory" }).append([human("mine")]),
+  "a repeated turn": (memory) => memory.history("s", { owner: "mallory" }).append([human("mine")], { turnId: "t0" }),
+  rewind: (memory) => memory.history("s", { owner: "mallory" }).rewind("h0"),
+  clear: (memory) => memory.history("s", { owner: "mallory" }).clear(),
+  rebuild: (memory) => memory.history("s", { owner: "mallory" }).rebuild(),
+  fork: (memory) => memory.history("s", { owner: "mallory" }).fork("copy"),
+  stats: (memory) => memory.history("s", { owner: "mallory" }).stats(),
+  withTurn: (memory) => memory.withTurn("s", (history) => history.append([human("mine")]), { owner: "mallory" }),
+  "sessions.get": (memory) => memory.sessions.get("s", { owner: "mallory" }),
+  "sessions.update": (memory) => memory.sessions.update("s", { title: "mine" }, { owner: "mallory" }),
+  "sessions.export": async (memory) => {
+    for await (const line of memory.sessions.export("s", { owner: "mallory" })) {
+      expect(line).not.toContain(secret);
+    }
+  },
+  "sessions.delete": (memory) => memory.sessions.delete("s", { owner: "mallory" }),
+};
+
+interface Scene {
+  readonly lost: readonly ("log" | "ids" | "state")[];
+  readonly turns: number;
+  readonly encrypted: boolean;
+  readonly discard: boolean;
+  readonly duringWrite: boolean;
+  readonly intruderRebuilds: boolean;
+  readonly repaired: boolean;
+}
+
+const scenes: fc.Arbitrary<Scene> = fc.record({
+  lost: fc.subarray(["log", "ids", "state"] as const, { minLength: 1, maxLength: 2 }),
+  turns: fc.integer({ min: 1, max: 25 }),
+  encrypted: fc.boolean(),
+  discard: fc.boolean(),
+  duringWrite: fc.boolean(),
+  intruderRebuilds: fc.boolean(),
+  repaired: fc.boolean(),
+});
+
+describe("a session of which Redis lost one or two keys", () => {
+  it("is neither read nor taken by another owner, and leaves nothing behind an erasure", async () => {
+    await fc.assert(fc.asyncProperty(scenes, play), { numRuns: propertyRuns(40) });
+  });
+});
+
+async function play(scene: Scene): Promise<void> {
+  const keyPrefix = uniquePrefix();
+  const shared = {
+    keyPrefix,
+    ...(scene.encrypted && { encryption: testKeys("k1") }),
+    ...(scene.discard && { retention: "discard" as const }),
+  };
+  const memory = newMemory({ ...shared, ...(scene.discard && { reducer: (messages) => messages.slice(-4) }) });
+  const own = memory.history("s", gina);
+  for (let turn = 0; turn < scene.turns; turn += 1) {
+    await own.append([human(`${secret} q${turn}`, `h${turn}`), ai(`${secret} a${turn}`)], { turnId: `t${turn}` });
+  }
+  await memory.drain();
+  await lose(scene, { keyPrefix, write: () => own.append([human(`${secret} late`)], { turnId: "late" }) });
+  const other = newMemory({ ...shared, onDamage: scene.intruderRebuilds ? "rebuild" : "error" });
+  for (const [name, intrude] of Object.entries(intrusions)) {
+    const outcome = await intrude(other).then(
+      (value) => ({ name, value }),
+      (error: unknown) => ({ name, code: MemoryError.isInstance(error) ? error.code : String(error) }),
+    );
+    expect(["other_owner", "damaged"]).toContain((outcome as { code?: string }).code ?? JSON.stringify(outcome));
+  }
+  await other.drain();
+  const again = newMemory({ ...shared, onDamage: "rebuild" });
+  if (scene.repaired) {
+    await again.history("s", { owner: "gina" }).append([human(`${secret} again`)]);
+    expect(texts(await again.history("s", { owner: "gina" }).getMessages())).toContain(`${secret} again`);
+    // Where no message and no state is left, the session begins anew: only the owner is known.
+    const begunAnew = scene.lost.includes("log") && scene.lost.includes("state");
+    const known = begunAnew ? { owner: "gina" } : gina;
+    expect(await again.sessions.get("s", { owner: "gina" })).toMatchObject(known);
+    await expect(other.history("s", { owner: "mallory" }).getMessages()).rejects.toMatchObject({ code: "other_owner" });
+    await again.drain();
+  }
+  expect(await other.sessions.deleteOwner("mallory")).toBe(0);
+  await again.sessions.deleteOwner("gina");
+  const { log, ids } = sessionKeys(keyPrefix, "s");
+  const left = await storedBytes(client, keyPrefix);
+  expect([...left.keys()].filter((key) => [log, ids].includes(key))).toEqual([]);
+  expect([...left.values()].join()).not.toContain(secret);
+}
+
+/** Deletes the keys, at rest or while a write is on its way. */
+async function lose(
+  { lost, duringWrite }: Scene,
+  { keyPrefix, write }: { readonly keyPrefix: string; readonly write: () => Promise<unknown> },
+): Promise<void> {
+  const keys = sessionKeys(keyPrefix, "s");
+  const written = duringWrite ? write().catch(() => undefined) : undefined;
+  await client.unlink(...lost.map((part) => keys[part]));
+  await written;
+}

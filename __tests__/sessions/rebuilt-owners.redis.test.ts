@@ -1,0 +1,105 @@
+import { Redis } from "ioredis";
+import { sessionKeys } from "../../src/redis/keys.js";
+import { closeMemories, newMemory, texts } from "../support/memories.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+
+let client: Redis;
+beforeAll(() => {
+  client = new Redis(sharedRedisUrl());
+});
+afterAll(() => client.disconnect());
+afterEach(closeMemories);
+
+const gina = { owner: "gina", title: "Letters", metadata: { folder: "a" } };
+
+/** A session of Gina's that lost keys; `prefix` is that of its memory's keys. */
+async function damaged(...lost: readonly ("log" | "ids" | "state")[]) {
+  const keyPrefix = uniquePrefix();
+  const memory = newMemory({ keyPrefix });
+  await memory.history("s", gina).append([human("q"), ai("a")]);
+  await memory.drain();
+  const keys = sessionKeys(keyPrefix, "s");
+  await client.unlink(...lost.map((part) => keys[part]));
+  return { keyPrefix, memory: newMemory({ keyPrefix }) };
+}
+
+describe("the rebuild of a session that lost its state", () => {
+  it("brings owner, title and metadata back, whoever asks for it", async () => {
+    const { memory } = await damaged("state");
+    await memory.history("s").rebuild();
+    expect(await memory.sessions.get("s")).toMatchObject(gina);
+  });
+
+  it("knows the owner's own history by the records alone", async () => {
+    const { memory } = await damaged("state", "ids");
+    expect(texts(await memory.history("s", { owner: "gina" }).getMessages())).toEqual(["q", "a"]);
+    await memory.history("s", { owner: "gina" }).rebuild();
+    expect(await memory.sessions.get("s")).toMatchObject(gina);
+  });
+
+  it("is refused where the owner's name is lost, until somebody says it", async () => {
+    const { memory } = await damaged("state", "ids");
+    const unnamed = memory.history("s").rebuild();
+    await expect(unnamed).rejects.toMatchObject({
+      code: "damaged",
+      message: expect.stringContaining("rebuild({ owner })") as string,
+    });
+    await expect(memory.history("s").rebuild({ owner: "mallory" })).rejects.toMatchObject({ code: "other_owner" });
+    await expect(memory.history("s", { owner: "mallory" }).rebuild({ owner: "gina" })).rejects.toMatchObject({
+      code: "other_owner",
+    });
+    await memory.history("s").rebuild({ owner: "gina" });
+    expect(await memory.sessions.get("s")).toMatchObject(gina);
+  });
+
+  it("takes the owner that an operator names where no record says whose it is", async () => {
+    const keyPrefix = uniquePrefix();
+    const memory = newMemory({ keyPrefix });
+    await memory.history("s").append([human("q")]);
+    const { ids, state } = sessionKeys(keyPrefix, "s");
+    await client.unlink(ids, state);
+    const bound = newMemory({ keyPrefix, onDamage: "rebuild" }).history("s", { owner: "mallory" });
+    await expect(bound.append([human("mine")])).rejects.toMatchObject({ code: "damaged" });
+    await expect(bound.getMessages()).rejects.toMatchObject({ code: "damaged" });
+    await memory.history("s").rebuild({ owner: "gina" });
+    expect(await memory.sessions.get("s")).toMatchObject({ owner: "gina" });
+    await expect(bound.getMessages()).rejects.toMatchObject({ code: "other_owner" });
+  });
+});
+
+describe("what an owner has, of which a part is lost", () => {
+  it.each([[["state"]], [["state", "ids"]], [["ids"]]] as const)("is exported and erased without %s", async (lost) => {
+    const { memory, keyPrefix } = await damaged(...lost);
+    const lines: string[] = [];
+    for await (const line of memory.sessions.exportOwner("gina")) {
+      lines.push(line);
+    }
+    expect(lines.join("\n")).toContain('"q"');
+    expect(await memory.sessions.deleteOwner("mallory")).toBe(0);
+    expect(await memory.sessions.deleteOwner("gina")).toBe(1);
+    const { log, ids } = sessionKeys(keyPrefix, "s");
+    expect(await client.exists(log, ids)).toBe(0);
+  });
+
+  it("stays in the list when it is looked at, and when lists are made anew", async () => {
+    const { memory } = await damaged("state");
+    const listed = async () => (await memory.sessions.list({ owner: "gina", verify: true })).sessions;
+    expect(await listed()).toMatchObject([{ sessionId: "s", title: "Letters" }]);
+    await memory.sessions.reindex();
+    expect(await listed()).toMatchObject([{ sessionId: "s", title: "Letters" }]);
+  });
+
+  it("is a copy of another owner's by its own records", async () => {
+    const keyPrefix = uniquePrefix();
+    const memory = newMemory({ keyPrefix });
+    await memory.history("s", gina).append([human("q"), ai("a")]);
+    await memory.history("s").fork("copy", { owner: "otto" });
+    const { ids, state } = sessionKeys(keyPrefix, "copy");
+    await client.unlink(ids, state);
+    await expect(memory.history("copy", { owner: "gina" }).getMessages()).rejects.toMatchObject({
+      code: "other_owner",
+    });
+    expect(texts(await memory.history("copy", { owner: "otto" }).getMessages())).toEqual(["q", "a"]);
+  });
+});

@@ -1,0 +1,22 @@
+-- `ownerLeft(state)`: whose a session is that lost its `state`, as far as its other keys say: { name } as `ids` names
+-- the owner, or { marks } as records at both ends of the log bear them; nothing where neither key is left. The names of
+-- the keys follow from that of `state`: scripts that are given no other key ask too. `ownerMarkIn` of
+-- src/store/owner-marks.ts reads the same mark.
+--
+--- @const ownerField
+
+local function ownerLeft(state)
+  local stem = state:match('^(.*:)state$')
+  if not stem then return nil end
+  local name = redis.pcall('HGET', stem .. 'ids', ownerField)
+  if type(name) == 'string' then return { name = name } end
+  local marks, isLeft = {}, redis.call('EXISTS', stem .. 'ids') == 1
+  for _, at in ipairs({ 0, -1 }) do
+    local record = redis.pcall('LINDEX', stem .. 'log', at)
+    if type(record) == 'string' then
+      isLeft = true
+      marks[#marks + 1] = record:match('^[^\n]*'):match('"owner":"(%x%x%x%x%x%x%x%x%x%x%x%x)"}}$')
+    end
+  end
+  return isLeft and { marks = marks } or nil
+end
