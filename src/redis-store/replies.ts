@@ -32,17 +32,16 @@ export function viewFrom({ fields, records, ids, index }: ViewReply): SessionVie
   if (state.isErased) {
     return emptyView();
   }
+  const damaged = isDamaged(state, { length: index + records.length, ids });
   if (!state.begun || !state.sound) {
-    const { epoch, rev, sound } = state;
-    const next = index + records.length;
-    return index > 0 ? undefined : { ...emptyView(), epoch, rev, next, records, damaged: next > 0 || !sound };
+    const { epoch, rev } = state;
+    return index > 0 ? undefined : { ...emptyView(), epoch, rev, next: records.length, records, damaged };
   }
   const { epoch, rev, base, start, next, head, headCount, tokens, counter } = state;
   const first = base + index;
   if (first > start) {
     return undefined;
   }
-  const damaged = records.length !== next - first || lacksIds(ids, index + records.length) || epoch === "";
   return {
     epoch,
     rev,
@@ -58,9 +57,16 @@ export function viewFrom({ fields, records, ids, index }: ViewReply): SessionVie
   };
 }
 
-/** True if the index of ids lacks fields: it needs one per record of the log, and one that describes the format. */
-function lacksIds(ids: number, length: number): boolean {
-  return length > 0 && ids <= length;
+/**
+ * True where the numbers of `state` cannot be read or do not fit each other, the log or the index of ids, which has a
+ * field for each record and one that describes the format. `loadSession` of load-session.lua says the same to scripts.
+ */
+function isDamaged(
+  { begun, sound, epoch, base, next }: ReturnType<typeof stateFrom>,
+  { length, ids }: { readonly length: number; readonly ids: number },
+): boolean {
+  const isWhole = sound && length === (begun ? next - base : 0) && !(begun && epoch === "");
+  return !isWhole || (length > 0 && ids <= length);
 }
 
 /** A page of the log as read from Redis. */
@@ -90,8 +96,7 @@ export function pageFrom(
   if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
     return undefined;
   }
-  const isWhole = length === (state.begun ? next - base : 0) && !lacksIds(ids, length);
-  const damaged = !isWhole || !state.sound || (state.begun && state.epoch === "");
+  const damaged = isDamaged(state, { length, ids });
   return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
 }
 

@@ -42,14 +42,16 @@
 --- @const ownerField
 
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s, found = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids), {}
+local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
-local refusal = gate(request, s, nil, function() return repeatedAppend(request, s, found) end)
+local reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd
+local refusal = gate(request, s, nil, function()
+  reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd = repeatedAppend(request, s)
+  return reply
+end)
 if refusal then return refusal end
-local known, duplicates, conflicts, fresh, mark =
-  found.known, found.duplicates, found.conflicts, found.fresh, found.mark
-if request.expectedNext and request.expectedNext ~= s.next and not found.repeats then return { 'POSITION', s.next } end
-if cut and not (found.atEnd and isAsRead(s, cut)) then return { 'STALE' } end
+if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
+if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end

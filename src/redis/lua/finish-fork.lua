@@ -20,6 +20,7 @@
 --- @include write-mark
 --- @include read-mark
 --- @include expire-all
+--- @include keep-all
 --- @const ownerField
 --- @const turnNameLength
 --- @const discardedEntryLength

@@ -11,6 +11,7 @@
 --
 --- @include gate
 --- @include expire-all
+--- @include keep-all
 --- @include now
 --- @include mend
 --- @include explain-ids

@@ -137,7 +137,8 @@ epoch = field[1] or '', rev = field[2] or '', base = whole(field[3]), start = wh
 next = whole(field[5]), begun = field[5] and true or false, headCount = whole(field[6]),
 tokens = amountFrom(field[7]), counter = field[8] or '',
 rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
-owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash
+owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash,
+last = 0, length = 0, known = 0, damaged = false
 }
 sound = sound and (not field[7] or s.tokens ~= nil)
 if s.erased then s.next, s.begun = 0, false end
@@ -171,7 +172,6 @@ end
 
 
 local function lacksKey(ask, s)
-if s.key == '' then return false end
 local known = ask.keys and ' ' .. table.concat(ask.keys.known, ' ') .. ' ' or ''
 for name in s.key:gmatch('%S+') do
 if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return true end
@@ -179,16 +179,17 @@ end
 return false
 end
 local function gate(ask, s, checks, repeated)
-local function concerns(check) return not checks or checks:find(check, 1, true) end
-if s.erased and concerns('erased') then return { 'ERASED' } end
+checks = checks or 'erased owner damaged key epoch fence'
+if s.erased and checks:find('erased', 1, true) then return { 'ERASED' } end
 local others = refusesOwner(ask, s)
 if others then return others end
-if s.damaged and concerns('damaged') then return { 'DAMAGED' } end
-if concerns('key') and lacksKey(ask, s) then return { 'KEY', s.key } end
+if s.damaged and checks:find('damaged', 1, true) then return { 'DAMAGED' } end
+if s.key ~= '' and checks:find('key', 1, true) and lacksKey(ask, s) then return { 'KEY', s.key } end
 local reply = repeated and repeated()
 if reply then return reply end
-if ask.expectedEpoch and ask.expectedEpoch ~= s.epoch and concerns('epoch') then return { 'EPOCH' } end
-if ask.fencingToken and ask.fencingToken < s.fence and concerns('fence') then return { 'FENCED' } end
+local expected, token = ask.expectedEpoch, ask.fencingToken
+if expected and expected ~= s.epoch and checks:find('epoch', 1, true) then return { 'EPOCH' } end
+if token and token < s.fence and checks:find('fence', 1, true) then return { 'FENCED' } end
 end`,
 };
 
@@ -314,9 +315,9 @@ return { field, redis.call('LRANGE', KEYS[1], first, -1), redis.call('HLEN', KEY
 end`,
 };
 
-const repeatedAppendAt17: ScriptPart = {
+const repeatedAppendAt16: ScriptPart = {
   file: "includes/repeated-append.lua",
-  line: 17,
+  line: 16,
   text: `\
 local function isSame(request, s, reply)
 if reply[2] == 1 or request.count == 0 or reply[3] ~= request.turn.stored + request.count then return false end
@@ -328,20 +329,21 @@ if #reply > 1 and isSame(request, s, reply) then reply[2] = 2 end
 if exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
 return reply
 end
-local function repeatedAppend(request, s, found)
-local cut, reply = request.cut
+local function repeatedAppend(request, s)
+local cut, reply, mark = request.cut
 if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
-if request.turn then reply, found.mark = storedTurn(s, request.turn) end
+if request.turn then reply, mark = storedTurn(s, request.turn) end
 if reply then return repeatedTurn(request, s, reply) end
-found.atEnd = not cut or s.next == cut.next
+local atEnd = not cut or s.next == cut.next
 s.next = cut and cut.to or s.next
-found.known, found.duplicates, found.conflicts = sortOut(s, request.count)
-if not found.known then return { 'DAMAGED' } end
-found.fresh = request.count - found.duplicates - #found.conflicts
-local differing = compareKeys(request, s, found.conflicts)
+local known, duplicates, conflicts = sortOut(s, request.count)
+if not known then return { 'DAMAGED' } end
+local fresh = request.count - duplicates - #conflicts
+local differing = compareKeys(request, s, conflicts)
 if differing then return differing end
-found.repeats = request.count > 0 and found.fresh == 0 and (#found.conflicts == 0 or request.keep)
-if found.repeats and request.expectedEpoch == '' then request.expectedEpoch = s.epoch end
+local repeats = request.count > 0 and fresh == 0 and (#conflicts == 0 or request.keep)
+if repeats and request.expectedEpoch == '' then request.expectedEpoch = s.epoch end
+return nil, mark, known, duplicates, fresh, conflicts, repeats, atEnd
 end`,
 };
 
@@ -601,9 +603,6 @@ const expireAllAt4: ScriptPart = {
 local function expireAll(at)
 local text = string.format('%.0f', at)
 for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
-end
-local function keepAll()
-for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 end`,
 };
 
@@ -612,14 +611,16 @@ const appendAt44: ScriptPart = {
   line: 44,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
-local request, s, found = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids), {}
+local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
-local refusal = gate(request, s, nil, function() return repeatedAppend(request, s, found) end)
+local reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd
+local refusal = gate(request, s, nil, function()
+reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd = repeatedAppend(request, s)
+return reply
+end)
 if refusal then return refusal end
-local known, duplicates, conflicts, fresh, mark =
-found.known, found.duplicates, found.conflicts, found.fresh, found.mark
-if request.expectedNext and request.expectedNext ~= s.next and not found.repeats then return { 'POSITION', s.next } end
-if cut and not (found.atEnd and isAsRead(s, cut)) then return { 'STALE' } end
+if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
+if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
 if cut and cut.to < s.base then return { 'RANGE' } end
 if #conflicts > 0 and not request.keep then return { 'CONFLICT', conflicts[1] } end
 if s.epoch == '' and fresh == 0 and request.sets == 0 then return { 'OK', 0, duplicates, conflicts, 0, '' } end
@@ -1041,9 +1042,18 @@ redis.call('HSET', KEYS[3], 'discarded', '1 ' .. writeEntries(1, 0, entries, 1) 
 end`,
 };
 
-const finishForkAt27: ScriptPart = {
+const keepAllAt3: ScriptPart = {
+  file: "includes/keep-all.lua",
+  line: 3,
+  text: `\
+local function keepAll()
+for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
+end`,
+};
+
+const finishForkAt28: ScriptPart = {
   file: "finish-fork.lua",
-  line: 27,
+  line: 28,
   text: `\
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state, nil, nil, redis.pcall)
@@ -1539,9 +1549,9 @@ if last > 0 then redis.call('HSET', KEYS[3], 'discarded', '1 ' .. last .. ' ' ..
 end`,
 };
 
-const rebuildAt24: ScriptPart = {
+const rebuildAt25: ScriptPart = {
   file: "rebuild.lua",
-  line: 24,
+  line: 25,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, length = cjson.decode(ARGV[1]), redis.call('LLEN', log)
@@ -1801,7 +1811,7 @@ export const appendScript = script([
   storedTurnAt6,
   exceedsAt4,
   viewAt7,
-  repeatedAppendAt17,
+  repeatedAppendAt16,
   asReadAt7,
   beginsRoundAt3,
   nowAt3,
@@ -1920,7 +1930,8 @@ export const finishForkScript = script([
   writeMarkAt8,
   readMarkAt6,
   expireAllAt4,
-  finishForkAt27,
+  keepAllAt3,
+  finishForkAt28,
 ]);
 
 export const finishSwapsScript = script([
@@ -2087,6 +2098,7 @@ export const rebuildScript = script([
   loadSessionAt11,
   gateAt17,
   expireAllAt4,
+  keepAllAt3,
   nowAt3,
   mendAt9,
   explainIdsAt8,
@@ -2095,7 +2107,7 @@ export const rebuildScript = script([
   restoreTurnsAt8,
   inChunksAt3,
   restoreDiscardedAt9,
-  rebuildAt24,
+  rebuildAt25,
 ]);
 
 export const relabelSessionScript = script([

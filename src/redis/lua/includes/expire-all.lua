@@ -1,10 +1,7 @@
--- `expireAll(at)` lets all keys that the script was given expire at one millisecond of server time; `keepAll()` lets
--- them stay. The only place that sets an expiry of a session, but for the short path of an append.
+-- `expireAll(at)` lets all keys that the script was given expire at one millisecond of server time. The only place
+-- that sets an expiry of a session, but for the short path of an append.
 
 local function expireAll(at)
   local text = string.format('%.0f', at)
   for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
-end
-local function keepAll()
-  for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 end

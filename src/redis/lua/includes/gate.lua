@@ -7,7 +7,7 @@
 -- position, stale, content. `repeated` returns the reply to a call that was made before, whose reply was lost: behind
 -- the checks that say who may know of it, before those that such a call itself has made fail.
 --
--- `ask` is what `askOf` of src/redis-store/ask.ts makes of a session's reference; refusalFrom of
+-- `ask` is what `askOf` of src/redis/ask.ts makes of a session's reference; refusalFrom of
 -- src/store/refusals.ts makes the errors.
 --
 --- @include load-session
@@ -28,7 +28,6 @@ end
 -- `key` of a session: names with spaces between them, the last writer's first; one that begins with an asterisk is the
 -- mark of a pass of re-encryption.
 local function lacksKey(ask, s)
-  if s.key == '' then return false end
   local known = ask.keys and ' ' .. table.concat(ask.keys.known, ' ') .. ' ' or ''
   for name in s.key:gmatch('%S+') do
     if name:byte(1) ~= 42 and not known:find(' ' .. name .. ' ', 1, true) then return true end
@@ -36,14 +35,15 @@ local function lacksKey(ask, s)
   return false
 end
 local function gate(ask, s, checks, repeated)
-  local function concerns(check) return not checks or checks:find(check, 1, true) end
-  if s.erased and concerns('erased') then return { 'ERASED' } end
+  checks = checks or 'erased owner damaged key epoch fence'
+  if s.erased and checks:find('erased', 1, true) then return { 'ERASED' } end
   local others = refusesOwner(ask, s)
   if others then return others end
-  if s.damaged and concerns('damaged') then return { 'DAMAGED' } end
-  if concerns('key') and lacksKey(ask, s) then return { 'KEY', s.key } end
+  if s.damaged and checks:find('damaged', 1, true) then return { 'DAMAGED' } end
+  if s.key ~= '' and checks:find('key', 1, true) and lacksKey(ask, s) then return { 'KEY', s.key } end
   local reply = repeated and repeated()
   if reply then return reply end
-  if ask.expectedEpoch and ask.expectedEpoch ~= s.epoch and concerns('epoch') then return { 'EPOCH' } end
-  if ask.fencingToken and ask.fencingToken < s.fence and concerns('fence') then return { 'FENCED' } end
+  local expected, token = ask.expectedEpoch, ask.fencingToken
+  if expected and expected ~= s.epoch and checks:find('epoch', 1, true) then return { 'EPOCH' } end
+  if token and token < s.fence and checks:find('fence', 1, true) then return { 'FENCED' } end
 end

@@ -23,7 +23,8 @@ local function loadSession(state, log, ids, read)
     next = whole(field[5]), begun = field[5] and true or false, headCount = whole(field[6]),
     tokens = amountFrom(field[7]), counter = field[8] or '',
     rounds = whole(field[9]), fence = whole(field[10], 2 ^ 53), key = field[11] or '',
-    owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash
+    owner = field[12] or nil, erased = field[13], label = field[14], isHash = isHash,
+    last = 0, length = 0, known = 0, damaged = false
   }
   sound = sound and (not field[7] or s.tokens ~= nil)
   if s.erased then s.next, s.begun = 0, false end

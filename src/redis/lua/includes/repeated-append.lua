@@ -1,7 +1,6 @@
--- `repeatedAppend(request, s, found)` returns the reply to an append that was made before. Else it notes in `found`
--- what the log holds of the append: the `mark` of its turn, which records are `known`, the number of `duplicates` and
--- of `fresh` ones, the `conflicts`, whether the append `repeats` only what is stored, and whether the log ends
--- (`atEnd`) where a cut expects it.
+-- `repeatedAppend(request, s)` returns the reply to an append that was made before. Else nothing, and what the log
+-- holds of the append: the mark of its turn, which records are known, the number of duplicates and of fresh records,
+-- the conflicts, whether the append repeats only what is stored, and whether the log ends where a cut expects it.
 --
 -- The turn is open and the same (2 in place of `done`) where its count is as this append would leave it and all ids
 -- are known, also as discarded. A cut that is sent again finds its own `newRev` and is answered as the first was. An
@@ -24,18 +23,19 @@ local function repeatedTurn(request, s, reply)
   if exceeds(request, s, s.next, s.tokens, s.counter) then reply[8] = view() end
   return reply
 end
-local function repeatedAppend(request, s, found)
-  local cut, reply = request.cut
+local function repeatedAppend(request, s)
+  local cut, reply, mark = request.cut
   if cut and s.rev == cut.newRev then return { 'OK', request.count, 0, {}, s.next, s.epoch } end
-  if request.turn then reply, found.mark = storedTurn(s, request.turn) end
+  if request.turn then reply, mark = storedTurn(s, request.turn) end
   if reply then return repeatedTurn(request, s, reply) end
-  found.atEnd = not cut or s.next == cut.next
+  local atEnd = not cut or s.next == cut.next
   s.next = cut and cut.to or s.next
-  found.known, found.duplicates, found.conflicts = sortOut(s, request.count)
-  if not found.known then return { 'DAMAGED' } end
-  found.fresh = request.count - found.duplicates - #found.conflicts
-  local differing = compareKeys(request, s, found.conflicts)
+  local known, duplicates, conflicts = sortOut(s, request.count)
+  if not known then return { 'DAMAGED' } end
+  local fresh = request.count - duplicates - #conflicts
+  local differing = compareKeys(request, s, conflicts)
   if differing then return differing end
-  found.repeats = request.count > 0 and found.fresh == 0 and (#found.conflicts == 0 or request.keep)
-  if found.repeats and request.expectedEpoch == '' then request.expectedEpoch = s.epoch end
+  local repeats = request.count > 0 and fresh == 0 and (#conflicts == 0 or request.keep)
+  if repeats and request.expectedEpoch == '' then request.expectedEpoch = s.epoch end
+  return nil, mark, known, duplicates, fresh, conflicts, repeats, atEnd
 end
