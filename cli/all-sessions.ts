@@ -2,7 +2,6 @@ import { EncryptionError, StoreError } from "../src/base/errors.js";
 import { isLocked } from "../src/session/session-labels.js";
 import type { SessionDetails } from "../src/store/lists.js";
 import type { StoredStats } from "../src/store/session-pages.js";
-import { sessionsWithoutState } from "./lost-sessions.js";
 import type { Server } from "./server.js";
 
 /** Sessions that are looked at together. */
@@ -76,8 +75,7 @@ function isOfWrongType(error: unknown): boolean {
 }
 
 /**
- * All sessions, or those of an owner, in no order, those that Redis lost a part of included; one that lost its state
- * has no owner any more. Never holds more than a batch of them.
+ * All sessions, or those of an owner, in no order, those that Redis lost a part of included. Never holds more than a batch of them.
  */
 export async function* allSessions(
   server: Pick<Server, "store" | "plainIndex" | "client" | "keyPrefix">,
@@ -89,7 +87,7 @@ export async function* allSessions(
     batch = [];
     return details.filter((one) => one !== undefined);
   };
-  for await (const sessionId of namesOf(server, { owner, signal })) {
+  for await (const sessionId of server.plainIndex.scan(owner === undefined ? {} : { owner })) {
     if (signal?.aborted) {
       return;
     }
@@ -99,16 +97,4 @@ export async function* allSessions(
     }
   }
   yield* await found();
-}
-
-async function* namesOf(
-  server: Parameters<typeof allSessions>[0],
-  { owner, signal }: { readonly owner: string | undefined; readonly signal: AbortSignal | undefined },
-): AsyncGenerator<string> {
-  if (owner !== undefined) {
-    yield* server.plainIndex.scan({ owner });
-    return;
-  }
-  yield* server.plainIndex.scan();
-  yield* sessionsWithoutState(server, signal);
 }

@@ -3,7 +3,6 @@ import { EncryptionError, MemoryError } from "../../src/base/errors.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/structure/validate.js";
-import { sessionsWithoutState } from "../lost-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, remainsOf } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
@@ -125,7 +124,6 @@ async function* namesOf(server: Server, sessions: readonly string[], signal: Abo
     }
     yield sessionId;
   }
-  yield* sessionsWithoutState(server, signal);
 }
 
 interface Checked {

@@ -12,7 +12,7 @@ import type { SessionRef } from "./session-ref.js";
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
  * const key = "2026.x3Rk90aB"; // the name of a key, not the key
- * const pass = await store.recordSwaps.begin({ id: "chat-7" }, { current: key, known: [key] });
+ * const pass = await store.recordSwaps.begin({ id: "chat-7", keys: { current: key, known: [key] } });
  * if (pass !== undefined) {
  *   const records = [{ position: 0, was: hello.record, text: "the same, sealed" }];
  *   console.log(await store.recordSwaps.swap({ id: "chat-7" }, { epoch: pass.epoch, records })); // 1
@@ -21,8 +21,8 @@ import type { SessionRef } from "./session-ref.js";
  */
 export interface RecordSwaps {
   /**
-   * Begins a pass over a session; undefined for one that does not exist. `keys.current` of the session counts as a key of the session
-   * from then on.
+   * Begins a pass over a session; undefined for one that does not exist. The caller's `keys.current` counts as a key of
+   * the session from then on.
    *
    * @throws StoreError `damaged`; EncryptionError if the session needs a key that the caller does not name.
    */

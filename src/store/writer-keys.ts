@@ -2,13 +2,13 @@
  * The keys of a writer that encrypts. Each has a name: its id, a dot, and 8 characters that only a holder of the key
  * can make. A store keeps the names of all keys that a session's records, head and side fields need.
  * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ * import { InMemorySessionStore, type WriterKeys } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
- * const keys = { current: "2026.x3Rk90aB", known: ["2026.x3Rk90aB"], compare: true };
- * const { differing } = await store.append({ id: "chat-7" }, { records: [{ ...hello, digest: "BBBBBBBB" }], keys });
+ * const keys: WriterKeys = { current: "2026.x3Rk90aB", known: ["2026.x3Rk90aB"], compare: true };
+ * const { differing } = await store.append({ id: "chat-7", keys }, { records: [{ ...hello, digest: "BBBBBBBB" }] });
  * console.log(differing?.[0]?.record === hello.record); // true
  */
 export interface WriterKeys {
