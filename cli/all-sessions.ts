@@ -75,7 +75,8 @@ function isOfWrongType(error: unknown): boolean {
 }
 
 /**
- * All sessions, or those of an owner, in no order, those that Redis lost a part of included. Never holds more than a batch of them.
+ * All sessions, or those of an owner, in no order, those that Redis lost a part of included. Never holds more than a
+ * batch of them.
  */
 export async function* allSessions(
   server: Pick<Server, "store" | "plainIndex" | "client" | "keyPrefix">,

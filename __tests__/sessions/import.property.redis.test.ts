@@ -70,7 +70,8 @@ async function linesOf(memory: RedisChatMemory): Promise<string[]> {
 }
 
 /**
- * Redis says how long a session lives, not until when: two looks at it may differ by a millisecond. Whether a session is
+ * Redis says how long a session lives, not until when: two looks at it may differ by a millisecond. Whether a session
+ * is
  * encrypted is up to the place.
  */
 const withoutPlace = (lines: readonly string[]) =>

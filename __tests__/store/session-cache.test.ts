@@ -1,4 +1,4 @@
-import { SessionCache } from "../../src/redis-store/session-cache.js";
+import { SessionCache } from "../../src/redis-store/redis-session-store.js";
 
 describe("SessionCache", () => {
   it("remembers ten thousand sessions and drops the least recently used", () => {

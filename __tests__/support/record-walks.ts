@@ -8,7 +8,8 @@ import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ToolModel } from "./agents.js";
 
-// Records in which files of `src` a function runs during a call, by V8's counts of calls. `__tests__/walks.redis.test.ts`
+// Records in which files of `src` a function runs during a call, by V8's counts of calls.
+// `__tests__/walks.redis.test.ts`
 // bundles this program, which makes one script of all sources with a comment at the beginning of each, and runs it.
 
 const own = fileURLToPath(import.meta.url);

@@ -205,7 +205,8 @@ async function summarize(
   { isStopped, isInterrupted }: { readonly isStopped: boolean; readonly isInterrupted: boolean },
 ): Promise<void> {
   await screen.line(
-    `${counted(imported, "session")} imported with ${counted(messages, "message")}, ${whole(sealed)} of them encrypted, ` +
+    `${counted(imported, "session")} imported with ${counted(messages, "message")}, ` +
+      `${whole(sealed)} of them encrypted, ` +
       `${counted(unchanged, "session")} there already.`,
   );
   if (expired > 0) {

@@ -27,7 +27,8 @@ export interface ForeignKey {
 }
 
 /**
- * Lists that @langchain/redis, @langchain/community or LangChain in Python wrote, one session a key. `onForeign` is told
+ * Lists that @langchain/redis, @langchain/community or LangChain in Python wrote, one session a key. `onForeign` is
+ * told
  * of each key that holds something else.
  */
 export async function* listSessions(

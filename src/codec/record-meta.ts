@@ -23,7 +23,9 @@ export interface RecordMeta {
   readonly turn?: string;
   /** On the last record of a turn: what the turn's answer was. */
   readonly output?: TurnOutput;
-  /** Only written: the mark of the owner in whose name the message is stored, last in `meta`; `ownerMarkIn` reads it. */
+  /**
+   * Only written: the mark of the owner in whose name the message is stored, last in `meta`; `ownerMarkIn` reads it.
+   */
   readonly owner?: string;
 }
 

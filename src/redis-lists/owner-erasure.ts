@@ -4,7 +4,7 @@ import type { IndexProgress } from "../store/lists.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { OwnerIndex, SeenEntry } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import { eraseSessionScript } from "../redis/lua/scripts.js";
 
 const pageLength = 100;

@@ -2,7 +2,7 @@ import { MemoryError } from "../base/errors.js";
 import { describedFrom, type DescribedSession } from "./entries.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import { describeSessionScript } from "../redis/lua/scripts.js";
 
 /** Reads what is kept about sessions, one round trip each. */
@@ -31,7 +31,9 @@ export class SessionDescriber {
     return describedFrom(sessionId, reply);
   }
 
-  /** The session if it belongs to the owner, `"damaged"` where it lost its state and may be the owner's; else undefined. */
+  /**
+   * The session if it belongs to the owner, `"damaged"` where it lost its state and may be the owner's; else undefined.
+   */
   async describeOf(owner: string, sessionId: string): Promise<DescribedSession | "damaged" | undefined> {
     try {
       const described = await this.describe(sessionId, { owner });

@@ -19,7 +19,7 @@ import { OwnerIndex, type SeenEntry } from "./owner-lists.js";
 import { reindexSessions } from "./reindex-sessions.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import { relabelSessionScript } from "../redis/lua/scripts.js";
 import { SessionDescriber } from "./session-describer.js";
 import { announcedGraceMs } from "./unlist-session.js";

@@ -2,7 +2,7 @@ import type { SessionRef } from "../store/session-ref.js";
 import { askText } from "../redis/ask.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import { clearSessionScript, readEpochScript } from "../redis/lua/scripts.js";
 
 /**

@@ -4,7 +4,7 @@ import type { SessionKeys } from "../redis/keys.js";
 import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { askOf } from "../redis/ask.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import { extendExpiryScript } from "../redis/lua/scripts.js";
 
 /** What extends the life of sessions: the lists of their owners follow. */

@@ -26,7 +26,7 @@ import {
   stageForkScript,
 } from "../redis/lua/scripts.js";
 import { askText } from "../redis/ask.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
 
 const attempts = 3;

@@ -5,7 +5,7 @@ import type { SessionRef } from "../store/session-ref.js";
 import { askOf } from "../redis/ask.js";
 import { extendExpiry, type RedisExpiry } from "./expiry.js";
 import { unknownReply } from "../redis/errors.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import { enterTurnScript, leaveTurnScript, renewTurnScript, restartSessionScript } from "../redis/lua/scripts.js";
 import type { Script } from "../redis/script.js";
 

@@ -13,7 +13,7 @@ import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { readStatsScript, readWindowScript } from "../redis/lua/scripts.js";
 import { askText } from "../redis/ask.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
 
 /** Pages and figures of sessions in Redis: one script each, one round trip. */

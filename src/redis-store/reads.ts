@@ -5,7 +5,7 @@ import type { SessionRef } from "../store/session-ref.js";
 import { baseFrom, checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./replies.js";
 import type { ScriptCall, ScriptRunner } from "../redis/script-runner.js";
 import { askText } from "../redis/ask.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import type { Command } from "../redis/send-command.js";
 import { readPageScript, readViewScript } from "../redis/lua/scripts.js";
 import { viewFields } from "../redis/stored-fields.js";

@@ -6,7 +6,7 @@ import { digestLength, idHash } from "../redis/id-hash.js";
 import { beginsRound } from "../store/round-starts.js";
 import type { SessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import { readAllScript, rebuildScript } from "../redis/lua/scripts.js";
 import type { IdentifiedRecord } from "../store/session-writes.js";
 import { marksIn } from "../store/turns.js";

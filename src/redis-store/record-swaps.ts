@@ -8,7 +8,7 @@ import { idHash } from "../redis/id-hash.js";
 import { sessionKeys } from "../redis/keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { beginSwapsScript, finishSwapsScript, swapRecordsScript } from "../redis/lua/scripts.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 
 /** Replaces stored texts in Redis: one script for each call. */
 export class RedisRecordSwaps implements RecordSwaps {

@@ -23,7 +23,7 @@ import { extendExpiry, type RedisExpiry } from "./expiry.js";
 import { RedisTurnQueue } from "./holds.js";
 import { planAppend, planReplaceTail, type AppendPlan } from "../store/append-plan.js";
 import { checkCommit, checkInteger, checkPage, checkRewind } from "../store/request-checks.js";
-import { ScriptRunner, type ScriptCall } from "../redis/script-runner.js";
+import { ScriptRunner, type ScriptCall, runOnSession } from "../redis/script-runner.js";
 import {
   appendScript,
   commitReductionScript,
@@ -34,7 +34,6 @@ import {
 } from "../redis/lua/scripts.js";
 import { markFields } from "../redis/turn-mark-fields.js";
 import { lookedUp, turnFrom } from "./turn-marks.js";
-import { SessionCache } from "./session-cache.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
@@ -50,7 +49,6 @@ import type { StoredTurn } from "../store/turns.js";
 import type { SideWrite } from "../store/side-fields.js";
 import type { SizeLimits } from "../store/size-limits.js";
 import { askText } from "../redis/ask.js";
-import { runOnSession } from "../redis/session-script.js";
 
 /** A call of a script with all keys of the session. */
 type Call = Omit<ScriptCall, "keys">;
@@ -286,5 +284,36 @@ export class RedisSessionStore implements CompleteSessionStore {
   #script(operation: string, { id: sessionId }: SessionRef, call: Call): Promise<unknown> {
     const { log, ids, state } = this.#keysOf(sessionId);
     return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] });
+  }
+}
+
+const capacity = 10_000;
+
+/**
+ * Positions of a session as this process saw them last. Other processes may have moved them since; they only say where
+ * to look first.
+ */
+export interface SeenSession {
+  /** Positions of the oldest kept record and of the first one in the view; undefined if only the end was seen. */
+  readonly view: { readonly base: number; readonly start: number } | undefined;
+  /** Position of the next record. */
+  readonly next: number;
+}
+
+/** What this process saw last of up to 10,000 sessions; evicts the least recently used. */
+export class SessionCache {
+  readonly #sessions = new BoundedMap<string, SeenSession>(capacity);
+
+  get(sessionId: string): SeenSession | undefined {
+    return this.#sessions.get(sessionId);
+  }
+
+  /** Notes the end of the log and the view; without a view, the known one stays. */
+  note(sessionId: string, next: number, view = this.get(sessionId)?.view): void {
+    this.#sessions.set(sessionId, { next, view: view && { base: view.base, start: view.start } });
+  }
+
+  delete(sessionId: string): void {
+    this.#sessions.delete(sessionId);
   }
 }

@@ -8,7 +8,7 @@ import type { SessionKeys } from "../redis/keys.js";
 import { sideFrom } from "./replies.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { readSideScript, writeSideScript } from "../redis/lua/scripts.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 
 /** A session whose side fields are read or written. */
 export interface SideCall {

@@ -22,7 +22,7 @@ import {
   stageForkScript,
 } from "../redis/lua/scripts.js";
 import { askText } from "../redis/ask.js";
-import { runOnSession } from "../redis/session-script.js";
+import { runOnSession } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
 import { markFrom } from "./turn-marks.js";
 import { stateFields, wholeStateFrom } from "./whole-state.js";

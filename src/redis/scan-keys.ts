@@ -88,20 +88,8 @@ async function pageOf(
   node: Node,
   { keys, start }: { readonly keys: readonly string[]; readonly start: string },
 ): Promise<FoundPage> {
-  const owners: string[] = [];
-  const hashes: { readonly sessionId: string; readonly key: string; readonly tag: string | undefined }[] = [];
-  const parts: SessionStem[] = [];
   const own = String(node.options?.keyPrefix ?? "").length;
-  for (const key of keys) {
-    const [, name = "", part, tag] = partOf.exec(key.slice(start.length)) ?? [];
-    if (part === "sessions" && name.startsWith("owner:")) {
-      owners.push(decodeURIComponent(name.slice("owner:".length)));
-    } else if ((part === "log" || part === "ids") && !name.includes(":")) {
-      parts.push({ sessionId: decodeURIComponent(name), session: key.slice(own, -part.length) });
-    } else if (part !== undefined && part !== "sessions" && !name.includes(":")) {
-      hashes.push({ sessionId: decodeURIComponent(name), key, tag });
-    }
-  }
+  const { owners, hashes, parts } = sortKeys(keys, start.length, own);
   const found = await runner.send(name, () =>
     // In one tick, so that they are sent together; a key that was moved meanwhile has no owner here.
     Promise.all(
@@ -128,6 +116,24 @@ async function pageOf(
   });
   sessions.push(...(await withoutState(runner, node, { parts, unclear })));
   return { sessions, copies, owners };
+}
+
+/** What keys are by their names: of owners' lists, hashes of sessions and copies, and other parts of sessions. */
+function sortKeys(keys: readonly string[], start: number, own: number) {
+  const owners: string[] = [];
+  const hashes: { readonly sessionId: string; readonly key: string; readonly tag: string | undefined }[] = [];
+  const parts: SessionStem[] = [];
+  for (const key of keys) {
+    const [, name = "", part, tag] = partOf.exec(key.slice(start)) ?? [];
+    if (part === "sessions" && name.startsWith("owner:")) {
+      owners.push(decodeURIComponent(name.slice("owner:".length)));
+    } else if ((part === "log" || part === "ids") && !name.includes(":")) {
+      parts.push({ sessionId: decodeURIComponent(name), session: key.slice(own, -part.length) });
+    } else if (part !== undefined && part !== "sessions" && !name.includes(":")) {
+      hashes.push({ sessionId: decodeURIComponent(name), key, tag });
+    }
+  }
+  return { owners, hashes, parts };
 }
 
 /** Sessions that lost their state, as their other keys show: whose they are say the ids, or else the records. */

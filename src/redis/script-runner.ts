@@ -3,6 +3,7 @@ import { isPassing, isUnknownScript, type CallName } from "./errors.js";
 import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./script.js";
 import { sendAlone, sendAndWait, sendTogether, type Command } from "./send-command.js";
+import { refusalFrom } from "../store/refusals.js";
 
 /** A script with its keys and arguments. */
 export interface ScriptCall {
@@ -68,7 +69,8 @@ export class ScriptRunner {
   }
 
   /**
-   * Runs commands that change nothing in one MULTI and returns their replies, all of one moment. A plain pipeline would not do: a cluster
+   * Runs commands that change nothing in one MULTI and returns their replies, all of one moment. A plain pipeline would
+   * not do: a cluster
    * client may send it to a replica that lags.
    */
   async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
@@ -128,4 +130,20 @@ function asText({ script, keys, args, writes }: ScriptCall): Sending {
 
 function asHash({ script, keys, args, writes }: ScriptCall): Sending {
   return { command: { verb: "evalsha", args: [script.sha, keys.length, ...keys, ...args] }, keys, writes };
+}
+
+/**
+ * Runs a script on a session and returns its reply, a list that begins with a word; a text where an append took its
+ * short path.
+ *
+ * @throws what the reply refuses, see {@link refusalFrom}.
+ */
+export async function runOnSession(runner: ScriptRunner, name: CallName, call: ScriptCall): Promise<unknown> {
+  const reply = await runner.run(name, call);
+  const [word, detail] = Array.isArray(reply) ? (reply as unknown[]) : [];
+  const refusal = refusalFrom(word, detail, name);
+  if (refusal !== undefined) {
+    throw refusal;
+  }
+  return reply;
 }

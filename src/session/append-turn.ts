@@ -9,7 +9,7 @@ import { hasCapability } from "../store/capabilities.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { AppendOptions, AppendOutcome } from "./append-options.js";
-import { prepareMessages } from "./count-copies.js";
+import { prepareMessages } from "./encode-records.js";
 import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { replacedTail } from "./replaced-tail.js";

@@ -1,13 +1,18 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../codec/decode-record.js";
-import { encodeContent, recordOf, type EncodedContent } from "../codec/encode-message.js";
+import { encodeContent, recordOf, type EncodedContent, digestMessage } from "../codec/encode-message.js";
 import { messageIdOf, ownIdOf } from "../codec/message-ids.js";
 import type { RecordMeta } from "../codec/record-meta.js";
 import { ConfigurationError, MemoryError, RecordError } from "../base/errors.js";
 import type { NewRecord } from "../store/session-writes.js";
 import type { ModelUsage } from "../store/lists.js";
-import { checkNumberOfRecords } from "../store/size-limits.js";
-import { usageOf } from "./usage-of.js";
+import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../store/size-limits.js";
+import { isRecord } from "../messages/values.js";
+import { roleOf } from "../messages/roles.js";
+import { breather, countOf } from "../tokens/counted-messages.js";
+import type { TokenCounter } from "../tokens/token-counter.js";
+import type { AppendOptions } from "./append-options.js";
+import type { MemoryContext } from "./memory-context.js";
 
 /** A message as it was when it was given to be stored: what is made of it does not change with the object. */
 export interface CopiedMessage {
@@ -91,4 +96,113 @@ export function recordsOf(copies: readonly CopiedMessage[], context: RecordConte
     records.push(tokens === undefined ? paid : { ...paid, tokens });
   }
   return records;
+}
+
+const maxNameLength = 128;
+
+/**
+ * The tokens that an answer says to have taken, and its model; undefined for every other message. A model without a
+ * name is `unknown`.
+ */
+export function usageOf(message: BaseMessage): ModelUsage | undefined {
+  const { usage_metadata: usage, response_metadata: response } = message as {
+    usage_metadata?: unknown;
+    response_metadata?: unknown;
+  };
+  if (!isRecord(usage) || roleOf(message) !== "ai") {
+    return undefined;
+  }
+  const [input, output] = [amountOf(usage["input_tokens"]), amountOf(usage["output_tokens"])];
+  const total = usage["total_tokens"] === undefined ? input + output : amountOf(usage["total_tokens"]);
+  return { model: nameOf(response), input, output, total };
+}
+
+function amountOf(value: unknown): number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}
+
+function nameOf(response: unknown): string {
+  const names = isRecord(response) ? [response["model_name"], response["model"], response["modelId"]] : [];
+  const name = names.find((value) => typeof value === "string" && value !== "") as string | undefined;
+  return (name ?? "unknown")
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ")
+    .slice(0, maxNameLength)
+    .toWellFormed();
+}
+
+/**
+ * Copies messages to be stored, or what `beforeStore` makes of them, and counts them where there is a counter. The copy
+ * is there before the first pause, and what is too large is refused before anything is counted.
+ */
+export async function prepareMessages(
+  { sessionId, context }: { readonly sessionId: string; readonly context: MemoryContext },
+  messages: readonly BaseMessage[],
+  { turnId, side }: Pick<AppendOptions, "turnId" | "side">,
+): Promise<CopiedMessage[]> {
+  const given = copyMessages(messages, { sessionId, turnId });
+  const { store, tokenCounter, forms } = context;
+  const stored = forms === undefined ? messages : await forms.of(messages);
+  const copies = forms === undefined ? given : copiesOf(stored, given);
+  if (tokenCounter !== undefined) {
+    const { limits } = store;
+    const texts = copies.map(({ content }) => content.data);
+    if (limits !== undefined && mayExceed(texts, limits)) {
+      checkSizes(sessionId, { texts, side }, limits);
+    }
+    await countCopies(tokenCounter, copies, stored);
+  }
+  return copies;
+}
+
+/** Copies of what is stored in the place of messages, under the ids of these. */
+function copiesOf(forms: readonly BaseMessage[], given: readonly CopiedMessage[]): CopiedMessage[] {
+  return forms.map((form, index) => ({ content: encodeContent(form), id: given[index]!.id }));
+}
+
+/** False if the texts fit however many bytes their characters take; spares short texts the counting of their bytes. */
+function mayExceed(texts: readonly string[], { maxMessageBytes, maxAppendBytes }: SizeLimits): boolean {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  return 3 * length > Math.min(maxMessageBytes, maxAppendBytes);
+}
+
+/**
+ * Counts the tokens of copies, once each. `messages` are the objects that they were made of: these are counted until
+ * the first pause, because counts are remembered by object; what is counted later is a copy, because the caller may
+ * have changed its objects by then.
+ *
+ * @throws ConfigurationError if the counter returns something other than a count.
+ */
+async function countCopies(
+  counter: TokenCounter,
+  copies: readonly CopiedMessage[],
+  messages: readonly BaseMessage[],
+): Promise<void> {
+  const breathe = breather();
+  let isSame = true;
+  for (const [index, copy] of copies.entries()) {
+    const counted = countOf(counter, isSame ? messages[index]! : messageOf(copy));
+    if (typeof counted === "number") {
+      copy.tokens = counted;
+    } else {
+      const tokens = await counted;
+      // A counter that reads the message late may have read what the caller made of it meanwhile.
+      const isStale = isSame && !isUnchanged(messages[index]!, copy);
+      copy.tokens = isStale ? await countOf(counter, messageOf(copy)) : tokens;
+      isSame = false;
+    }
+    const pause = breathe();
+    if (pause !== undefined) {
+      await pause;
+      isSame = false;
+    }
+  }
+}
+
+function isUnchanged(message: BaseMessage, { content }: CopiedMessage): boolean {
+  try {
+    return digestMessage(message) === content.digest;
+  } catch {
+    return false;
+  }
 }

@@ -60,7 +60,8 @@ export interface ViewLimit {
  * const store = new InMemorySessionStore();
  * const records = [{ id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}', tokens: 4 }];
  * const turn = { name: "oneTurn-123456", stored: 0, done: true };
- * const first = await store.append({ id: "chat-7" }, { records, turn, counter: "o200k_base:1", viewLimit: { tokens: 8_000 } });
+ * const first = await store.append({ id: "chat-7" }, { records, turn, counter: "o200k_base:1", viewLimit: { tokens:
+ * 8_000 } });
  * const again = await store.append({ id: "chat-7" }, { records, turn });
  * console.log(first.appended, again.appended, again.turn?.done); // 1 0 true
  */
