@@ -228,4 +228,43 @@ describe("RedisSessionStore whose server goes away", () => {
       await server.stop();
     }
   });
+
+  it.each(["config", "client", "client of ioredis 5"])(
+    "uses it as soon as it is back, whatever pause its client makes, by %s",
+    async (way) => {
+      let server = await startRedis();
+      const { port } = server;
+      const at = { host: "127.0.0.1", port };
+      const retryStrategy = (attempt: number) => (attempt < 3 ? 10 : 3_600_000);
+      const lazy = { retryStrategy, maxRetriesPerRequest: null };
+      const client = {
+        config: () => undefined,
+        client: () => new Redis({ ...at, ...lazy }),
+        "client of ioredis 5": () => new Redis5({ ...at, ...lazy }) as never as Redis,
+      }[way]!();
+      client?.on("error", () => undefined);
+      const options = client === undefined ? { config: { ...at, ...lazy } } : { client: client as RedisClient };
+      const store = new RedisSessionStore({ ...options, keyPrefix: uniquePrefix(), commandTimeout: 20_000 });
+      try {
+        await store.append("s", { records: [record("a")] });
+        await server.stop();
+        // While it is away each call says so, as it is now: also a later one.
+        for (let count = 0; count < 3; count += 1) {
+          const { failure, took } = await failureOf(store.append("s", { records: [record(`b${count}`)] }));
+          expect(failure).toMatchObject({ code: "unavailable" });
+          expect(count === 0 ? 0 : took).toBeLessThan(4_000);
+        }
+        server = await startRedisOn(port);
+        // A failure is known for a tenth of a second.
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        const { failure, took } = await failureOf(store.append("s", { records: [record("c")] }));
+        expect(failure.message).toBe("The call succeeded.");
+        expect(took).toBeLessThan(10_000);
+      } finally {
+        await store.close();
+        client?.disconnect();
+        await server.stop();
+      }
+    },
+  );
 });

@@ -5,7 +5,13 @@ interface ObservableClient extends RedisClient {
   readonly status?: string;
   on?(event: string, listener: (argument: unknown) => void): unknown;
   listenerCount?(event: string): number;
+  connect?(): Promise<unknown>;
+  /** The pause before the next attempt to open the connection; ioredis 5 and 6 keep it here. */
+  reconnectTimeout?: NodeJS.Timeout | null;
 }
+
+/** A failure that is younger says how the connection is; another attempt at once would say the same. */
+const freshMs = 100;
 
 const watches = new WeakMap<RedisClient, ConnectionWatch>();
 
@@ -17,8 +23,11 @@ const watches = new WeakMap<RedisClient, ConnectionWatch>();
 export class ConnectionWatch {
   readonly #client: ObservableClient;
   readonly #waiting = new Set<() => void>();
+  readonly #waitingToOpen = new Set<() => void>();
   #hearsErrors = false;
   #failure: unknown;
+  /** When the last attempt to open the connection failed, as `performance.now()`. */
+  #failedAt = -Infinity;
   #sentinelFailure: unknown;
   /** When the connection broke, as `performance.now()`; undefined while it is up. */
   #brokenAt: number | undefined = -Infinity;
@@ -62,6 +71,12 @@ export class ConnectionWatch {
     return this.#openings;
   }
 
+  /** Milliseconds since an open connection broke; undefined while it is up, and before it was ever open. */
+  get brokenFor(): number | undefined {
+    const isBroken = !this.isUp && this.#openings > 0 && this.#client.status !== "end";
+    return isBroken ? performance.now() - (this.#brokenAt ?? performance.now()) : undefined;
+  }
+
   /** True if commands are sent at once; false if the client would queue or refuse them. */
   get isUp(): boolean {
     return this.#client.status === undefined || this.#client.status === "ready";
@@ -77,6 +92,31 @@ export class ConnectionWatch {
     return counts ? this.#failure : undefined;
   }
 
+  /**
+   * True where an attempt to open the connection is under way. Where the client pauses before its next one, and the last
+   * failure is not of this moment, the attempt is made at once.
+   */
+  triesToOpen(): boolean {
+    const { status, reconnectTimeout } = this.#client;
+    if (performance.now() - this.#failedAt < freshMs) {
+      return false;
+    }
+    if (status !== "reconnecting" || !reconnectTimeout || this.#client.connect === undefined) {
+      return status === "connecting" || status === "connect";
+    }
+    clearTimeout(reconnectTimeout);
+    this.#client.reconnectTimeout = null;
+    // Its failure is heard as that of any attempt.
+    this.#client.connect().catch(() => undefined);
+    return true;
+  }
+
+  /** Calls the listener whenever the connection is open; returns a function that ends this. */
+  onOpen(listener: () => void): () => void {
+    this.#waitingToOpen.add(listener);
+    return () => void this.#waitingToOpen.delete(listener);
+  }
+
   /** Calls the listener whenever an attempt to open the connection fails; returns a function that ends this. */
   onFailure(listener: () => void): () => void {
     this.#waiting.add(listener);
@@ -87,6 +127,7 @@ export class ConnectionWatch {
     this.#openings += 1;
     this.#brokenAt = undefined;
     this.#failure = undefined;
+    this.#waitingToOpen.forEach((listener) => listener());
   }
 
   #hearErrors(): void {
@@ -99,6 +140,7 @@ export class ConnectionWatch {
       if (!this.isUp) {
         // ioredis sums up what the Sentinels answered; the last answer says more.
         this.#failure = isSummaryOfSentinels(error) ? (this.#sentinelFailure ?? error) : error;
+        this.#failedAt = performance.now();
         this.#waiting.forEach((listener) => listener());
       }
     });

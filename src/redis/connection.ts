@@ -91,14 +91,21 @@ function checkedConfig(owner: string, config: unknown): Readonly<Record<string, 
  * The socket's timeout leaves a quarter of the call's time for another try on a new connection, and is longer than the
  * half that WAIT may take. Without limits ioredis waits for ever for a silent Sentinel, and two seconds for a frozen
  * master to close a connection that is left. It waits as long for one that is closed already, which keeps the process
- * alive after `close()` where the server is gone.
+ * alive after `close()` where the server is gone. By itself it pauses up to five seconds between two attempts to open
+ * the connection, for calls that wait for it in vain meanwhile.
  */
 function withTimeouts({ url, options }: ConnectionOptions, commandTimeout: number): ConnectionOptions {
   const socketTimeout = Math.ceil(0.75 * commandTimeout);
   const connectTimeout = Math.min(10_000, Math.max(1_000, commandTimeout));
   const ofSentinel = { failoverDetector: true, sentinelCommandTimeout: 2_000 };
-  const defaults = { socketTimeout, connectTimeout, disconnectTimeout: 500, ...("sentinels" in options && ofSentinel) };
+  const times = { socketTimeout, connectTimeout, disconnectTimeout: 500 };
+  const defaults = { ...times, retryStrategy: pauseBeforeRetry, ...("sentinels" in options && ofSentinel) };
   return { url, options: { ...defaults, ...options } };
+}
+
+/** Milliseconds before an attempt to open a connection; a part is random, so that not all processes try at once. */
+function pauseBeforeRetry(attempt: number): number {
+  return Math.min(50 * 2 ** (attempt - 1), 400) + Math.random() * 100;
 }
 
 function ownConnection(options: ConnectionOptions): Connection {

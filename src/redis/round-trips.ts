@@ -30,11 +30,19 @@ export interface Deadline {
   readonly script?: Script;
 }
 
+/** A round trip that waits for its connection. */
+interface Waiting {
+  readonly reject: (failure: unknown) => void;
+  /** Called when the round trip has ended. */
+  readonly cleanups: (() => void)[];
+}
+
 /**
  * Makes round trips to Redis, each of them within its deadline.
  *
- * A round trip fails at once if the connection cannot be opened; one that was open and broke is first given a fifth of
- * the command timeout to come back. Every round trip is reported as a `command` event, and a connection that lets three
+ * A round trip fails at once if the connection cannot be opened: one that is known to be down is tried to be opened at
+ * once, whatever pause the client makes, and what comes of that counts. One that was open and broke is first given a
+ * fifth of the command timeout to come back. Every round trip is reported as a `command` event, and a connection that lets three
  * in a row time out as `connection_stalled`.
  */
 export class RoundTrips {
@@ -65,9 +73,9 @@ export class RoundTrips {
         cleanups.push(() => clearTimeout(timer));
         this.#options.connection
           .client()
-          .then((client) => {
+          .then(async (client) => {
             this.#server = serverOf(client);
-            cleanups.push(this.#rejectOnFailure(client, reject));
+            await this.#whenUsable(client, { reject, cleanups });
             return this.#heard(name, send(client));
           })
           .then(resolve, reject);
@@ -95,25 +103,31 @@ export class RoundTrips {
   }
 
   /**
-   * Rejects as soon as the connection is known to fail.
+   * Resolves when a command can be sent: at once, but where the connection broke, or an attempt to open it has failed;
+   * then when the next attempt, which begins now, has succeeded. From then on `reject` is called as soon as the
+   * connection is known to fail.
    *
-   * @throws the failure, before anything is sent, if it is known already.
+   * @throws the failure, before anything is sent, if it is of this moment.
    */
-  #rejectOnFailure(client: RedisClient, reject: (failure: unknown) => void): () => void {
+  async #whenUsable(client: RedisClient, { reject, cleanups }: Waiting): Promise<void> {
     const watch = ConnectionWatch.of(client);
     if (watch !== this.#watch) {
       this.#watch = watch;
       this.#silence.timeouts = 0;
     }
-    const failure = () => watch.failure(patience * this.#options.commandTimeout);
-    if (failure() !== undefined) {
-      throw failure();
+    const patienceMs = patience * this.#options.commandTimeout;
+    const { brokenFor } = watch;
+    const known = watch.failure(patienceMs);
+    const isDown = known !== undefined || brokenFor !== undefined;
+    const isTrying = isDown && watch.triesToOpen();
+    if (known !== undefined && !isTrying) {
+      throw known;
     }
-    return watch.onFailure(() => {
-      if (failure() !== undefined) {
-        reject(failure());
-      }
-    });
+    cleanups.push(rejectionOnFailure(watch, { patienceMs, reject }));
+    if (isDown) {
+      // Never resolves for a call that failed meanwhile: nothing is sent for it.
+      await new Promise<void>((resolve) => cleanups.push(watch.onOpen(resolve)));
+    }
   }
 
   /** Passes the outcome on; any reply, even one after the deadline, shows that the connection is alive. */
@@ -152,4 +166,31 @@ export class RoundTrips {
       this.#options.connection.renew();
     }
   }
+}
+
+/** Rejects when the connection has failed and was given its time to come back; returns a function that ends this. */
+function rejectionOnFailure(
+  watch: ConnectionWatch,
+  { patienceMs, reject }: Pick<Waiting, "reject"> & { readonly patienceMs: number },
+): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const checkLater = () => {
+    clearTimeout(timer);
+    const left = patienceMs - (watch.brokenFor ?? Infinity);
+    timer = left > 0 ? setTimeout(check, left + 1) : undefined;
+  };
+  const check = () => {
+    const failure = watch.failure(patienceMs);
+    if (failure !== undefined) {
+      reject(failure);
+    } else {
+      checkLater();
+    }
+  };
+  checkLater();
+  const stop = watch.onFailure(check);
+  return () => {
+    stop();
+    clearTimeout(timer);
+  };
 }
