@@ -246,18 +246,18 @@ describe("RedisSessionStore whose server goes away", () => {
       const options = client === undefined ? { config: { ...at, ...lazy } } : { client: client as RedisClient };
       const store = new RedisSessionStore({ ...options, keyPrefix: uniquePrefix(), commandTimeout: 20_000 });
       try {
-        await store.append("s", { records: [record("a")] });
+        await store.append({ id: "s" }, { records: [record("a")] });
         await server.stop();
         // While it is away each call says so, as it is now: also a later one.
         for (let count = 0; count < 3; count += 1) {
-          const { failure, took } = await failureOf(store.append("s", { records: [record(`b${count}`)] }));
+          const { failure, took } = await failureOf(store.append({ id: "s" }, { records: [record(`b${count}`)] }));
           expect(failure).toMatchObject({ code: "unavailable" });
           expect(count === 0 ? 0 : took).toBeLessThan(4_000);
         }
         server = await startRedisOn(port);
         // A failure is known for a tenth of a second.
         await new Promise((resolve) => setTimeout(resolve, 150));
-        const { failure, took } = await failureOf(store.append("s", { records: [record("c")] }));
+        const { failure, took } = await failureOf(store.append({ id: "s" }, { records: [record("c")] }));
         expect(failure.message).toBe("The call succeeded.");
         expect(took).toBeLessThan(10_000);
       } finally {

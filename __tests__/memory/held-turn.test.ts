@@ -1,6 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { createAgent, createMiddleware } from "langchain";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { SpentTickets } from "../../src/session/hold/spent-tickets.js";
 import { HeldTurn } from "../../src/session/hold/held-session.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
@@ -19,7 +20,8 @@ describe("a turn that is held", () => {
     const entry = { holdMs: 30 * seconds, graceMs: 2 * seconds };
     await queue.enter({ id: "s" }, { ...entry, ticket: "first" });
     const parts = { queue, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
-    const held = new HeldTurn({ ...parts, longestMs: 5 * minutes, onRelease: () => undefined });
+    const spent = new SpentTickets();
+    const held = new HeldTurn({ ...parts, spent, longestMs: 5 * minutes, onRelease: () => undefined });
     const isFree = async () => {
       const { isHeld } = await queue.enter({ id: "s" }, { ...entry, ticket: "second" });
       await queue.leave({ id: "s" }, "second");

@@ -6,6 +6,7 @@ const pausesMs = [200, 800, 2_000, 5_000];
 
 interface Checkpoint {
   readonly metadata?: { readonly step?: number };
+  readonly parentConfig?: object;
   readonly pendingWrites?: readonly (readonly [task: string, channel: string, value: unknown])[];
 }
 
@@ -18,7 +19,8 @@ export type StepConfig = AgentRuntime & { readonly metadata?: Readonly<Record<st
 
 /**
  * Notices that a run was interrupted while its tools were to run: no hook is called then, and the run may never come
- * back. The checkpoint tells it; without a checkpointer there are no interrupts. Does not keep the process alive.
+ * back. The checkpoint tells it; without a checkpointer there are no interrupts. For runs whose writes cannot be observed
+ * (`onEndInCheckpoint`). Does not keep the process alive.
  */
 export class InterruptWatch {
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -65,9 +67,19 @@ function lookAt(config: StepConfig): (() => Promise<boolean>) | undefined {
   const step = Number(metadata["langgraph_step"] ?? 0);
   const place = { configurable: { thread_id: configurable["thread_id"], checkpoint_ns: namespaceOf(config) } };
   return async () => {
-    const checkpoint = await checkpointer.getTuple!(place);
-    // An older checkpoint may hold an interrupt that was answered.
-    const isCurrent = Number(checkpoint?.metadata?.step ?? -1) >= step;
-    return isCurrent && checkpoint!.pendingWrites?.some(([, channel]) => channel === "__interrupt__") === true;
+    let at: object | undefined = place;
+    while (at !== undefined) {
+      const checkpoint: Checkpoint | undefined = await checkpointer.getTuple!(at);
+      // An older checkpoint may hold an interrupt that was answered.
+      if (checkpoint === undefined || Number(checkpoint.metadata?.step ?? -1) < step) {
+        return false;
+      }
+      if (checkpoint.pendingWrites?.some(([, channel]) => channel === "__interrupt__")) {
+        return true;
+      }
+      // A run that was begun since has written checkpoints of its own.
+      at = checkpoint.parentConfig;
+    }
+    return false;
   };
 }

@@ -6,6 +6,7 @@ import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
 import { sessionOf } from "../memory/session-of.js";
+import { oneTurnSchema, oneTurnTimes } from "../session/hold/hold-options.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
@@ -40,13 +41,20 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
   /**
    * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
    * turn only one calls the model. A run holds the session until it ends, fails, is stopped or interrupted, its tools
-   * included; one that is resumed takes it again before it calls the model. A run that waits longer than a minute is
+   * included; one that is resumed takes it again before it calls the model. A run that waits longer than `waitMs` is
    * refused (ConflictError `busy`); one that was paused past its turn cannot write behind a later one (`fenced`). A run
-   * that ends where no hook is called (an error of another middleware after a call of tools) holds the session for five
-   * minutes; one whose process dies, for half a minute. Tools that take longer than five minutes let other runs begin;
-   * the run takes the session again before it calls the model. @default false
+   * without a checkpointer that ends where no hook is called (an error of another middleware after a call of tools)
+   * holds the session for five minutes; one whose process dies, for `holdMs`. Tools that take longer than five minutes
+   * let other runs begin; the run takes the session again before it calls the model. @default false
    */
-  readonly oneTurnAtATime?: boolean;
+  readonly oneTurnAtATime?:
+    | boolean
+    | {
+        /** How long the session's turn is waited for, in milliseconds; 0 asks once. @default 60_000 */
+        readonly waitMs?: number;
+        /** How long a process that died keeps the others from the session, in milliseconds. @default 30_000 */
+        readonly holdMs?: number;
+      };
   /**
    * True to mark what a model of Anthropic or Bedrock is sent for its prompt cache; see `promptCacheMarks`. Marks are
    * never stored. Other profiles need no marks and get none. @default false
@@ -63,7 +71,7 @@ const optionsSchema = lazy(() =>
     contextSchema: z.optional(z.custom<ZodObject>(isZodObject, "must be a zod object")),
     persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "step"),
     onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
-    oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
+    oneTurnAtATime: z._default(oneTurnSchema(), false),
     promptCacheMarks: z._default(z.boolean("must be true or false"), false),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
   }),
@@ -128,7 +136,8 @@ function isZodObject(value: unknown): boolean {
 function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   const { memory, sessionId, contextSchema, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
   const owner = "redisMemoryMiddleware";
-  if (oneTurnAtATime) {
+  const times = oneTurnTimes(oneTurnAtATime);
+  if (times !== undefined) {
     requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "turnQueue");
   }
   const { profile: given } = options;
@@ -147,8 +156,8 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       const history = memory.history(place.sessionId, place.identity);
       const session = sessionOf(owner, history);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
-      const isHeld = oneTurnAtATime && writer !== undefined;
-      const turn = isHeld ? new RunTurn(session, `${owner}: oneTurnAtATime`) : undefined;
+      const isHeld = times !== undefined && writer !== undefined;
+      const turn = isHeld ? new RunTurn(session, { owner: `${owner}: oneTurnAtATime`, ...times }) : undefined;
       if (isNew) {
         turn?.begins(config);
       }

@@ -61,6 +61,22 @@ function isInTool(config: AgentRuntime): boolean {
 }
 
 /**
+ * True for code that a run of an agent calls: its tools, the agents and chains in them, its hooks. All that LangGraph
+ * runs for one call knows one signal of that call; in a graph of agents the namespace tells them apart.
+ */
+export function isPartOf(caller: AgentRuntime, run: AgentRuntime): boolean {
+  const [ofCaller, ofRun] = [callSignal(caller), callSignal(run)];
+  const [place, around] = [caller.configurable?.["checkpoint_ns"], namespaceOf(run)];
+  const isWithin = around === "" || (typeof place === "string" && place.startsWith(`${around}|`));
+  return ofRun !== undefined && ofCaller === ofRun && isWithin;
+}
+
+function callSignal({ configurable }: AgentRuntime): unknown {
+  return (configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: unknown } | undefined)
+    ?.externalAbortSignal;
+}
+
+/**
  * The session and the turn of the run.
  *
  * @throws ConfigurationError `sessionId` where none is named, and in a subagent whose middleware has no option for it;

@@ -2,7 +2,10 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { HeldTurn } from "../session/hold/held-session.js";
 import { takeTurn } from "../session/hold/take-hold.js";
+import type { HoldTimes } from "../session/hold/hold-options.js";
+import { onEndInCheckpoint } from "./checkpoint-writes.js";
 import { InterruptWatch, type StepConfig } from "./interrupt-watch.js";
+import { currentConfig, isPartOf } from "./run-place.js";
 import { StopListener, stopSignal } from "../turns/stop.js";
 
 /** A run that calls no model, and of which no hook was called for so long, holds its session no longer. */
@@ -14,18 +17,20 @@ const longestMs = 5 * 60_000;
  */
 export class RunTurn {
   readonly #session: ConversationSession;
-  readonly #owner: string;
+  readonly #options: { readonly owner: string } & HoldTimes;
   readonly #interrupts = new InterruptWatch();
   readonly #stop = new StopListener(() => void this.release());
   #held: HeldTurn | undefined;
+  /** Ends that the checkpoint is observed; undefined where it is not. */
+  #unobserve: (() => void) | undefined;
   /** The last step that the run may take; undefined for a run that was resumed. */
   #lastStep: number | undefined;
   /** What has to be stored before the turn is given back. */
   #lastWrite: () => Promise<void> = () => Promise.resolve();
 
-  constructor(session: ConversationSession, owner: string) {
+  constructor(session: ConversationSession, options: { readonly owner: string } & HoldTimes) {
     this.#session = session;
-    this.#owner = owner;
+    this.#options = options;
   }
 
   /** The run begins here: its steps are counted from the one of its first hook on. */
@@ -45,7 +50,9 @@ export class RunTurn {
     this.#interrupts.disarm();
     const signal = stopSignal(config);
     if (this.#held === undefined) {
-      this.#held = await takeTurn(this.#session, { owner: this.#owner, longestMs, signal });
+      const isCaller = () => isPartOf(currentConfig(), config);
+      this.#held = await takeTurn(this.#session, { ...this.#options, longestMs, signal, isCaller });
+      this.#unobserve = onEndInCheckpoint(config, () => this.release());
     }
     this.#held.signOfLife();
     this.#stop.listen(signal);
@@ -71,12 +78,16 @@ export class RunTurn {
       return this.release();
     }
     this.#held?.signOfLife();
-    this.#interrupts.arm(config, () => void this.release());
+    if (this.#unobserve === undefined) {
+      this.#interrupts.arm(config, () => void this.release());
+    }
   }
 
   /** Lets the next turn of the session begin. Never rejects. */
   async release(): Promise<void> {
     this.#interrupts.disarm();
+    this.#unobserve?.();
+    this.#unobserve = undefined;
     this.#stop.listen(undefined);
     const held = this.#held;
     this.#held = undefined;

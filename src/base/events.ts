@@ -12,6 +12,7 @@
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
  * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
+ * - `turn_waits`: a turn has to wait, because another turn holds the session.
  * - `turn_repeated`: a turn that is already stored came again; nothing was written.
  * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`), another writer
  *   wrote in between (`overtaken`), another middleware ended the agent's run past all later hooks (`skipped`), or the
@@ -108,6 +109,14 @@ export type MemoryEvent =
       };
       /** Tokens by which the view still exceeds the reducer's maximum; 0 if it fits. */
       readonly overBudgetBy: number;
+    }
+  | {
+      /** A turn has to wait for another one of its session; told once for each. */
+      readonly type: "turn_waits";
+      /** The session that it is about. */
+      readonly sessionId: string;
+      /** True where the turn that holds the session is one of this process. */
+      readonly isHeldHere: boolean;
     }
   | {
       /** A turn that is already stored came again; nothing was written. */

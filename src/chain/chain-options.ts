@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
+import { oneTurnSchema, oneTurnTimes } from "../session/hold/hold-options.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
@@ -44,10 +45,17 @@ export interface WithRedisMemoryOptions {
   readonly promptCacheMarks?: boolean;
   /**
    * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
-   * turn only one calls the model. A run that waits longer than a minute is refused (ConflictError `busy`); one that
+   * turn only one calls the model. A run that waits longer than `waitMs` is refused (ConflictError `busy`); one that
    * was paused past its turn cannot write behind a later one (`fenced`). @default false
    */
-  readonly oneTurnAtATime?: boolean;
+  readonly oneTurnAtATime?:
+    | boolean
+    | {
+        /** How long the session's turn is waited for, in milliseconds; 0 asks once. @default 60_000 */
+        readonly waitMs?: number;
+        /** How long a process that died keeps the others from the session, in milliseconds. @default 30_000 */
+        readonly holdMs?: number;
+      };
 }
 
 /** The options as they are used. */
@@ -64,7 +72,7 @@ const optionsSchema = lazy(() =>
     onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
     promptCacheMarks: z._default(z.boolean("must be true or false"), false),
-    oneTurnAtATime: z._default(z.boolean("must be true or false"), false),
+    oneTurnAtATime: z._default(oneTurnSchema(), false),
   }),
 );
 
@@ -76,8 +84,13 @@ const optionsSchema = lazy(() =>
 export function chainOptions(options: WithRedisMemoryOptions) {
   const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
   const context = contextOf(checked.memory);
-  if (checked.oneTurnAtATime && context !== undefined) {
+  const oneTurnAtATime = oneTurnTimes(checked.oneTurnAtATime);
+  if (oneTurnAtATime !== undefined && context !== undefined) {
     requireCapability("withRedisMemory: oneTurnAtATime", context.store, "turnQueue");
   }
-  return { ...checked, ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }) };
+  return {
+    ...checked,
+    oneTurnAtATime,
+    ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }),
+  };
 }

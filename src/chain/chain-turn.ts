@@ -89,7 +89,8 @@ export class ChainTurn {
     const session = sessionOf("withRedisMemory", history);
     const messages = inputMessages(input, options.inputMessagesKey);
     const turnId = names.turnId ?? questionIdOf(messages);
-    const held = options.oneTurnAtATime ? await takeTurn(session, { owner, longestMs, signal }) : undefined;
+    const { oneTurnAtATime: times } = options;
+    const held = times && (await takeTurn(session, { owner, ...times, longestMs, signal }));
     try {
       const opening = ChainTurn.#open({ options, history, session, turnId, signal, held, trace }, input, messages);
       // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.

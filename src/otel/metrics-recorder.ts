@@ -23,6 +23,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
   const stalled = counter("connections.stalled", "{connection}", "Connections with three timeouts in a row.");
   const hidden = counter("tool_results.hidden", "{message}", "Tool results without a call in the view.");
   const turns = counter("turns", "{turn}", "Turns that were not written, by reason.");
+  const waits = counter("turns.waiting", "{turn}", "Turns that had to wait for another one of their session.");
   const countReduction = (event: ReductionEvent) => reductions.add(1, outcomeOf(event));
   const recorders: { readonly [T in MemoryEvent["type"]]: (event: Extract<MemoryEvent, { type: T }>) => void } = {
     command: (event) => duration.record(event.milliseconds / 1000, commandAttributes(event)),
@@ -36,6 +37,7 @@ export function metricsRecorder(meter: Meter): MemoryEventHandler {
     connection_stalled: () => stalled.add(1),
     damaged: ({ operation }) => damaged.add(1, { "db.operation.name": operation }),
     tool_result_hidden: () => hidden.add(1),
+    turn_waits: () => waits.add(1),
     turn_repeated: () => turns.add(1, { [`${prefix}.reason`]: "repeated" }),
     turn_not_stored: ({ reason }) => turns.add(1, { [`${prefix}.reason`]: reason }),
   };

@@ -1,6 +1,7 @@
 import type { TurnQueue } from "../../store/holds.js";
 import type { SessionRef } from "../../store/session-ref.js";
 import { RunningTurn } from "./nested-holds.js";
+import type { SpentTickets } from "./spent-tickets.js";
 
 /** What a turn that was taken needs to stay and to be given back. */
 export interface HeldTurnParts {
@@ -13,6 +14,7 @@ export interface HeldTurnParts {
   readonly ttlMs: number | undefined;
   /** Milliseconds without a sign of life after which the turn is no longer renewed. */
   readonly longestMs: number;
+  readonly spent: SpentTickets;
   /** Called when the turn is given back. */
   readonly onRelease: () => void;
 }
@@ -45,13 +47,13 @@ export class HeldTurn {
     return this.#running.run(run);
   }
 
-  /** Lets the next turn begin. Never rejects: a turn that cannot be given back ends by itself after `holdMs`. */
+  /** Lets the next turn begin. Never rejects: where Redis is away it is tried again, and ends by itself after `holdMs`. */
   release(): Promise<void> {
     clearInterval(this.#timer);
     this.#running.end();
-    const { queue, session, ticket, onRelease } = this.#parts;
+    const { queue, session, ticket, holdMs, spent, onRelease } = this.#parts;
     onRelease();
-    this.#released ??= queue.leave(session, ticket).catch(() => undefined);
+    this.#released ??= spent.giveBack({ queue, session, ticket, holdMs });
     return this.#released;
   }
 

@@ -17,29 +17,48 @@ export interface WithTurnOptions extends HistoryIdentity {
 /** The options with their defaults; who calls is checked where the history is made. */
 type CheckedTurnOptions = HistoryIdentity & Required<Pick<WithTurnOptions, "waitMs" | "holdMs">>;
 
-/** The options of a turn for which none are given. */
-export const defaultTurnOptions = { waitMs: 60_000, holdMs: 30_000 };
+/** How long a turn is waited for, and held by a process that shows no life, in milliseconds. */
+export type HoldTimes = Pick<WithTurnOptions, "waitMs" | "holdMs">;
+
+const defaults: Required<HoldTimes> = { waitMs: 60_000, holdMs: 30_000 };
+
+/** The same options, with the times for those that are not given. */
+export function withDefaultTimes<Options extends HoldTimes>(options: Options): Options & Required<HoldTimes> {
+  const { waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
+  return { ...options, waitMs, holdMs };
+}
 
 /** What a timer takes. */
 const maxMs = 2 ** 31 - 1;
+
+const times = lazy(() => ({
+  waitMs: z._default(nonNegativeInteger().check(z.maximum(maxMs, `must be at most ${maxMs}`)), defaults.waitMs),
+  holdMs: z._default(
+    positiveInteger()
+      .check(z.minimum(100, "must be 100 or more"))
+      .check(z.maximum(maxMs, `must be at most ${maxMs}`)),
+    defaults.holdMs,
+  ),
+}));
 
 const schema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
     title: z.optional(z.unknown()),
     metadata: z.optional(z.unknown()),
-    waitMs: z._default(
-      nonNegativeInteger().check(z.maximum(maxMs, `must be at most ${maxMs}`)),
-      defaultTurnOptions.waitMs,
-    ),
-    holdMs: z._default(
-      positiveInteger()
-        .check(z.minimum(100, "must be 100 or more"))
-        .check(z.maximum(maxMs, `must be at most ${maxMs}`)),
-      defaultTurnOptions.holdMs,
-    ),
+    ...times(),
   }),
 );
+
+/** The schema of the option `oneTurnAtATime`: true, false, or times. */
+export const oneTurnSchema = lazy(() =>
+  z.union([z.boolean(), z.strictObject(times())], "must be true, false or { waitMs, holdMs }"),
+);
+
+/** The times of an option `oneTurnAtATime`; undefined where turns are not held. */
+export function oneTurnTimes(option: boolean | HoldTimes): Required<HoldTimes> | undefined {
+  return option === false ? undefined : withDefaultTimes(option === true ? {} : option);
+}
 
 /**
  * Checks the arguments of `withTurn`.

@@ -1,3 +1,13 @@
+import { SpentTickets } from "./spent-tickets.js";
+
+/** A turn that this process holds. */
+export interface LocalHolder {
+  /** What took it: the first words of an error. */
+  readonly owner: string;
+  /** True where the code that asks is a part of the run that holds the turn, and would wait for itself. */
+  readonly isCaller: () => boolean;
+}
+
 /** A place in a line of this process. */
 export interface LinePlace {
   /** Resolves when all before it have left; undefined where nobody is. */
@@ -8,24 +18,28 @@ export interface LinePlace {
 
 /** The sessions that this process holds through one memory, and its lines for them. */
 export class LocalHolds {
-  /** How many holds of each session: several, where one was lost and its run does not know it yet. */
-  readonly #held = new Map<string, number>();
+  /** Holds that could not be given back. */
+  readonly spent = new SpentTickets();
+  /** The holders of each session: several, where one was lost and its run does not know it yet. */
+  readonly #held = new Map<string, Set<LocalHolder>>();
   /** The end of each line: a promise that resolves when nobody in it is waiting any more. */
   readonly #ends = new Map<string, Promise<void>>();
 
   /** Notes that this process holds the session; returns a function that ends this, at its first call. */
-  note(sessionId: string): () => void {
-    this.#held.set(sessionId, (this.#held.get(sessionId) ?? 0) + 1);
-    let isOver = false;
+  note(sessionId: string, holder: LocalHolder): () => void {
+    const holders = this.#held.get(sessionId) ?? new Set();
+    this.#held.set(sessionId, holders.add(holder));
     return () => {
-      const left = (this.#held.get(sessionId) ?? 0) - (isOver ? 0 : 1);
-      isOver = true;
-      if (left > 0) {
-        this.#held.set(sessionId, left);
-      } else {
+      holders.delete(holder);
+      if (holders.size === 0 && this.#held.get(sessionId) === holders) {
         this.#held.delete(sessionId);
       }
     };
+  }
+
+  /** The hold of the session that the calling code is a part of. */
+  around(sessionId: string): LocalHolder | undefined {
+    return [...(this.#held.get(sessionId) ?? [])].find((holder) => holder.isCaller());
   }
 
   /** True while this process holds the session, as far as it knows. */

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../base/errors.js";
+import { report } from "../../base/events.js";
 import { requireCapability } from "../../store/capabilities.js";
 import { randomToken } from "../../store/random-token.js";
 import type { TurnEntry, TurnQueue } from "../../store/holds.js";
 import type { SessionHold, SessionRef } from "../../store/session-ref.js";
 import type { ConversationSession } from "../conversation-session.js";
 import { HeldTurn } from "./held-session.js";
-import { defaultTurnOptions } from "./hold-options.js";
+import { withDefaultTimes, type HoldTimes } from "./hold-options.js";
 import { isWithin } from "./nested-holds.js";
 import type { LinePlace } from "./local-holds.js";
 
@@ -15,14 +16,14 @@ const [shortestPauseMs, longestPauseMs] = [15, 500];
 const graceMs = 2_000;
 
 /** How to take a turn. */
-export interface TakeTurnOptions {
+export interface TakeTurnOptions extends HoldTimes {
   /** What needs the turn: the first words of an error. */
   readonly owner: string;
-  readonly waitMs?: number;
-  readonly holdMs?: number;
   /** Milliseconds without a sign of life after which the turn is no longer renewed. @default never */
   readonly longestMs?: number;
   readonly signal?: AbortSignal | undefined;
+  /** True where the calling code is a part of the run that takes the turn. @default what `within` of the turn runs */
+  readonly isCaller?: () => boolean;
 }
 
 interface Waiting extends Pick<TakeTurnOptions, "signal"> {
@@ -32,6 +33,8 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
   readonly deadline: number;
   /** True while this process holds the turn. */
   isHeldHere(): boolean;
+  /** Tells once that the turn is not free. */
+  waits(): void;
 }
 
 /**
@@ -42,40 +45,70 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
  *   and `other_owner`; an AbortError where the signal aborts.
  */
 export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
-  const { owner, longestMs = Infinity, signal } = options;
-  const { waitMs, holdMs } = { ...defaultTurnOptions, ...options };
+  const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = withDefaultTimes(options);
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
   const { turnQueue: queue } = requireCapability(owner, context.store, "turnQueue");
   const { ttlMs } = context;
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
-  if (isWithin(context.source, sessionId)) {
-    throw nested(owner, sessionId);
-  }
-  const isHeldHere = () => context.holds.has(sessionId);
-  const waiting = { session: ref, waitMs, signal, deadline: performance.now() + waitMs, isHeldHere };
-  const hold = await inLine(context.holds.join(sessionId), waiting, async () => {
+  refuseNested(session, owner);
+  const { holds, source } = context;
+  const { spent } = holds;
+  const deadline = performance.now() + waitMs;
+  const isHeldHere = () => holds.has(sessionId);
+  const waiting = { session: ref, waitMs, signal, deadline, isHeldHere, waits: onceToldOf(session) };
+  const hold = await inLine(holds.join(sessionId), waiting, async () => {
     try {
+      await spent.giveBackAll(sessionId);
       return await enter(queue, entry, waiting);
     } catch (error) {
-      session.inBackground(queue.leave(ref, ticket).catch(() => undefined));
+      session.inBackground(spent.giveBack({ queue, session: ref, ticket, holdMs }));
       throw error;
     }
   });
   const giveBack = session.writeWithin(hold);
-  const forget = context.holds.note(sessionId);
+  const forget = holds.note(sessionId, { owner, isCaller });
   const onRelease = () => {
     giveBack();
     forget();
   };
-  return new HeldTurn({ queue, store: context.source, session: ref, ticket, holdMs, ttlMs, longestMs, onRelease });
+  const parts = { queue, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
+  return new HeldTurn(parts);
+}
+
+/** Refuses a turn that would wait for the code that waits for it. */
+function refuseNested({ sessionId, context }: ConversationSession, owner: string): void {
+  const around = context.holds.around(sessionId);
+  if (around !== undefined) {
+    throw nested(owner, {
+      sessionId,
+      place: `in a tool or hook of a run that holds the same session (${around.owner})`,
+    });
+  }
+  if (isWithin(context.source, sessionId)) {
+    throw nested(owner, { sessionId, place: "within a turn of the same session" });
+  }
+}
+
+/** Reports that a turn waits, at its first call. */
+function onceToldOf({ sessionId, context }: ConversationSession): () => void {
+  let isTold = false;
+  return () => {
+    if (!isTold) {
+      isTold = true;
+      report(context.onEvent, { type: "turn_waits", sessionId, isHeldHere: context.holds.has(sessionId) });
+    }
+  };
 }
 
 async function inLine<T>({ first, leave }: LinePlace, waiting: Waiting, work: () => Promise<T>): Promise<T> {
   try {
-    if (first !== undefined && !(await settlesInTime(first, waiting))) {
-      throw busy(waiting);
+    if (first !== undefined) {
+      waiting.waits();
+      if (!(await settlesInTime(first, waiting))) {
+        throw busy(waiting);
+      }
     }
     return await work();
   } finally {
@@ -111,15 +144,19 @@ async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Prom
     if (now >= deadline) {
       throw busy(waiting);
     }
+    waiting.waits();
     place = found.ahead === place.ahead ? place : { ahead: found.ahead, since: now };
     const pause = Math.max(shortestPauseMs * (place.ahead + 1), (now - place.since) / 20);
     await delay(Math.min(pause, longestPauseMs, deadline - now), undefined, signal && { signal });
   }
 }
 
-function nested(owner: string, sessionId: string): ConflictError {
+function nested(
+  owner: string,
+  { sessionId, place }: { readonly sessionId: string; readonly place: string },
+): ConflictError {
   const message =
-    `${owner}: this is called within a turn of the same session, and would wait for itself; nothing was done. ` +
+    `${owner}: this is called ${place}, and would wait for itself; nothing was done. ` +
     "Use the history that the turn was given, or begin the next turn when this one has ended.";
   return new ConflictError(message, { code: "nested_turn", sessionId });
 }
