@@ -23,6 +23,7 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { interceptedClient } from "../support/intercepted-client.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -325,6 +326,68 @@ describe("a turn of an owner", () => {
   });
 });
 
+describe("a turn that ends while Redis is away", () => {
+  const away = async (keyPrefix: string) => {
+    const client = new Redis(sharedRedisUrl());
+    const link = { isBroken: false };
+    const broken = interceptedClient(client, async (send) => {
+      if (link.isBroken) {
+        throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+      }
+      return send();
+    });
+    const memory = new RedisChatMemory({ client: broken, keyPrefix });
+    const turn = memory.withTurn("s", () => void (link.isBroken = true), { holdMs: 600_000 });
+    await turn;
+    return { memory, link, close: () => memory.close().then(() => client.disconnect()) };
+  };
+
+  it("is given back before the same process asks for the session again", async () => {
+    const { memory, link, close } = await away(uniquePrefix());
+    link.isBroken = false;
+    expect(await memory.withTurn("s", () => "at once", { waitMs: 0 })).toBe("at once");
+    await close();
+  });
+
+  it("is given back when Redis is back, long before its time is over", async () => {
+    const keyPrefix = uniquePrefix();
+    const { link, close } = await away(keyPrefix);
+    const other = newMemory({ keyPrefix });
+    await expect(other.withTurn("s", () => "never", { waitMs: 0 })).rejects.toMatchObject({ code: "busy" });
+    link.isBroken = false;
+    expect(await other.withTurn("s", () => "soon")).toBe("soon");
+    await close();
+  });
+});
+
+describe("the option oneTurnAtATime with times", () => {
+  it.each(["a chain", "an agent"])("has %s wait so long, and tells that it waits", async (door) => {
+    const keyPrefix = uniquePrefix();
+    const [memory, other] = [newMemory({ keyPrefix }), newMemory({ keyPrefix })];
+    const model = new ToolModel(() => "a");
+    const ask = (oneTurnAtATime: { waitMs?: number; holdMs?: number }) => {
+      const config = { configurable: { sessionId: "s" } };
+      const options = { memory, oneTurnAtATime };
+      return door === "a chain"
+        ? withRedisMemory(model, options).invoke([human("q")], config)
+        : createAgent({ model, middleware: [redisMemoryMiddleware(options)] }).invoke(
+            { messages: [human("q")] },
+            config,
+          );
+    };
+    await other.withTurn("s", async () => {
+      events.splice(0);
+      await expect(ask({ waitMs: 2_000 })).rejects.toMatchObject({ code: "busy" });
+      expect(events).toContainEqual({ type: "turn_waits", sessionId: "s", isHeldHere: false });
+      await expect(ask({ waitMs: 0 })).rejects.toMatchObject({ code: "busy" });
+      expect(events.filter(({ type }) => type === "turn_waits")).toHaveLength(1);
+    });
+    await ask({ holdMs: 200 });
+    expect(() => ask({ holdMs: 99 })).toThrow(/holdMs/);
+    expect(() => ask({ waitMS: 5 } as never)).toThrow(/oneTurnAtATime/);
+  });
+});
+
 describe("a turn within a turn of the same session", () => {
   it("is refused at once, also one of a door, and waits for nobody when it is over", async () => {
     const memory = newMemory();
@@ -380,18 +443,19 @@ describe("a turn within a turn of the same session", () => {
     }
   });
 
-  it("ends as busy in a tool of an agent that holds the session, and the error says why", async () => {
+  it("is refused at once in a tool of an agent that holds the session, and the error says why", async () => {
     const memory = newMemory();
     const call = { name: "ask", args: {}, id: "c1", type: "tool_call" as const };
     const model = new ToolModel((messages) => {
       const last = messages.at(-1)!;
       return last.getType() === "tool" ? last.text : new AIMessage({ content: "", tool_calls: [call] });
     });
-    const ask = tool(() => memory.withTurn("s", () => "a", { waitMs: 0 }), { name: "ask", schema: z.object({}) });
+    const ask = tool(() => memory.withTurn("s", () => "a"), { name: "ask", schema: z.object({}) });
     const middleware = [redisMemoryMiddleware({ memory, oneTurnAtATime: true })];
     const agent = createAgent({ model, tools: [ask], middleware });
     const { messages } = await agent.invoke({ messages: [human("q")] }, { configurable: { sessionId: "s" } });
-    expect(messages.at(-1)!.text).toMatch(/This process holds the session.*use the history that the turn was given/s);
+    const why = /in a tool or hook of a run that holds the same session.*Use the history that the turn was given/s;
+    expect(messages.at(-1)!.text).toMatch(why);
   });
 
   it("waits where another memory holds the session", async () => {
