@@ -16,7 +16,12 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { validateConversation } from "../../src/structure/validate.js";
-import { human } from "../support/messages.js";
+import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { createAgent } from "langchain";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { ai, human } from "../support/messages.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { untilAnswered } from "../support/until-answered.js";
@@ -349,3 +354,76 @@ async function drainStream(chain: Stopped, question = "q", config = turn): Promi
     // Only the end matters.
   }
 }
+
+const closed = closedAfterEach();
+
+describe("a stop that comes while the session is summarized behind a complete answer", () => {
+  /** Says a summary after the stop, unless the stop ends it. */
+  class StoppedWriter extends SimpleChatModel {
+    constructor(private readonly stop: () => void) {
+      super({});
+    }
+
+    override _llmType(): string {
+      return "stopped";
+    }
+
+    override async _call(_: BaseMessage[], { signal }: this["ParsedCallOptions"]): Promise<string> {
+      this.stop();
+      await delay(20);
+      signal?.throwIfAborted();
+      return "summed up";
+    }
+  }
+
+  async function summarizing() {
+    const controller = new AbortController();
+    const model = new StoppedWriter(() => controller.abort());
+    const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 4, thresholdCount: 1 });
+    const keyPrefix = uniquePrefix();
+    const onEvent = (event: MemoryEvent) => void events.push(event);
+    const reduced = closed(new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix, reducer, onEvent }));
+    const earlier = [human("a ".repeat(200)), ai("b ".repeat(200)), human("c"), ai("d")];
+    await reduced.history("ann").append(earlier, { turn: { reduce: false } } as never);
+    return { reduced, config: { ...turn, signal: controller.signal }, controller };
+  }
+
+  const isReduced = () => events.map(({ type }) => type).filter((type) => type.startsWith("reduc"));
+
+  it.each(["invoke", "stream"])("leaves the answer to whoever called %s, and the summary is stored", async (way) => {
+    const { reduced, config, controller } = await summarizing();
+    const chain = withRedisMemory(new SlowModel(["the whole answer"]), { memory: reduced, onAbort: "keep" });
+    let said = "";
+    if (way === "invoke") {
+      const answering = withRedisMemory(new FakeListChatModel({ responses: ["the whole answer"] }), {
+        memory: reduced,
+      });
+      said = (await answering.invoke("q", config)).text;
+    } else {
+      for await (const { text } of await chain.stream("q", config)) {
+        said += text;
+      }
+    }
+    expect(controller.signal.aborted).toBe(true);
+    expect(said).toBe("the whole answer");
+    expect(isReduced()).toEqual(["reduced"]);
+    const transcript = await reduced.history("ann").getTranscript();
+    expect(texts(transcript.slice(-2))).toEqual(["q", "the whole answer"]);
+    expect(isInterrupted(transcript.at(-1))).toBeUndefined();
+  });
+
+  it("leaves an agent's answer to its retry: LangGraph rejects the run, and the summary is stored", async () => {
+    const { reduced, config, controller } = await summarizing();
+    const middleware = [redisMemoryMiddleware({ memory: reduced, onAbort: "keep" })];
+    const agent = createAgent({ model: new FakeListChatModel({ responses: ["the whole answer"] }), middleware });
+    const ask = (signal?: AbortSignal) =>
+      agent.invoke({ messages: [human("q")] }, { ...turn, ...(signal && { signal }) });
+    await expect(ask(config.signal)).rejects.toThrow();
+    expect(controller.signal.aborted).toBe(true);
+    await reduced.drain();
+    expect(isReduced()).toEqual(["reduced"]);
+    expect((await ask()).messages.at(-1)!.text).toBe("the whole answer");
+    const transcript = await reduced.history("ann").getTranscript();
+    expect(texts(transcript.slice(-2))).toEqual(["q", "the whole answer"]);
+  });
+});

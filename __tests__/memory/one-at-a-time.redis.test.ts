@@ -23,7 +23,7 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
 import { startFaultProxy } from "../../testkit/proxies/fault-proxy.js";
-import { interceptedClient } from "../support/intercepted-client.js";
+import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 

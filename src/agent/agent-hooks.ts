@@ -151,7 +151,10 @@ export class AgentHooks {
     try {
       const run = await this.#open();
       await (run.isClosed ? undefined : turn?.enter(currentConfig()));
-      await run.store(state, { done: true });
+      const storing = run.store(state, { done: true });
+      // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
+      this.#setting.session.inBackground(storing.catch(() => undefined));
+      await storing;
       const messages = run.correction(state);
       const { storedAnswer = [] } = run;
       const structuredResponse = structuredAnswer(storedAnswer, this.#format);

@@ -41,7 +41,8 @@ export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEn
     return;
   }
   try {
-    await loop.reduce(currentConfig());
+    // Without the run's signal: the answer is stored, and a stop has nothing left to stop.
+    await loop.reduce(traceOf(currentConfig()));
     const byId = new Map(decoded.entries.map(({ message }) => [message.id, message]));
     const messages = loop.messages.map((message) =>
       loop.isOfTurn(message) ? (byId.get(message.id) ?? message) : message,

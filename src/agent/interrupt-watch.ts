@@ -19,7 +19,7 @@ export type StepConfig = AgentRuntime & { readonly metadata?: Readonly<Record<st
 
 /**
  * Notices that a run was interrupted while its tools were to run: no hook is called then, and the run may never come
- * back. The checkpoint tells it; without a checkpointer there are no interrupts. For runs whose writes cannot be observed
+ * back. The checkpoint tells it; without a checkpointer there are no interrupts. For runs whose writes are not observed
  * (`onEndInCheckpoint`). Does not keep the process alive.
  */
 export class InterruptWatch {

@@ -1,5 +1,6 @@
 import { CallbackManager, type CallbackManagerForChainRun } from "@langchain/core/callbacks/manager";
 import {
+  ensureConfig,
   patchConfig,
   Runnable,
   RunnableLambda,
@@ -66,6 +67,8 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   override lc_namespace: string[] = ["langchain_redis_memory", "langchain"];
   readonly #bound: Runnable<unknown, Output>;
   readonly #options: ChainOptions;
+  /** For the signal of each run under way: ends that it follows the caller's. */
+  readonly #settle = new WeakMap<AbortSignal, () => void>();
 
   constructor(runnable: unknown, options: WithRedisMemoryOptions) {
     super();
@@ -76,12 +79,18 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   }
 
   override invoke(input: Input, options?: Partial<RunnableConfig>): Promise<Output> {
-    return this._callWithConfig(
+    const own = this.#stoppable(options);
+    const run = this._callWithConfig(
       (value: Input, config?: Partial<RunnableConfig>, runManager?: CallbackManagerForChainRun) =>
         this.#run(value, config ?? {}, runManager),
       input,
-      options,
+      own,
     );
+    return run.finally(() => this.#ignoreStops(own.signal));
+  }
+
+  override stream(input: Input, options?: Partial<RunnableConfig>): ReturnType<Runnable<Input, Output>["stream"]> {
+    return super.stream(input, this.#stoppable(options));
   }
 
   override async *_streamIterator(input: Input, options?: Partial<RunnableConfig>): AsyncGenerator<Output> {
@@ -91,8 +100,37 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     yield* this._transformStreamWithConfig(
       once(),
       (inputs, runManager, config) => this.#play(inputs, config ?? {}, runManager),
-      options as RunnableConfig,
+      this.#stoppable(options),
     );
+  }
+
+  /**
+   * The config with a signal of the run's own. LangChain rejects a run whose signal aborts, whatever it does; once the
+   * answer is complete, a stop has nothing left to stop, and what is stored is what the caller gets.
+   */
+  #stoppable(options: Partial<RunnableConfig> | undefined): RunnableConfig {
+    const config = ensureConfig(options);
+    const { signal } = config;
+    if (signal === undefined || this.#settle.has(signal)) {
+      return config;
+    }
+    const own = new AbortController();
+    const forward = () => own.abort(signal.reason);
+    this.#settle.set(own.signal, whenStopped(signal, forward));
+    return { ...config, signal: own.signal };
+  }
+
+  /** Stores the answer, from here on whatever the caller's signal says. */
+  async #finish(turn: ChainTurn, output: Output, { signal }: Partial<RunnableConfig>): Promise<Output> {
+    signal?.throwIfAborted();
+    this.#ignoreStops(signal);
+    return turn.finish(output);
+  }
+
+  #ignoreStops(signal: AbortSignal | undefined): void {
+    if (signal !== undefined) {
+      this.#settle.get(signal)?.();
+    }
   }
 
   async #run(
@@ -112,7 +150,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       config.signal?.throwIfAborted();
       const child = childConfig(config, runManager, config.signal && said);
       running = turn.within(() => this.#bound.invoke(turn.input, child));
-      return await turn.finish(await running);
+      return await this.#finish(turn, await running, config);
     } finally {
       unwatch();
       await turn.end();
@@ -143,7 +181,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
             yield chunk;
           }
           if (!chunks.isEmpty) {
-            await turn.finish(chunks.whole as Output);
+            await this.#finish(turn, chunks.whole as Output, config);
           }
         }
         isLeft = false;
@@ -152,6 +190,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
         throw error;
       } finally {
         unwatch();
+        this.#ignoreStops(config.signal);
         await (isLeft ? stop() : turn.end());
       }
     }

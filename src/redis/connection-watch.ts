@@ -93,8 +93,8 @@ export class ConnectionWatch {
   }
 
   /**
-   * True where an attempt to open the connection is under way. Where the client pauses before its next one, and the last
-   * failure is not of this moment, the attempt is made at once.
+   * True where an attempt to open the connection is under way. Where the client pauses before its next one, and the
+   * last failure is not of this moment, the attempt is made at once.
    */
   triesToOpen(): boolean {
     const { status, reconnectTimeout } = this.#client;

@@ -42,8 +42,8 @@ interface Waiting {
  *
  * A round trip fails at once if the connection cannot be opened: one that is known to be down is tried to be opened at
  * once, whatever pause the client makes, and what comes of that counts. One that was open and broke is first given a
- * fifth of the command timeout to come back. Every round trip is reported as a `command` event, and a connection that lets three
- * in a row time out as `connection_stalled`.
+ * fifth of the command timeout to come back. Every round trip is reported as a `command` event, and a connection that
+ * lets three in a row time out as `connection_stalled`.
  */
 export class RoundTrips {
   readonly #options: RoundTripOptions;

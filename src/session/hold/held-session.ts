@@ -47,7 +47,7 @@ export class HeldTurn {
     return this.#running.run(run);
   }
 
-  /** Lets the next turn begin. Never rejects: where Redis is away it is tried again, and ends by itself after `holdMs`. */
+  /** Lets the next turn begin. Never rejects: where Redis is away it is tried again until `holdMs` is over. */
   release(): Promise<void> {
     clearInterval(this.#timer);
     this.#running.end();
