@@ -82,10 +82,10 @@ export class ChatHistorySummarizationReducer extends OutcomeReducer {
     const rest = kept.slice(staying.systems.length + staying.summaries.length).map((index) => messages[index]!);
     const systems = staying.systems.map((index) => messages[index]!);
     if (!this.#writer.canTell({ earlier, covered })) {
-      return this.#finish(
-        messages,
-        await measure.fit(covered.length > 0 ? messages : [...systems, ...earlier, ...rest]),
-      );
+      const left = [...systems, ...earlier, ...rest];
+      // Where nothing leaves, only the place of a system message would change.
+      const isShorter = covered.length === 0 && left.length < messages.length;
+      return this.#finish(messages, await measure.fit(isShorter ? left : messages));
     }
     return this.#replace({ messages, systems, earlier, covered, rest }, config);
   }
