@@ -3,6 +3,7 @@ import type { Writable } from "node:stream";
 import Table from "cli-table3";
 import { createColors } from "picocolors";
 import stringWidth from "string-width";
+import { fittingColumns, gap, type Column } from "./fitting-columns.js";
 import { printable } from "./printable.js";
 
 /** What a command writes to. */
@@ -11,18 +12,6 @@ export interface Streams {
   readonly err: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
 }
-
-/** A column of a table. */
-export interface Column {
-  readonly title: string;
-  /** @default "left" */
-  readonly align?: "left" | "right";
-  /** True for the column that becomes narrower where the table is wider than the terminal. */
-  readonly shrinks?: boolean;
-}
-
-const gap = 2;
-const narrowest = 8;
 
 /**
  * The user's terminal, or the pipe behind the command. Results go to standard output: text, or with `--json` one JSON
@@ -79,13 +68,23 @@ export class Screen {
     }
   }
 
-  /** Writes a table, except with `--json`. Cells are made printable; colour goes into `paint`. */
-  async table(columns: readonly Column[], rows: readonly (readonly string[])[]): Promise<void> {
-    const cells = rows.map((row) => row.map((cell) => printable(cell)));
+  /** Writes a table, except with `--json`: without columns that are empty, and never wider than the terminal. */
+  async table(allColumns: readonly Column[], rows: readonly (readonly string[])[]): Promise<void> {
+    const allCells = rows.map((row) => row.map((cell) => printable(cell)));
+    const sized = allColumns.map((column, index) => ({
+      ...column,
+      index,
+      width: allCells.reduce((most, row) => Math.max(most, stringWidth(row[index] ?? "")), stringWidth(column.title)),
+    }));
+    const columns = fittingColumns(
+      sized.filter(({ index }) => allCells.some((row) => row[index])),
+      this.width ?? Infinity,
+    );
+    const cells = allCells.map((row) => columns.map(({ index }) => row[index] ?? ""));
     const table = new Table({
       head: columns.map(({ title }) => this.colours.bold(title)),
       colAligns: columns.map(({ align }) => align ?? "left"),
-      colWidths: this.#widths(columns, cells),
+      colWidths: columns.map(({ width }) => width + gap),
       chars: noBorders,
       style: { head: [], border: [], "padding-left": 0, "padding-right": gap },
       truncate: "…",
@@ -98,19 +97,6 @@ export class Screen {
   note(sentence: string): void {
     this.clearProgress?.();
     this.#streams.err.write(`${sentence}\n`);
-  }
-
-  #widths(columns: readonly Column[], rows: readonly (readonly string[])[]): number[] {
-    const widths = columns.map(({ title }, index) => {
-      const longest = rows.reduce((most, row) => Math.max(most, stringWidth(row[index] ?? "")), stringWidth(title));
-      return longest + gap;
-    });
-    const shrinking = columns.findIndex(({ shrinks }) => shrinks);
-    const surplus = widths.reduce((sum, width) => sum + width, -gap) - (this.width ?? Infinity);
-    if (shrinking >= 0 && surplus > 0) {
-      widths[shrinking] = Math.max(narrowest, widths[shrinking]! - surplus);
-    }
-    return widths;
   }
 }
 

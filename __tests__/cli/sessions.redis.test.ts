@@ -38,10 +38,23 @@ describe("the command sessions", () => {
     }
     const { exitCode, output } = await command("sessions", "--sort", "messages", "--limit", "2", "--min-messages", "2");
     expect(exitCode).toBe(0);
-    expect(output).toMatch(/^session +owner +messages +rounds +tokens +updated \(UTC\) +expires in\ns4 .*\ns3 /);
+    expect(output).toMatch(/^session +messages +rounds +updated \(UTC\) +expires in\ns4 .*\ns3 /);
     expect(output).toContain("2 of 3 sessions; --limit shows more.");
     const { output: json } = await command("sessions", "--json", "--match", "s1");
     expect(jsonLines(json)).toEqual([expect.objectContaining({ sessionId: "s1", messages: 1, rounds: 1 })]);
+  });
+
+  it("shows no empty column, and fits the terminal by cutting the owner before the id", async () => {
+    const { memory, prefix } = place();
+    const sessionId = "0d9f3c1e-52a4-4c7e-9d0a-6b1f2e3d4c5b";
+    await memory.history(sessionId, { owner: "some.body@some-company.example" }).addMessages([human("Oslo?")]);
+    const args = ["sessions", "--url", sharedRedisUrl(), "--prefix", prefix];
+    for (const columns of [40, 60, 80, 100]) {
+      const { output } = await run(args, { columns, env: { NO_COLOR: "1" } });
+      expect(output.split("\n").filter((line) => line.length > columns)).toEqual([]);
+      expect(columns < 80 || output.includes(`${sessionId.slice(0, 15)}`)).toBe(true);
+    }
+    expect((await run(args)).output).toContain(`${sessionId}  some.body@some-company.example  `);
   });
 
   it("says where to look if there is none", async () => {

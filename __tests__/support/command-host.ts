@@ -11,18 +11,20 @@ interface HostedCommand {
   readonly env: Record<string, string>;
   /** True for a command that meets Ctrl-C wherever it looks for it first. */
   readonly isInterrupted: boolean;
+  /** The width of the terminal that the command writes to; left out for a pipe. */
+  readonly columns?: number;
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { args, env, isInterrupted } = JSON.parse(line) as HostedCommand;
-  const [out, err] = [collector(), collector()];
+  const { args, env, isInterrupted, columns } = JSON.parse(line) as HostedCommand;
+  const [out, err] = [collector(columns), collector()];
   const streams = { out: out.stream, err: err.stream, env };
   const { signal } = new AbortController();
   const exitCode = await runCommandLine(args, streams, isInterrupted ? AbortSignal.abort() : signal);
   process.stdout.write(`${JSON.stringify({ exitCode, output: out.text(), errors: err.text() })}\n`);
 }
 
-function collector(): { readonly stream: Writable; text(): string } {
+function collector(columns?: number): { readonly stream: Writable; text(): string } {
   let text = "";
   const stream = new Writable({
     decodeStrings: false,
@@ -31,5 +33,5 @@ function collector(): { readonly stream: Writable; text(): string } {
       done();
     },
   });
-  return { stream, text: () => text };
+  return { stream: Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns }), text: () => text };
 }

@@ -10,6 +10,8 @@ export const commandHost = "__tests__/support/command-host.ts";
 export interface HostedSetting extends Pick<CommandSetting, "env"> {
   /** True for a command that meets Ctrl-C wherever it looks for it first. @default false */
   readonly isInterrupted?: boolean;
+  /** The width of the terminal that the command writes to. @default a pipe */
+  readonly columns?: number;
 }
 
 /**
@@ -28,9 +30,9 @@ export function hostedCommands(): (args: readonly string[], setting?: HostedSett
     host.stdin!.end();
     await once(host, "exit");
   });
-  return async (args, { env = {}, isInterrupted = false } = {}) => {
+  return async (args, { env = {}, isInterrupted = false, columns } = {}) => {
     const answer = once(answers, "line");
-    host.stdin!.write(`${JSON.stringify({ args, env: commandEnvironment(env), isInterrupted })}\n`);
+    host.stdin!.write(`${JSON.stringify({ args, env: commandEnvironment(env), isInterrupted, columns })}\n`);
     const [line] = (await answer) as [string];
     return JSON.parse(line) as CommandRun;
   };

@@ -5,7 +5,8 @@ import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { minute, until, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { oneOf, positiveOperand } from "../operands.js";
-import type { Column, Screen } from "../screen.js";
+import type { Column } from "../fitting-columns.js";
+import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
 
 const orders = ["updated", "created", "messages", "rounds", "tokens"] as const;
@@ -19,13 +20,13 @@ interface SessionsOptions extends ServerOptions {
 }
 
 const columns: readonly Column[] = [
-  { title: "session", shrinks: true },
-  { title: "owner" },
+  { title: "session", cut: { order: 2, least: 16 } },
+  { title: "owner", cut: { order: 1, least: 8 } },
   { title: "messages", align: "right" },
   { title: "rounds", align: "right" },
-  { title: "tokens", align: "right" },
+  { title: "tokens", align: "right", isSpare: true },
   { title: "updated (UTC)" },
-  { title: "expires in", align: "right" },
+  { title: "expires in", align: "right", isSpare: true },
   { title: "" },
 ];
 

@@ -14,7 +14,8 @@ import { whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { collected, positiveOperand } from "../operands.js";
 import { reducerOf, reducerSpecHelp } from "../reducer-spec.js";
-import type { Column, Screen } from "../screen.js";
+import type { Column } from "../fitting-columns.js";
+import type { Screen } from "../screen.js";
 import { openServer, withServerOptions, type ServerOptions } from "../server.js";
 
 interface SimulateOptions extends ServerOptions {
@@ -26,7 +27,7 @@ interface SimulateOptions extends ServerOptions {
 }
 
 const columns: readonly Column[] = [
-  { title: "reducer", shrinks: true },
+  { title: "reducer", cut: { order: 1, least: 8 } },
   ...["sent", "cached", "billed", "cuts", "breaks", "questions", "results"].map((title) => ({
     title,
     align: "right" as const,

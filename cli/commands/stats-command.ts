@@ -134,7 +134,7 @@ async function print(screen: Screen, figures: Figures): Promise<void> {
     await screen.line();
     await screen.table(
       [
-        { title: "biggest sessions", shrinks: true },
+        { title: "biggest sessions", cut: { order: 1, least: 8 } },
         { title: "messages", align: "right" },
       ],
       biggest.map((session) => [session.sessionId, whole(session.messages)]),
