@@ -2,6 +2,7 @@ import { EncryptionError, StoreError } from "../src/base/errors.js";
 import { isLocked } from "../src/session/session-labels.js";
 import type { SessionDetails } from "../src/store/lists.js";
 import type { StoredStats } from "../src/store/session-pages.js";
+import { remainsOf } from "./damage.js";
 import type { Server } from "./server.js";
 
 /** Sessions that are looked at together. */
@@ -18,11 +19,12 @@ export interface FoundSession extends SessionDetails {
 
 /** What is kept about a session besides its messages; undefined for one that does not exist. */
 export async function describeSession(
-  server: Pick<Server, "store" | "plainIndex">,
+  server: Pick<Server, "store" | "plainIndex" | "client" | "keyPrefix">,
   sessionId: string,
 ): Promise<FoundSession | undefined> {
   const [details, figures] = await Promise.all([detailsOf(server, sessionId), figuresOf(server.store, sessionId)]);
-  if (figures === undefined) {
+  // Of the keys of a session, the index of its messages may be all that is left.
+  if (figures === undefined && (await remainsOf(server, sessionId)) === undefined) {
     return undefined;
   }
   const known = details ?? {
@@ -34,11 +36,11 @@ export async function describeSession(
     messages: 0,
     rounds: 0,
   };
-  if (figures === "wrong type") {
+  if (figures === undefined || figures === "wrong type") {
     return { ...known, messages: 0, rounds: 0, damaged: true };
   }
   const { messages, rounds, damaged } = figures;
-  return { ...known, messages, rounds: Math.min(rounds, messages), ...(damaged && { damaged }) };
+  return { ...known, messages, rounds: Math.max(0, Math.min(rounds, messages)), ...(damaged && { damaged }) };
 }
 
 async function detailsOf(

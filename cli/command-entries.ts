@@ -50,6 +50,16 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import("./commands/delete-command.js")).deleteCommand(),
   },
   {
+    name: "reindex",
+    summary: "Make the lists of all owners agree with the sessions.",
+    load: async () => (await import("./commands/reindex-command.js")).reindexCommand(),
+  },
+  {
+    name: "reencrypt",
+    summary: "Encrypt all sessions anew with the current key.",
+    load: async () => (await import("./commands/reencrypt-command.js")).reencryptCommand(),
+  },
+  {
     name: "export",
     summary: "Write sessions to standard output, whole or in OpenAI's chat format.",
     load: async () => (await import("./commands/export-command.js")).exportCommand(),

@@ -1,6 +1,9 @@
+import { EncryptionError } from "../src/base/errors.js";
 import { identifyRecord } from "../src/codec/message-ids.js";
 import { digestLength, idHash } from "../src/redis/id-hash.js";
 import { sessionKeys } from "../src/redis/keys.js";
+import { sealedParts } from "../src/sealed/sealed-session-store.js";
+import { SessionOpener } from "../src/sealed/session-opener.js";
 import { lengthBefore, type Remains } from "./damage.js";
 import type { Server } from "./server.js";
 
@@ -15,6 +18,8 @@ export interface LostMessages {
   readonly gone: readonly PositionRange[] | undefined;
   /** Indexes in the log of records that cannot be read. */
   readonly unreadable: readonly number[];
+  /** Indexes in the log of records that their key does not open. */
+  readonly changed: readonly number[];
 }
 
 /**
@@ -24,20 +29,41 @@ export interface LostMessages {
  */
 export async function findLostMessages(server: Server, sessionId: string, remains: Remains): Promise<LostMessages> {
   const places: (number | undefined)[] = [];
-  const unreadable: number[] = [];
+  const [unreadable, changed]: [number[], number[]] = [[], []];
   let from: number | undefined;
+  const sealed = sealedParts(server.store);
+  const opener = sealed && new SessionOpener(sealed.ring, sessionId);
   for (;;) {
-    const page = await server.store.readLog(
+    const page = await (sealed?.store ?? server.store).readLog(
       { id: sessionId },
       { limit: pageLength, ...(from !== undefined && { from }) },
     );
-    const ids = page.records.map((record) => identifyRecord(record)?.id);
-    ids.forEach((id, index) => id === undefined && unreadable.push(places.length + index));
+    const ids: (string | undefined)[] = [];
+    for (const record of page.records) {
+      const plain = opener === undefined ? record : await openedUnlessChanged(opener, record);
+      const id = plain === undefined ? undefined : identifyRecord(plain)?.id;
+      if (id === undefined) {
+        (plain === undefined ? changed : unreadable).push(places.length + ids.length);
+      }
+      ids.push(id);
+    }
     places.push(...(await placesOf(server, sessionId, { ids, remains })));
     if (page.records.length < pageLength) {
-      return { gone: goneFrom(places, remains), unreadable };
+      return { gone: goneFrom(places, remains), unreadable, changed };
     }
     from = page.from + page.records.length;
+  }
+}
+
+/** Undefined for a record that its key does not open: whether it is another key, or the record was changed. */
+async function openedUnlessChanged(opener: SessionOpener, record: string): Promise<string | undefined> {
+  try {
+    return (await opener.record(record)).plain;
+  } catch (error) {
+    if (EncryptionError.isInstance(error) && error.code === "wrong_key") {
+      return undefined;
+    }
+    throw error;
   }
 }
 

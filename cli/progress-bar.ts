@@ -35,6 +35,11 @@ export class ProgressBar {
     this.#bar?.update(this.#done);
   }
 
+  /** Says how much was done in all. */
+  reach(count: number): void {
+    this.advance(count - this.#done);
+  }
+
   /** Removes the bar from the screen. */
   stop(): void {
     this.#bar?.stop();

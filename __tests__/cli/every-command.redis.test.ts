@@ -60,6 +60,7 @@ describe("a command that is interrupted", () => {
     ["export", "The export holds 0 sessions and is not complete; run the same command again."],
     ["delete", "The sessions that are not named above are still there."],
     ["migrate", "Run the same command again to go on; what is stored is not stored again."],
+    ["reindex", "Not all lists were looked at; run the same command again."],
     ["simulate", "Not all reducers were tried."],
     ["doctor", "Not all servers were looked at."],
   ])("%s says what that means, shows no part as if it were all, and ends with 130", async (name, sentence) => {

@@ -4,7 +4,7 @@ import type { MemoryEvent } from "../../src/base/events.js";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { damageOf, remainsOf } from "../damage.js";
+import { damageOf, remainsOf, type Remains } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
@@ -136,7 +136,11 @@ interface Checked {
 const pageSize = 500;
 
 async function findingsOf(server: Server, { sessionId, options, events }: Checked): Promise<SessionFinding[]> {
-  if (options.all !== true && (await remainsOf(server, sessionId)) === undefined) {
+  const remains = await remainsOf(server, sessionId);
+  if (remains === undefined && options.all === true) {
+    return [];
+  }
+  if (remains === undefined) {
     const detail = "there is no session of this id; check --prefix";
     return [{ sessionId, problem: "missing", severity: "error", detail }];
   }
@@ -151,7 +155,7 @@ async function findingsOf(server: Server, { sessionId, options, events }: Checke
     }
     const issues = validateConversation(view, { profile: options.profile });
     return [
-      ...(await damageIn(server, sessionId, events)),
+      ...(await damageIn(server, { sessionId, remains, events })),
       ...issues.map(({ rule, severity, index, message }) => ({
         ...{ sessionId, problem: "structure" as const, severity, position: index, detail: `${rule}: ${message}` },
       })),
@@ -161,7 +165,8 @@ async function findingsOf(server: Server, { sessionId, options, events }: Checke
       throw error;
     }
     if (error.code === "wrong_type") {
-      return damageIn(server, sessionId, [{ type: "damaged", sessionId, operation: "readView" }]);
+      const damaged: MemoryEvent = { type: "damaged", sessionId, operation: "readView" };
+      return damageIn(server, { sessionId, remains, events: [damaged] });
     }
     const keyId = EncryptionError.isInstance(error) && error.code === "unknown_key" ? error.keyId : undefined;
     const finding = { sessionId, problem: "unreadable", severity: "error", detail: reasonOf(error) } as const;
@@ -170,9 +175,14 @@ async function findingsOf(server: Server, { sessionId, options, events }: Checke
 }
 
 /** The same record is read by the view and by a page. */
-async function damageIn(server: Server, sessionId: string, events: readonly MemoryEvent[]): Promise<SessionFinding[]> {
+async function damageIn(
+  server: Server,
+  { sessionId, remains: before, events }: Pick<Checked, "sessionId" | "events"> & { readonly remains: Remains },
+): Promise<SessionFinding[]> {
   const found: SessionFinding[] = [];
-  const remains = events.some(({ type }) => type === "damaged") ? await remainsOf(server, sessionId) : undefined;
+  // The index of its messages alone is no session to the library: it reports no damage.
+  const isDamaged = events.some(({ type }) => type === "damaged") || before.missing.has("state");
+  const remains = isDamaged ? await remainsOf(server, sessionId) : undefined;
   if (remains !== undefined) {
     found.push({ sessionId, problem: "damaged", severity: "error", detail: damageOf(remains).sentence });
   }

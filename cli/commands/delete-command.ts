@@ -1,13 +1,18 @@
 import { Command } from "commander";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
+import { remainsOf } from "../damage.js";
 import { UsageError } from "../failure.js";
+import { counted } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { printable } from "../printable.js";
-import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { ProgressBar } from "../progress-bar.js";
+import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
 
 interface DeleteOptions extends ServerOptions {
+  readonly owner?: string;
   readonly yes?: boolean;
+  readonly dryRun?: boolean;
 }
 
 /** Milliseconds for which nobody can bring a deleted session back; as long as `sessions.delete` of the library. */
@@ -15,8 +20,10 @@ const guardMs = 600_000;
 
 /** `delete`: removes sessions and all that is kept about them. */
 export function deleteCommand(): CommandDefinition {
-  const command = withServerOptions(new Command().argument("<sessions...>", "ids of the sessions"))
+  const command = withServerOptions(new Command().argument("[sessions...]", "ids of the sessions"))
+    .option("--owner <owner>", "all sessions of this owner")
     .option("--yes", "really delete; without it nothing is done")
+    .option("--dry-run", "name what would be deleted, and delete nothing")
     .addHelpText(
       "after",
       "\nFor ten minutes, writes to a deleted session are refused: a turn that is under\nway ends.",
@@ -28,27 +35,95 @@ export function deleteCommand(): CommandDefinition {
 }
 
 async function deleteSessions(
-  { screen, env, signal }: CommandContext,
+  context: CommandContext,
   options: DeleteOptions,
   sessions: readonly string[],
 ): Promise<ExitCode> {
-  if (options.yes !== true) {
-    throw new UsageError("delete: nothing was deleted. What is deleted cannot be brought back; add --yes to do it.");
+  const { owner, yes, dryRun } = options;
+  if ((owner === undefined) === (sessions.length === 0)) {
+    throw new UsageError("delete: name sessions, or give --owner.");
   }
-  const server = await openServer(options, env);
-  let missing = 0;
+  if (yes !== true && dryRun !== true) {
+    throw new UsageError(
+      "delete: nothing was deleted. What is deleted cannot be brought back; add --yes to do it, or --dry-run.",
+    );
+  }
+  const server = await openServer(options, context.env);
   try {
-    for (const sessionId of sessions) {
-      if (signal.aborted) {
-        return interrupted(screen, "The sessions that are not named above are still there.");
-      }
-      const deleted = await server.store.index.erase({ id: sessionId }, { guardMs });
-      missing += deleted ? 0 : 1;
-      await screen.record({ sessionId, deleted });
-      await screen.line(`${printable(sessionId)}: ${deleted ? "deleted" : "there is no such session"}`);
+    if (dryRun === true) {
+      return await foretell(server, context, owner === undefined ? sessions : server.plainIndex.scan({ owner }));
     }
+    return await (owner === undefined ? deleteNamed(server, context, sessions) : deleteOwned(server, context, owner));
   } finally {
     await server.close();
   }
+}
+
+async function deleteNamed(
+  server: Server,
+  { screen, signal }: CommandContext,
+  sessions: readonly string[],
+): Promise<ExitCode> {
+  let missing = 0;
+  for (const sessionId of sessions) {
+    if (signal.aborted) {
+      return interrupted(screen, "The sessions that are not named above are still there.");
+    }
+    // An erasure knows a session by its state; of a damaged one, other keys may be all that is there.
+    const remains = await remainsOf(server, sessionId);
+    const erased = await server.store.index.erase({ id: sessionId }, { guardMs });
+    const deleted = erased || remains !== undefined;
+    missing += deleted ? 0 : 1;
+    await screen.record({ sessionId, deleted });
+    await screen.line(`${printable(sessionId)}: ${deleted ? "deleted" : "there is no such session"}`);
+  }
+  return missing === 0 ? exitCodes.done : exitCodes.findings;
+}
+
+async function deleteOwned(server: Server, { screen, signal }: CommandContext, owner: string): Promise<ExitCode> {
+  const bar = new ProgressBar(screen, { total: undefined, unit: "sessions" });
+  try {
+    signal.throwIfAborted();
+    const sessions = await server.memory.sessions.deleteOwner(owner, {
+      guardMs,
+      onProgress: (progress) => {
+        bar.reach(progress.sessions);
+        signal.throwIfAborted();
+      },
+    });
+    bar.stop();
+    await screen.record({ owner, sessions });
+    await screen.line(printable(`${owner}: ${counted(sessions, "session")} deleted`));
+    return exitCodes.done;
+  } catch (error) {
+    if (signal.aborted) {
+      return interrupted(screen, "Not all sessions of this owner were deleted; run the same command again.");
+    }
+    throw error;
+  } finally {
+    bar.stop();
+  }
+}
+
+/** Names what would be deleted. */
+async function foretell(
+  server: Server,
+  { screen, signal }: CommandContext,
+  sessions: readonly string[] | AsyncIterable<string>,
+): Promise<ExitCode> {
+  let [found, missing] = [0, 0];
+  for await (const sessionId of sessions) {
+    if (signal.aborted) {
+      return interrupted(screen, "Not all sessions were looked at. Nothing was deleted (--dry-run).");
+    }
+    const remains = await remainsOf(server, sessionId);
+    found += remains === undefined ? 0 : 1;
+    missing += remains === undefined ? 1 : 0;
+    await screen.record({ sessionId, wouldDelete: remains !== undefined, messages: remains?.messages ?? 0 });
+    const outcome =
+      remains === undefined ? "there is no such session" : `would be deleted, ${counted(remains.messages, "message")}`;
+    await screen.line(`${printable(sessionId)}: ${outcome}`);
+  }
+  await screen.line(`${counted(found, "session")} would be deleted. Nothing was deleted (--dry-run).`);
   return missing === 0 ? exitCodes.done : exitCodes.findings;
 }

@@ -27,6 +27,7 @@ import { sealedIndex } from "./sealed-index.js";
 import { SealedTransfers } from "./sealed-transfers.js";
 import { SealedSide } from "./sealed-side.js";
 import { SealedWrites } from "./sealed-writes.js";
+import { rebuildSealed } from "./rebuild-sealed.js";
 import { headField } from "./session-opener.js";
 
 /** The store underneath, and the keys, for what replaces sealed texts; undefined for a store that does not seal. */
@@ -127,27 +128,7 @@ export class SealedSessionStore implements CompleteSessionStore {
     options?: { readonly assigns?: boolean },
   ): Promise<void> {
     const { opener } = this.#session(session);
-    for (;;) {
-      let missing: string | undefined;
-      const identifySealed: IdentifyRecord = (record, position) => {
-        const plain = opener.recordNow(record);
-        if ("missing" in plain) {
-          missing = plain.missing;
-          throw new Error("A key has to be asked for.");
-        }
-        const identity = identify(plain.plain, position);
-        const { key } = plain;
-        return identity && key ? { ...identity, digest: key.digest(identity.digest), key: key.tag } : identity;
-      };
-      try {
-        return await this.#inner.rebuild(session, identifySealed, options);
-      } catch (error) {
-        if (missing === undefined) {
-          throw error;
-        }
-        await opener.key(missing);
-      }
-    }
+    return rebuildSealed({ store: this.#inner, opener, session, identify, options });
   }
 
   async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {

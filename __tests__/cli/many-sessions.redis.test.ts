@@ -1,0 +1,170 @@
+import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
+import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";
+import { jsonLines } from "../support/built-command.js";
+import { hostedCommands } from "../support/hosted-commands.js";
+import { ai, human } from "../support/messages.js";
+import { sharedRedisUrl } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+
+const client = new Redis(sharedRedisUrl());
+const run = hostedCommands();
+let count = 0;
+afterAll(() => client.quit().then(() => undefined));
+
+/** Sessions of Ann's and Bob's, and commands that read them, with keys where some are given. */
+async function place(encryption?: EncryptionKeys) {
+  count += 1;
+  const prefix = `cli-many-${process.pid}-${count}`;
+  const memory = new RedisChatMemory({ client, keyPrefix: prefix, ...(encryption && { encryption }) });
+  for (const [sessionId, owner] of [
+    ["a1", "ann"],
+    ["a2", "ann"],
+    ["b1", "bob"],
+  ] as const) {
+    await memory.history(sessionId, { owner }).addMessages([human(`${sessionId}?`), ai("Yes."), human("Sure?")]);
+  }
+  await memory.drain();
+  const key = (sessionId: string, part: string) => `${prefix}:{${sessionId}}:${part}`;
+  const command = (args: readonly string[], keys?: EncryptionKeys) =>
+    run([...args, "--url", sharedRedisUrl(), "--prefix", prefix], { env: keys ? environment(keys) : {} });
+  return { prefix, memory, key, command };
+}
+
+function environment({ current, previous = [] }: EncryptionKeys): Record<string, string> {
+  const texts = [current, ...previous]
+    .flatMap((one) => one ?? [])
+    .map(({ id, key }) => `${id}:${Buffer.from(key).toString("base64")}`);
+  return { LANGCHAIN_REDIS_MEMORY_KEYS: texts.join(",") };
+}
+
+describe("the command delete", () => {
+  it("erases all sessions of an owner with --owner --yes, and nobody else's", async () => {
+    const { key, command, memory } = await place();
+    const { exitCode, output } = await command(["delete", "--owner", "ann", "--yes"]);
+    expect([exitCode, output]).toEqual([0, "ann: 2 sessions deleted\n"]);
+    expect(await client.exists(key("a1", "log"), key("a2", "log"))).toBe(0);
+    expect(await memory.history("b1", { owner: "bob" }).getMessages()).toHaveLength(3);
+  });
+
+  it.each([[["a1", "nobody"]], [["--owner", "ann"]]])(
+    "with %j and --dry-run names them and erases nothing",
+    async (what) => {
+      const { prefix, command } = await place();
+      const before = (await client.keys(`${prefix}:*`)).sort();
+      const { output } = await command(["delete", ...what, "--dry-run", "--yes"]);
+      expect(output).toContain("a1: would be deleted, 3 messages\n");
+      expect(output).toMatch(/\d sessions? would be deleted\. Nothing was deleted \(--dry-run\)\.\n$/);
+      expect((await client.keys(`${prefix}:*`)).sort()).toEqual(before);
+    },
+  );
+
+  it("needs sessions or an owner, and --yes or --dry-run", async () => {
+    const { command, memory } = await place();
+    expect(await command(["delete"])).toMatchObject({
+      exitCode: 2,
+      errors: "delete: name sessions, or give --owner.\n",
+    });
+    expect(await command(["delete", "a1", "--owner", "ann", "--yes"])).toMatchObject({ exitCode: 2 });
+    expect((await command(["delete", "--owner", "ann"])).errors).toContain("add --yes to do it");
+    expect(await memory.sessions.count({ owner: "ann" })).toBe(2);
+  });
+
+  it("deletes a session that lost its state, and says so", async () => {
+    const { key, command } = await place();
+    await client.unlink(key("a1", "state"));
+    expect(await command(["delete", "a1", "--yes"])).toMatchObject({ exitCode: 0, output: "a1: deleted\n" });
+    expect(await client.exists(key("a1", "log"))).toBe(0);
+  });
+});
+
+describe("the command reindex", () => {
+  it("makes the lists of owners agree with the sessions", async () => {
+    const { prefix, command, memory } = await place();
+    await client.unlink(`${prefix}:{owner:ann}:sessions`, `${prefix}:{owner:ann}:summaries`);
+    const { exitCode, output } = await command(["reindex"]);
+    expect([exitCode, output]).toEqual([0, "The lists of owners agree with 3 sessions that have an owner.\n"]);
+    expect(await memory.sessions.count({ owner: "ann" })).toBe(2);
+  });
+});
+
+describe("the command reencrypt", () => {
+  it("seals everything with the current key, after which the older one can go", async () => {
+    const { command } = await place(testKeys("old"));
+    const { exitCode, output } = await command(["reencrypt", "--json"], testKeys("new", "old"));
+    expect([exitCode, jsonLines(output)]).toEqual([
+      0,
+      [{ sessions: 3, sealed: expect.any(Number), incomplete: 0, failed: 0, interrupted: false }],
+    ]);
+    expect((await command(["check", "--all"], testKeys("new"))).exitCode).toBe(0);
+  });
+
+  it("names sessions that it cannot open or that lost their state, does the others, and ends with 1", async () => {
+    const { prefix, key, command } = await place(testKeys("old"));
+    const stranger = new RedisChatMemory({ client, keyPrefix: prefix, encryption: testKeys("stranger") });
+    await stranger.history("s1").addMessages([human("Oslo?")]);
+    await client.unlink(key("a1", "state"));
+    const { exitCode, output } = await command(["reencrypt"], testKeys("new", "old"));
+    expect(exitCode).toBe(1);
+    expect(output).toMatch(/^s1: failed: encrypted with the key "stranger", which is not in \w+\n/m);
+    expect(output).toMatch(/^a1: failed: its state is gone/m);
+    expect(output).toMatch(/ of 4 sessions encrypted with the current key; 2 sessions left as named above\.\n$/);
+    expect((await command(["check", "a2", "b1"], testKeys("new"))).exitCode).toBe(0);
+  });
+
+  it("says which variable to set where there is no key", async () => {
+    const { command } = await place();
+    const { exitCode, errors } = await command(["reencrypt"]);
+    expect([exitCode, errors]).toEqual([2, expect.stringContaining("Set LANGCHAIN_REDIS_MEMORY_KEYS")]);
+  });
+});
+
+describe("the command rebuild", () => {
+  it("changes nothing with --dry-run, and says what a rebuild would leave", async () => {
+    const { key, command } = await place();
+    await client.lpop(key("a1", "log"));
+    const before = await client.hgetall(key("a1", "state"));
+    const { exitCode, output } = await command(["rebuild", "a1", "--dry-run"]);
+    expect([exitCode, output]).toEqual([0, "a1: would be rebuilt: 2 of 3 messages are left; position 0 is gone.\n"]);
+    expect(await client.hgetall(key("a1", "state"))).toEqual(before);
+  });
+
+  it("names a record that was changed under its seal, and rebuilds the rest", async () => {
+    const keys = testKeys("current");
+    const { key, command, memory } = await place(keys);
+    const stored = (await client.lindex(key("a1", "log"), 1))!;
+    const sealed = stored.indexOf("\n") + 5;
+    const changed = stored.slice(0, sealed) + (stored[sealed] === "A" ? "B" : "A") + stored.slice(sealed + 1);
+    await client.lset(key("a1", "log"), 1, changed);
+    await client.unlink(key("a1", "ids"));
+    const { exitCode, output, errors } = await command(["rebuild", "a1"], keys);
+    expect([exitCode, errors]).toEqual([1, ""]);
+    expect(output).toContain("a1: rebuilt with 3 messages");
+    expect(output).toContain("the key does not open position 1: it stays in the log, and reads of it fail.\n");
+    expect(await client.hlen(key("a1", "ids"))).toBeGreaterThanOrEqual(3);
+    await memory.history("a1", { owner: "ann" }).append([human("Later?")]);
+  });
+
+  it("refuses where the key opens nothing, because it is another one", async () => {
+    const { key, command } = await place(testKeys("current"));
+    await client.unlink(key("a1", "ids"));
+    const other = { ...testKeys("current"), current: { id: "current", key: new Uint8Array(32).fill(7) } };
+    const { exitCode, errors } = await command(["rebuild", "a1"], other);
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining("cannot be opened")]);
+    expect(await client.exists(key("a1", "ids"))).toBe(0);
+  });
+});
+
+it("A session of which only the index of its messages is left is damaged, and can be deleted", async () => {
+  const { key, command } = await place();
+  await client.unlink(key("a1", "state"), key("a1", "log"));
+  const rows = jsonLines((await command(["sessions", "--json"])).output);
+  expect(rows).toContainEqual(expect.objectContaining({ sessionId: "a1", messages: 0, rounds: 0, damaged: true }));
+  expect(rows).toHaveLength(3);
+  expect(jsonLines((await command(["stats", "--json"])).output)[0]).toMatchObject({ sessions: 3, damaged: 1 });
+  const checked = await command(["check", "--all"]);
+  expect([checked.exitCode, checked.output]).toEqual([1, expect.stringContaining("a1: damaged: no message is left")]);
+  expect((await command(["show", "a1"])).output).toMatch(/^ {2}damaged {5}no message is left/m);
+  expect(await command(["delete", "a1", "--yes"])).toMatchObject({ exitCode: 0, output: "a1: deleted\n" });
+  expect(await client.exists(key("a1", "ids"))).toBe(0);
+});
