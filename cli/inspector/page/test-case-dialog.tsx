@@ -6,22 +6,28 @@ import type { ShownMoment } from "./shown-moment.js";
 
 type What = "view" | "transcript";
 
-/** A button, and behind it the messages as code: what the model saw at the shown moment, or all. */
-export function TestCaseDialog({ moment: { session, end, view } }: { moment: ShownMoment }) {
-  const isNow = end >= session.next;
-  const dialog = useRef<HTMLDialogElement>(null);
+/** The chosen messages as code, as far as the server has answered. */
+function useTestCase({ session, end, view }: Pick<ShownMoment, "session" | "end" | "view">) {
   const [what, setWhat] = useState<What>("view");
   const [made, setMade] = useState<{ test?: TestCase; problem?: string }>({});
   const make = (next: What) => {
     setWhat(next);
     setMade({});
-    const isThen = !isNow && next === "view";
+    const isThen = end < session.next && next === "view";
     const then: Record<string, number> = !isThen ? {} : { from: view.start, to: end, front: view.hasFront ? 1 : 0 };
     getJson<TestCase>("test-case", { id: session.sessionId, what: next, ...then }).then(
       (test) => setMade({ test }),
       (error: Error) => setMade({ problem: error.message }),
     );
   };
+  return { what, made, make };
+}
+
+/** A button, and behind it the messages as code: what the model saw at the shown moment, or all. */
+export function TestCaseDialog({ moment: { session, end, view } }: { moment: ShownMoment }) {
+  const isNow = end >= session.next;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const { what, made, make } = useTestCase({ session, end, view });
   const show = () => {
     make(what);
     dialog.current?.showModal();
