@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import { sessionKeys } from "../../src/redis/keys.js";
 import type { SessionDetails } from "../../src/store/lists.js";
 import { allSessions } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
@@ -8,10 +7,11 @@ import { bytes, whole } from "../figures.js";
 import { interrupted } from "../interruption.js";
 import { positiveOperand } from "../operands.js";
 import type { Screen } from "../screen.js";
-import { openServer, withServerOptions, type Server, type ServerOptions } from "../server.js";
+import { openServer, withServerOptions, type ServerOptions } from "../server.js";
+import { SessionMemory, type MemoryFigures } from "../session-memory.js";
 
 interface StatsOptions extends ServerOptions {
-  readonly sample: number;
+  readonly sample?: number;
 }
 
 /** How many of the biggest sessions are named. */
@@ -21,9 +21,8 @@ const biggestCount = 10;
 export function statsCommand(): CommandDefinition {
   const command = withServerOptions(new Command()).option(
     "--sample <number>",
-    "sessions whose memory is measured",
+    "measure the memory of so many sessions only, and say a range",
     positiveOperand,
-    200,
   );
   return { command, run: (context, options) => stats(context, options as StatsOptions) };
 }
@@ -38,8 +37,8 @@ interface Figures {
   /** Messages of a session: the median, and so on. */
   readonly length: Readonly<Record<"p50" | "p90" | "p99" | "max", number>>;
   readonly biggest: readonly { readonly sessionId: string; readonly messages: number }[];
-  /** Bytes in Redis, from a sample; undefined where this user may not ask. */
-  readonly memory?: { readonly sampled: number; readonly perSession: number; readonly perMessage: number };
+  /** Bytes in Redis; undefined where this user may not ask. */
+  readonly memory?: MemoryFigures;
 }
 
 async function stats({ screen, env, signal }: CommandContext, options: StatsOptions): Promise<ExitCode> {
@@ -48,7 +47,7 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
     const lengths: number[] = [];
     const counts = { messages: 0, owned: 0, expiring: 0, damaged: 0 };
     let biggest: SessionDetails[] = [];
-    const sample: SessionDetails[] = [];
+    const memory = new SessionMemory(server, options.sample);
     for await (const session of allSessions(server, { signal })) {
       lengths.push(session.messages);
       counts.messages += session.messages;
@@ -56,15 +55,15 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
       counts.expiring += session.expiresAt === undefined ? 0 : 1;
       counts.damaged += session.damaged ? 1 : 0;
       biggest = [...biggest, session].sort((a, b) => b.messages - a.messages).slice(0, biggestCount);
-      chosenFor(sample, { session, seen: lengths.length, size: options.sample });
+      await memory.add(session);
     }
     if (signal.aborted) {
       return interrupted(screen, "Nothing is counted, because not all sessions were looked at.");
     }
     lengths.sort((a, b) => a - b);
-    const memory = await memoryOf(server, sample);
+    const taken = await memory.figures();
     await print(screen, {
-      ...{ sessions: lengths.length, ...counts, length: distribution(lengths), ...(memory && { memory }) },
+      ...{ sessions: lengths.length, ...counts, length: distribution(lengths), ...(taken && { memory: taken }) },
       biggest: biggest.map(({ sessionId, messages }) => ({ sessionId, messages })),
     });
     return exitCodes.done;
@@ -73,41 +72,9 @@ async function stats({ screen, env, signal }: CommandContext, options: StatsOpti
   }
 }
 
-/** Keeps a random sample of what was seen: each has the same chance (reservoir sampling). */
-function chosenFor<T>(
-  sample: T[],
-  { session, seen, size }: { readonly session: T; readonly seen: number; readonly size: number },
-): void {
-  const place = seen <= size ? sample.length : Math.floor(Math.random() * seen);
-  if (place < size) {
-    sample[place] = session;
-  }
-}
-
 function distribution(sorted: readonly number[]): Figures["length"] {
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
-}
-
-async function memoryOf({ client, keyPrefix }: Server, sample: readonly SessionDetails[]): Promise<Figures["memory"]> {
-  let [total, messages] = [0, 0];
-  try {
-    for (const session of sample) {
-      const { log, ids, state } = sessionKeys(keyPrefix, session.sessionId);
-      const sizes = await Promise.all([log, ids, state].map((key) => client.memory("USAGE", key, "SAMPLES", 0)));
-      total += sizes.reduce<number>((sum, size) => sum + Number(size ?? 0), 0);
-      messages += session.messages;
-    }
-  } catch (error) {
-    if (/^NOPERM/.test((error as Error).message)) {
-      return undefined;
-    }
-    throw error;
-  }
-  const sampled = sample.length;
-  return sampled === 0
-    ? undefined
-    : { sampled, perSession: total / sampled, perMessage: total / Math.max(1, messages) };
 }
 
 async function print(screen: Screen, figures: Figures): Promise<void> {
@@ -119,13 +86,7 @@ async function print(screen: Screen, figures: Figures): Promise<void> {
     ...(damaged > 0 ? [["damaged", `${whole(damaged)}; check --all names them`]] : []),
     ["messages", whole(messages)],
     ["a session", `${whole(p50)} messages (median), ${whole(p90)} (90 %), ${whole(p99)} (99 %), ${whole(max)} (most)`],
-    [
-      "memory",
-      memory === undefined
-        ? "not known: no session, or this user may not run MEMORY USAGE"
-        : `${bytes(memory.perSession)} a session, ${bytes(memory.perMessage)} a message, ` +
-          `about ${bytes(memory.perSession * sessions)} in all`,
-    ],
+    ...memoryLines(memory, sessions),
   ];
   for (const [name, text] of lines) {
     await screen.line(`${name!.padEnd(11)}${text}`);
@@ -140,4 +101,15 @@ async function print(screen: Screen, figures: Figures): Promise<void> {
       biggest.map((session) => [session.sessionId, whole(session.messages)]),
     );
   }
+}
+
+function memoryLines(memory: MemoryFigures | undefined, sessions: number): [string, string][] {
+  if (memory === undefined) {
+    return [["memory", "not known: no session, or this user may not run MEMORY USAGE"]];
+  }
+  const { sampled, perSession, perMessage, total, low, high, lists } = memory;
+  const all = `${bytes(perSession)} a session, ${bytes(perMessage)} a message, ${bytes(total)} in all`;
+  const withLists = lists === 0 ? [] : [["", `${bytes(lists)} of it are the lists of owners`] as [string, string]];
+  const range = `${bytes(low)} to ${bytes(high)}, as ${whole(sampled)} of ${whole(sessions)} sessions say`;
+  return [["memory", all], ...withLists, ...(sampled < sessions ? [["", range] as [string, string]] : [])];
 }
