@@ -56,7 +56,13 @@ export interface ChatMemoryModuleOptions extends Omit<RetrieveOptions, "sessionI
   /** The memory to retrieve from; each retrieval then names its session. Give this or `history`, not both. */
   readonly memory?: {
     /** The history of a session, for an owner where the run names one. */
-    history(sessionId: string, identity?: { readonly owner?: string }): RoundSource;
+    history(
+      sessionId: string,
+      identity?: {
+        /** Who asks. */
+        readonly owner?: string;
+      },
+    ): RoundSource;
   };
 }
 

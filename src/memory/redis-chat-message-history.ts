@@ -213,7 +213,12 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
    *
    * @throws StoreError `damaged` where the owner's name is lost; ConflictError `other_owner`.
    */
-  rebuild(options: { readonly owner?: string } = {}): Promise<void> {
+  rebuild(
+    options: {
+      /** Whose the session is. */
+      readonly owner?: string;
+    } = {},
+  ): Promise<void> {
     return this.#session.rebuild(options);
   }
 

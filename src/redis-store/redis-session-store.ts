@@ -174,7 +174,11 @@ export class RedisSessionStore implements CompleteSessionStore {
   async rebuild(
     session: SessionRef,
     identify: IdentifyRecord,
-    { assigns = false }: { readonly assigns?: boolean } = {},
+    {
+      assigns = false,
+    }: {
+      /** True to take the named owner where nothing says whose it is. @default false */ readonly assigns?: boolean;
+    } = {},
   ): Promise<void> {
     const { id, owner } = session;
     const rebuild = { ...this.#session(session), name: { operation: "rebuild", sessionId: id }, identify, assigns };

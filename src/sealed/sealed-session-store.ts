@@ -125,7 +125,9 @@ export class SealedSessionStore implements CompleteSessionStore {
   async rebuild(
     session: SessionRef,
     identify: IdentifyRecord,
-    options?: { readonly assigns?: boolean },
+    options?: {
+      /** True to take the named owner where nothing says whose it is. @default false */ readonly assigns?: boolean;
+    },
   ): Promise<void> {
     const { opener } = this.#session(session);
     return rebuildSealed({ store: this.#inner, opener, session, identify, options });

@@ -97,7 +97,13 @@ export interface SessionStore extends SessionStoreCore {
    *
    * Missing: `history.rebuild()` and `onDamage: "rebuild"` throw a ConfigurationError.
    */
-  rebuild?(session: SessionRef, identify: IdentifyRecord, options?: { readonly assigns?: boolean }): Promise<void>;
+  rebuild?(
+    session: SessionRef,
+    identify: IdentifyRecord,
+    options?: {
+      /** True to take the named owner where nothing says whose it is. @default false */ readonly assigns?: boolean;
+    },
+  ): Promise<void>;
   /**
    * Side fields of the session whose names begin with `prefix`. Together with `writeSide` and `AppendRequest.side` this
    * is the capability `sideData`.
