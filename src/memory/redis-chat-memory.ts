@@ -16,7 +16,9 @@ import { turnOptions, type WithTurnOptions } from "../session/hold/hold-options.
 import { sessionOf } from "./session-of.js";
 
 /** The options of a memory of this copy of the package; undefined for an object that only looks like one. */
-export let contextOf: (memory: object) => MemoryContext | undefined;
+export function contextOf(owner: object): MemoryContext | undefined {
+  return RedisChatMemory["contextOf"](owner);
+}
 
 /**
  * The conversations of an application: one connection and one set of options, and a history for each session.
@@ -36,8 +38,9 @@ export class RedisChatMemory implements AsyncDisposable {
   /** Lists of sessions by owner, titles, export, erasure and re-encryption. */
   readonly sessions: MemorySessions;
 
-  static {
-    contextOf = (memory) => (#context in memory ? memory.#context : undefined);
+  // A method and no static block, which bundlers would keep with all that it needs.
+  private static contextOf(memory: object): MemoryContext | undefined {
+    return #context in memory ? memory.#context : undefined;
   }
 
   /** Opens no connection yet. @throws ConfigurationError naming the option. */

@@ -43,7 +43,9 @@ class SessionOptions {
 }
 
 /** The session behind a history of this copy of the package; undefined for what only looks like one. */
-export let sessionIn: (history: object) => ConversationSession | undefined;
+export function sessionIn(owner: object): ConversationSession | undefined {
+  return RedisChatMessageHistory["sessionIn"](owner);
+}
 
 /**
  * The messages of one session in Redis, for everything in LangChain that takes a chat message history.
@@ -68,8 +70,9 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   readonly #session: ConversationSession;
   readonly #ownsContext: boolean;
 
-  static {
-    sessionIn = (history) => (#session in history ? history.#session : undefined);
+  // A method and no static block, which bundlers would keep with all that it needs.
+  private static sessionIn(history: object): ConversationSession | undefined {
+    return #session in history ? history.#session : undefined;
   }
 
   /** Opens no connection yet. @throws ConfigurationError naming the option. */
