@@ -49,6 +49,32 @@ async function findingsInLightAndDark(page: Page): Promise<string[]> {
 
 const reason = (page: Page) => page.getByRole("region", { name: "Why" });
 
+const textsOf = (messages: readonly { readonly text: string }[]) => messages.map(({ text: words }) => words);
+
+/** True if a tenth of what an element shows is red: its pixels are read on a page without a content security policy. */
+async function hasRed(page: Page, selector: string): Promise<boolean> {
+  const picture = (await page.locator(selector).screenshot()).toString("base64");
+  const reader = await page.context().newPage();
+  try {
+    const share = await reader.evaluate(`(async () => {
+      const image = new Image();
+      image.src = "data:image/png;base64,${picture}";
+      await image.decode();
+      const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+      canvas.drawImage(image, 0, 0);
+      const { data } = canvas.getImageData(0, 0, image.width, image.height);
+      let red = 0;
+      for (let at = 0; at < data.length; at += 4) {
+        red += data[at] > data[at + 1] + 60 && data[at] > data[at + 2] + 60 ? 1 : 0;
+      }
+      return red / (data.length / 4);
+    })()`);
+    return Number(share) > 0.1;
+  } finally {
+    await reader.close();
+  }
+}
+
 /** How many lines the text of the first such element takes. */
 async function linesOf(page: Page, selector: string): Promise<unknown> {
   return page.evaluate(`{
@@ -235,6 +261,50 @@ describe("the inspector's page", () => {
     await row(page, "answer 11").waitFor();
     await page.getByRole("button", { name: /^Messages 0 to \d+ left the view at reduction 1,/ }).click();
     await reason(page).getByText("No summary covers it, so the model knows nothing of it.").waitFor();
+  });
+
+  it("copies what the model saw at the shown moment as a test case", async () => {
+    const here = await place();
+    const app = here.memory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 6, thresholdCount: 2 }) });
+    const seen = new Map<number, string[]>();
+    for (let round = 0; round < 12; round += 1) {
+      await app.history("s").addMessages([human(`question ${round}.`), ai(`answer ${round}.`)]);
+      seen.set(2 * round + 2, textsOf(await app.history("s").getMessages()));
+    }
+    const watched = await open();
+    const { page } = watched;
+    await show(here, watched, "s");
+    for (const [stored, texts] of [...seen].slice(2, -1)) {
+      await page.getByRole("slider").fill(String(stored));
+      await page.getByText(`At message ${stored} it saw ${texts.length} messages`).waitFor();
+      await page.getByRole("button", { name: "Copy as a test case" }).click();
+      await page.getByText(`${texts.length} messages as TypeScript`).waitFor();
+      const code = await page.getByRole("textbox", { name: "as TypeScript" }).inputValue();
+      expect(code.match(/(question|answer) \d+\./g)).toEqual(texts);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    }
+  });
+
+  it.each(["light", "dark"] as const)("shows a budget that is exceeded in red, and no other, in %s", async (scheme) => {
+    const here = await place();
+    await here
+      .memory()
+      .history("s")
+      .addMessages([human("question one"), ai("answer two")]);
+    const watched = await open({ colorScheme: scheme });
+    const { page } = watched;
+    await show(here, watched, "s");
+    const reds: boolean[] = [];
+    for (const [budget, share] of [
+      ["1000", /^[1-9] % of|: [1-9] % of/],
+      ["2", /: \d{3,} % of/],
+    ] as const) {
+      await page.getByRole("spinbutton", { name: "Budget in tokens" }).fill(budget);
+      await page.getByRole("meter", { name: share }).waitFor();
+      reds.push(await hasRed(page, "meter"));
+    }
+    expect(reds).toEqual([false, true]);
   });
 
   it("compares another reducer with today as simulateReducers does, and shows its cut", async () => {
