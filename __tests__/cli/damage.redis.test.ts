@@ -50,7 +50,7 @@ describe("the command rebuild", () => {
     const { output } = await command("rebuild", "trip", "--json");
     expect(jsonLines(output)).toEqual([
       {
-        ...{ sessionId: "trip", messages: 16, before: 20, unreadable: [], changed: [], lost: [] },
+        ...{ sessionId: "trip", messages: 16, before: 20, unreadable: [], changed: [], removed: false, lost: [] },
         gone: [
           [0, 0],
           [5, 6],

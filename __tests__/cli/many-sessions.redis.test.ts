@@ -103,13 +103,14 @@ describe("the command reencrypt", () => {
     const { prefix, key, command } = await place(testKeys("old"));
     const stranger = new RedisChatMemory({ client, keyPrefix: prefix, encryption: testKeys("stranger") });
     await stranger.history("s1").addMessages([human("Oslo?")]);
-    await client.unlink(key("a1", "state"));
+    await client.unlink(key("a1", "state"), key("b1", "ids"));
     const { exitCode, output } = await command(["reencrypt"], testKeys("new", "old"));
     expect(exitCode).toBe(1);
     expect(output).toMatch(/^s1: failed: encrypted with the key "stranger", which is not in \w+\n/m);
     expect(output).toMatch(/^a1: failed: its state is gone/m);
-    expect(output).toMatch(/ of 4 sessions encrypted with the current key; 2 sessions left as named above\.\n$/);
-    expect((await command(["check", "a2", "b1"], testKeys("new"))).exitCode).toBe(0);
+    expect(output).toMatch(/^b1: failed: the index of its messages is gone; run rebuild/m);
+    expect(output).toMatch(/ of 4 sessions encrypted with the current key; 3 sessions left as named above\.\n$/);
+    expect((await command(["check", "a2"], testKeys("new"))).exitCode).toBe(0);
   });
 
   it("says which variable to set where there is no key", async () => {
@@ -165,6 +166,9 @@ it("A session of which only the index of its messages is left is damaged, and ca
   const checked = await command(["check", "--all"]);
   expect([checked.exitCode, checked.output]).toEqual([1, expect.stringContaining("a1: damaged: no message is left")]);
   expect((await command(["show", "a1"])).output).toMatch(/^ {2}damaged {5}no message is left/m);
+  expect((await command(["rebuild", "a1", "--dry-run"])).output).toBe(
+    "a1: nothing was left of it but the index of its messages, which would be removed.\n",
+  );
   expect(await command(["delete", "a1", "--yes"])).toMatchObject({ exitCode: 0, output: "a1: deleted\n" });
   expect(await client.exists(key("a1", "ids"))).toBe(0);
 });

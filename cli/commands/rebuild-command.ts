@@ -46,6 +46,8 @@ interface Rebuilt {
   readonly unreadable: readonly number[];
   /** Positions of records that their key does not open. */
   readonly changed: readonly number[];
+  /** True where nothing was left but the index of its messages, which a rebuild removes. */
+  readonly removed: boolean;
   /** What the state said, and nothing else does. */
   readonly lost: readonly ("owner" | "title")[];
 }
@@ -93,6 +95,7 @@ async function foresee(server: Server, sessionId: string, { remains }: Work): Pr
   const base = remains.base ?? 0;
   return {
     ...{ sessionId, messages: remains.messages, before: lengthBefore(remains), gone, lost: [] },
+    removed: remains.messages === 0 && remains.missing.has("state"),
     unreadable: unreadable.map((index) => base + index),
     changed: changed.map((index) => base + index),
   };
@@ -109,6 +112,7 @@ async function rebuildFrom(server: Server, sessionId: string, { remains, owner }
     ...{ before: lengthBefore(remains), gone },
     unreadable: unreadable.map((index) => (after?.base ?? 0) + index),
     changed: changed.map((index) => (after?.base ?? 0) + index),
+    removed: after === undefined,
     lost: hadState ? [] : (["owner", "title"] as const).filter((name) => nameIn(details, name) === undefined),
   };
 }
@@ -137,7 +141,12 @@ function nameIn(details: Awaited<ReturnType<typeof describeSession>>, name: "own
   return name === "owner" ? details?.owner : details?.label.title;
 }
 
-function sentencesOf({ messages, before, gone, unreadable, changed, lost }: Rebuilt, done: string): string[] {
+function sentencesOf(rebuilt: Rebuilt, done: string): string[] {
+  const { messages, before, gone, unreadable, changed, lost } = rebuilt;
+  if (rebuilt.removed) {
+    const removed = done === "rebuilt" ? "was removed" : "would be removed";
+    return [`nothing was left of it but the index of its messages, which ${removed}.`];
+  }
   const places = gone === undefined || gone.length === 0 ? "" : `; ${placesIn(gone)} ${isOrAre(gone)} gone`;
   const left =
     before === undefined || before <= messages

@@ -1,7 +1,8 @@
 import { Command } from "commander";
+import type { MemoryError } from "../../src/base/errors.js";
 import { reencryptSessions, type ReencryptProgress } from "../../src/sessions/reencrypt-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
-import { damageOf, remainsOf } from "../damage.js";
+import { damageOf, remainsOf, type Remains } from "../damage.js";
 import { exitCodes, type ExitCode } from "../exit-codes.js";
 import { reasonOf, UsageError } from "../failure.js";
 import { counted } from "../figures.js";
@@ -51,6 +52,8 @@ async function reencrypt(context: CommandContext, options: ServerOptions): Promi
   }
 }
 
+const keepWriting = "others kept writing with another key; run it again when they have the new one";
+
 async function reencryptAll(
   server: Server,
   { screen, signal }: CommandContext,
@@ -58,7 +61,8 @@ async function reencryptAll(
 ): Promise<ReencryptProgress> {
   const left: LeftSession[] = [];
   let done: ReencryptProgress = { sessions: 0, sealed: 0, incomplete: 0, failed: 0 };
-  let [current, lost] = ["", 0];
+  let current: { readonly sessionId: string; readonly remains: Remains | undefined } | undefined;
+  let lost = 0;
   const sessionIds = async function* () {
     for await (const sessionId of server.plainIndex.scan()) {
       if (signal.aborted) {
@@ -70,7 +74,7 @@ async function reencryptAll(
         left.push({ sessionId, problem: "failed", reason: damageOf(remains).sentence });
         lost += 1;
       } else {
-        current = sessionId;
+        current = { sessionId, remains };
         yield sessionId;
       }
       await printLeft(screen, left.splice(0));
@@ -78,17 +82,22 @@ async function reencryptAll(
   };
   await reencryptSessions(server.store, {
     sessionIds: sessionIds(),
-    onProblem: ({ sessionId, error }) => left.push({ sessionId, problem: "failed", reason: reasonOf(error) }),
+    onProblem: ({ sessionId, error }) => {
+      left.push({ sessionId, problem: "failed", reason: reasonFor(error, current?.remains) });
+    },
     onProgress: (progress) => {
       if (progress.incomplete > done.incomplete) {
-        const reason = "others kept writing with another key; run it again when they have the new one";
-        left.push({ sessionId: current, problem: "incomplete", reason });
+        left.push({ sessionId: current!.sessionId, problem: "incomplete", reason: keepWriting });
       }
       done = progress;
       bar.reach(progress.sessions);
     },
   });
   return { ...done, sessions: done.sessions + lost, failed: done.failed + lost };
+}
+
+function reasonFor(error: MemoryError, remains: Remains | undefined): string {
+  return error.code === "damaged" && remains !== undefined ? damageOf(remains).sentence : reasonOf(error);
 }
 
 async function printLeft(screen: Screen, left: readonly LeftSession[]): Promise<void> {
