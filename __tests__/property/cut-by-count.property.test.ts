@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf } from "../../src/messages/roles.js";
-import { findBoundaries, findOrphanResults, splitsStep } from "../../src/messages/steps.js";
+import { findOrphanResults } from "../../src/messages/calls.js";
+import { findBoundaries, splitsStep } from "../../src/messages/steps.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { expectUntouchedInput, rest } from "../support/cut-properties.js";

@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf } from "../../src/messages/roles.js";
-import { findOrphanResults, splitsStep } from "../../src/messages/steps.js";
+import { findOrphanResults } from "../../src/messages/calls.js";
+import { splitsStep } from "../../src/messages/steps.js";
 import { clipMarker } from "../../src/reducers/clip-tool-results.js";
 import type { ReductionOutcome } from "../../src/reducers/reduction-outcome.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";

@@ -1,5 +1,6 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { findOrphanResults, splitsStep, stepsOf } from "../../src/messages/steps.js";
+import { findOrphanResults } from "../../src/messages/calls.js";
+import { splitsStep, stepsOf } from "../../src/messages/steps.js";
 import { asReducer } from "../../src/reducers/as-reducer.js";
 import { ChatHistoryTokenReducer } from "../../src/reducers/token-reducer.js";
 import { ChatHistoryToolResultReducer } from "../../src/reducers/tool-result-reducer.js";

@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { roleOf, summaryMarkOf } from "../../src/messages/roles.js";
-import { findOrphanResults, splitsStep } from "../../src/messages/steps.js";
+import { findOrphanResults } from "../../src/messages/calls.js";
+import { splitsStep } from "../../src/messages/steps.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
 import { anyConversation, orderlyConversation } from "../support/conversations.js";
 import { CountingCounter } from "../support/counting-counter.js";

@@ -3,7 +3,7 @@ import { digestMessage } from "../../src/codec/encode-message.js";
 import { ownIdOf } from "../../src/codec/message-ids.js";
 import { ConflictError, RecordError } from "../../src/base/errors.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { shortHash } from "../../src/base/short-hash.js";
+import { shortHash } from "../../src/base/ids.js";
 
 const pageSize = 500;
 

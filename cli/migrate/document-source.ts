@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { reviveMessage } from "../../src/codec/decode-record.js";
 import { RecordError } from "../../src/base/errors.js";
 import { isRecord } from "../../src/messages/values.js";
-import { shortHash } from "../../src/base/short-hash.js";
+import { shortHash } from "../../src/base/ids.js";
 import { UsageError } from "../failure.js";
 import { linesOfFile } from "../lines-of-file.js";
 import { DocumentIndex, type Documents, type Place } from "./document-index.js";

@@ -4,7 +4,7 @@ import { ConfigurationError, RecordError, StoreError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { fieldsOf } from "../messages/values.js";
 import { anyFunction, lazy, objectWith, parseOptions } from "../base/options.js";
-import { shortHash } from "../base/short-hash.js";
+import { shortHash } from "../base/ids.js";
 import { decodeRecord } from "./decode-record.js";
 
 /** What is needed of a client: `Redis` and `Cluster` of ioredis have it. */

@@ -1,5 +1,5 @@
 import { isRecord } from "../messages/values.js";
-import { shortHash } from "../base/short-hash.js";
+import { shortHash } from "../base/ids.js";
 
 /**
  * What a turn's answer was, so that a retry can be given it again: `message`, `messages` or `text`, or `conversation`

@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { speakerOf } from "./roles.js";
+import { roleOf, speakerOf } from "./roles.js";
 import { isRecord, recordsIn, stringIn } from "./values.js";
 
 /** A call that a message makes. `readable` is false if its arguments are not an object. */
@@ -59,7 +59,8 @@ export function mayCall(message: BaseMessage): boolean {
 
 /** The id of the call that a tool message answers; undefined for a message without one. */
 export function answeredId(message: BaseMessage): string | undefined {
-  return stringIn((message as Partial<ToolMessage>).tool_call_id);
+  const id: unknown = (message as Partial<ToolMessage>).tool_call_id;
+  return typeof id === "string" ? id : undefined;
 }
 
 /** A call id as error texts show it: quoted, and cut if it is long. */
@@ -67,4 +68,116 @@ export function showId(id: string | undefined): string {
   return id === undefined || id === ""
     ? "without an id"
     : JSON.stringify(id.length > 64 ? `${id.slice(0, 60)}...` : id);
+}
+
+/** A call, the index of the message that makes it, and the indexes of its results in order (there should be one). */
+export interface LinkedCall extends Call {
+  readonly index: number;
+  /** Its place among the calls of its message. */
+  readonly place: number;
+  readonly results: number[];
+}
+
+/** Which result belongs to which call. */
+export interface CallLinks {
+  /** The calls of each message that makes some, by the message's index. */
+  readonly callsAt: ReadonlyMap<number, readonly LinkedCall[]>;
+  /** For each message the call that it answers; undefined for an orphan, and for all but tool results. */
+  readonly callOf: readonly (LinkedCall | undefined)[];
+  /** For each message, the index of the last message before it that is not a tool result; -1 if there is none. */
+  readonly blockOf: Int32Array;
+  /** Index of the message whose calls may still be answered: only tool results follow it. -1 if there is none. */
+  readonly frontier: number;
+}
+
+/** Calls of one message that share an id; those before `next` have a result. */
+interface OpenCalls {
+  readonly index: number;
+  readonly calls: LinkedCall[];
+  next: number;
+}
+
+/**
+ * The calls of a conversation with their results. A result belongs to the nearest earlier message that called its id;
+ * if that message called it more than once, to the first of these calls that is still open. Linear.
+ */
+export function linkCalls(messages: readonly BaseMessage[]): CallLinks {
+  const callsAt = new Map<number, readonly LinkedCall[]>();
+  const callOf: (LinkedCall | undefined)[] = new Array<undefined>(messages.length).fill(undefined);
+  const blockOf = new Int32Array(messages.length);
+  const latest = new Map<string, OpenCalls>();
+  let previous = -1;
+  messages.forEach((message, index) => {
+    blockOf[index] = previous;
+    if (speakerOf(message) === "tool") {
+      callOf[index] = takeResult(latest.get(answeredId(message) ?? ""), index);
+      return;
+    }
+    previous = index;
+    const calls = callsOf(message).map(({ id, name, args, readable }, place) => ({
+      id,
+      name,
+      args,
+      readable,
+      index,
+      place,
+      results: [],
+    }));
+    if (calls.length > 0) {
+      callsAt.set(index, calls);
+      calls.forEach((call) => openCall(latest, call));
+    }
+  });
+  return { callsAt, callOf, blockOf, frontier: callsAt.has(previous) ? previous : -1 };
+}
+
+function takeResult(open: OpenCalls | undefined, index: number): LinkedCall | undefined {
+  if (open === undefined) {
+    return undefined;
+  }
+  const call = open.calls[Math.min(open.next, open.calls.length - 1)]!;
+  open.next += 1;
+  call.results.push(index);
+  return call;
+}
+
+function openCall(latest: Map<string, OpenCalls>, call: LinkedCall): void {
+  const id = call.id ?? "";
+  const open = latest.get(id);
+  if (open?.index === call.index) {
+    open.calls.push(call);
+  } else {
+    latest.set(id, { index: call.index, calls: [call], next: 0 });
+  }
+}
+
+/** Calls of one message that are looked through one by one; more of them would make the time quadratic. */
+const fewCalls = 16;
+
+/**
+ * Indexes of the tool results that no earlier message of the list called for. Linear.
+ *
+ * Every read runs this, so it does not use `linkCalls`: for 100 messages with tools that takes three times as long (23
+ * against 7 microseconds), and for 20 messages without tools some twenty times (4.9 against 0.2).
+ */
+export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
+  const orphans: number[] = [];
+  let latest: readonly string[] = [];
+  // Nearly every result follows its call: then the set, which takes longer than all else here, is never made.
+  let called: Set<string> | undefined;
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index]!;
+    const answered = answeredId(message);
+    if (mayCall(message)) {
+      const ids = callIdsOf(message);
+      ids.forEach((id) => called?.add(id));
+      latest = ids.slice(0, fewCalls);
+    } else if (answered !== undefined && !latest.includes(answered)) {
+      called ??= new Set(messages.slice(0, index).flatMap(callIdsOf));
+      if (!called.has(answered) && roleOf(message) === "tool") {
+        orphans.push(index);
+      }
+    }
+  }
+  return orphans;
 }

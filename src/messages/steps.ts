@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { answeredId, callIdsOf, mayCall } from "./calls.js";
+import { linkCalls, type CallLinks, type LinkedCall } from "./calls.js";
 import { roleOf } from "./roles.js";
-import { linkCalls, type CallLinks, type LinkedCall } from "./call-links.js";
 
 /** An AI message and the tool results that belong to it, as ascending indexes into the list. Never to be parted. */
 export interface Step {
@@ -49,37 +48,6 @@ export function stepsOf(messages: readonly BaseMessage[]): Step[] {
     members.get(links.callOf[index]?.index ?? -1)?.push(index);
   });
   return [...members].map(([first, indexes]) => ({ indexes, pending: pending.has(first) }));
-}
-
-/** Calls of one message that are looked through one by one; more of them would make the time quadratic. */
-const fewCalls = 16;
-
-/**
- * Indexes of the tool results that no earlier message of the list called for. Linear.
- *
- * Every read runs this, so it does not use `linkCalls`: for 100 messages with tools that takes three times as long (23
- * against 7 microseconds), and for 20 messages without tools some twenty times (4.9 against 0.2).
- */
-export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
-  const orphans: number[] = [];
-  let latest: readonly string[] = [];
-  // Nearly every result follows its call: then the set, which takes longer than all else here, is never made.
-  let called: Set<string> | undefined;
-  for (let index = 0; index < messages.length; index += 1) {
-    const message = messages[index]!;
-    const answered = answeredId(message);
-    if (mayCall(message)) {
-      const ids = callIdsOf(message);
-      ids.forEach((id) => called?.add(id));
-      latest = ids.slice(0, fewCalls);
-    } else if (answered !== undefined && !latest.includes(answered)) {
-      called ??= new Set(messages.slice(0, index).flatMap(callIdsOf));
-      if (!called.has(answered) && roleOf(message) === "tool") {
-        orphans.push(index);
-      }
-    }
-  }
-  return orphans;
 }
 
 /**

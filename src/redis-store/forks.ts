@@ -1,5 +1,5 @@
 import { MemoryError } from "../base/errors.js";
-import { shortHash } from "../base/short-hash.js";
+import { shortHash } from "../base/ids.js";
 import { randomToken } from "../store/random-token.js";
 import { forkConflict, positionConflict, refuseDiscarded } from "../store/refusals.js";
 import {

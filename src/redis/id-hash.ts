@@ -1,4 +1,4 @@
-import { shortHash } from "../base/short-hash.js";
+import { shortHash } from "../base/ids.js";
 
 /**
  * Characters that stand for an id: 84 bits of its SHA-256, enough that ten million messages of one session share none

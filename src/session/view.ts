@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead } from "../codec/head.js";
 import { decodeRecord, noTokens } from "../codec/decode-record.js";
-import { answeredId } from "../messages/calls.js";
-import { findOrphanResults } from "../messages/steps.js";
+import { answeredId, findOrphanResults } from "../messages/calls.js";
 import { unknownKey } from "../store/key-refusals.js";
 import { EncryptionError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";

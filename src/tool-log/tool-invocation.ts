@@ -3,7 +3,7 @@ import { graphemeBoundary } from "../base/graphemes.js";
 import { anyText, lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import { copyJson, isPlainObject, jsonSnapshot } from "../openai/json-value.js";
 import { nonEmpty } from "../openai/message-schema.js";
-import { timeOrderedIds } from "../base/time-ordered-id.js";
+import { timeOrderedIds } from "../base/ids.js";
 import { comparableTimestamp, momentSchema, toUtc, type Clock } from "../openai/timestamp.js";
 
 /** How a run ended. Other words than these two are kept as well. */

@@ -1,7 +1,7 @@
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import { AIMessage, AIMessageChunk, isAIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { linkCalls } from "../messages/call-links.js";
+import { linkCalls } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 

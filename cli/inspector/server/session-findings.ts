@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { findOrphanResults } from "../../../src/messages/steps.js";
+import { findOrphanResults } from "../../../src/messages/calls.js";
 import { builtInProfiles, type BuiltInProfile } from "../../../src/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../../src/structure/repair/repair.js";
 import { structureRules } from "../../../src/structure/rules/rules.js";

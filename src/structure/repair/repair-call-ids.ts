@@ -1,9 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { CallIdTranslator } from "./call-ids.js";
-import type { LinkedCall } from "../../messages/call-links.js";
+import { type LinkedCall, answeredId, callsOf, showId } from "../../messages/calls.js";
 import { changeCalls, changeMessage } from "../../messages/change-message.js";
 import { readStructure } from "../rules/context.js";
-import { answeredId, callsOf, showId } from "../../messages/calls.js";
 import { speakerOf } from "../../messages/roles.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
 

@@ -1,8 +1,7 @@
 import { ToolMessage } from "@langchain/core/messages";
-import type { LinkedCall } from "../../messages/call-links.js";
+import { type LinkedCall, showId } from "../../messages/calls.js";
 import { changeCalls } from "../../messages/change-message.js";
 import { readStructure, type StructureContext } from "../rules/context.js";
-import { showId } from "../../messages/calls.js";
 import { saysNothing } from "../../messages/content.js";
 import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
 import type { StructureRule } from "../rules/rules.js";

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { linkCalls, type CallLinks } from "../../messages/call-links.js";
+import { linkCalls, type CallLinks } from "../../messages/calls.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
 import type { StructureProfile } from "../profiles/profile.js";
 import type { StructurePurpose, StructureRule, StructureSeverity } from "./rules.js";

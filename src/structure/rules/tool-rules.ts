@@ -1,7 +1,6 @@
 import { fitsForm } from "../profiles/identifiers.js";
-import type { LinkedCall } from "../../messages/call-links.js";
+import { type LinkedCall, answeredId, showId } from "../../messages/calls.js";
 import type { ReportFinding, StructureContext } from "./context.js";
-import { answeredId, showId } from "../../messages/calls.js";
 
 /** Finds what is wrong between calls and results: rules S07 to S13, S28 and S30. */
 export function checkTools(context: StructureContext, report: ReportFinding): void {

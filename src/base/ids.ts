@@ -1,4 +1,15 @@
-import { randomUUID } from "node:crypto";
+import * as crypto from "node:crypto";
+
+/** The first `length` characters of the text's SHA-256 in base64url, six bits each. */
+export function shortHash(text: string, length: number): string {
+  return sha256(text).slice(0, length);
+}
+
+/** The one-shot function takes half the time and less; Node.js has it from 20.12 on. */
+const sha256: (text: string) => string =
+  typeof crypto.hash === "function"
+    ? (text) => crypto.hash("sha256", text, "base64url")
+    : (text) => crypto.createHash("sha256").update(text).digest("base64url");
 
 /**
  * A maker of UUIDs of version 7 (RFC 9562): milliseconds, then a counter, then random bits.
@@ -17,7 +28,7 @@ export function timeOrderedIds(): (milliseconds: number) => string {
       counter = 0;
     }
     const time = lastTime.toString(16).padStart(12, "0");
-    const suffix = randomUUID().slice(19);
+    const suffix = crypto.randomUUID().slice(19);
     return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${suffix}`;
   };
 }
