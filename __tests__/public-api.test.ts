@@ -96,7 +96,6 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "MessagesRunnable",
         "NameForm",
         "NamedReducer",
-        "OutcomeReducer",
         "OwnerExportOptions",
         "PageItem",
         "PageOptions",

@@ -130,6 +130,30 @@ describe("a custom reducer", () => {
     expect(await new LastOnly().reduceWithOutcome([human("1")])).toMatchObject({ changed: false, removed: [] });
   });
 
+  it("has a result derived from its outcome", async () => {
+    class Outcome extends ChatHistoryReducer {
+      override reduceWithOutcome(messages: BaseMessage[]) {
+        return new LastOnly().reduceWithOutcome(messages);
+      }
+    }
+    expect(await new Outcome().reduce(conversation)).toEqual(conversation.slice(-1));
+    expect(await new Outcome().invoke(conversation)).toEqual(conversation.slice(-1));
+    expect(await new Outcome().reduce([human("1")])).toBeNull();
+  });
+
+  it("is refused if it implements neither of the two methods, also by way of super", async () => {
+    class Neither extends ChatHistoryReducer {}
+    class Super extends ChatHistoryReducer {
+      override reduceWithOutcome(messages: BaseMessage[]) {
+        return super.reduceWithOutcome(messages);
+      }
+    }
+    for (const incomplete of [new Neither(), new Super()]) {
+      await expect(incomplete.reduceWithOutcome(conversation)).rejects.toMatchObject({ option: "reducer" });
+      await expect(incomplete.reduce(conversation)).rejects.toMatchObject({ option: "reducer" });
+    }
+  });
+
   it("runs after every write unless it defines a limit", () => {
     expect(new LastOnly().viewLimit).toEqual({ messages: 0 });
   });

@@ -73,7 +73,7 @@ export type { TokenCounter } from "../tokens/token-counter.js";
 
 export type { SectionOptions, SystemMessages } from "../messages/sections.js";
 export type { MessagesRunnable, ReducerFunction, ReducerLike } from "../reducers/as-reducer.js";
-export { ChatHistoryReducer, type OutcomeReducer, type ReducerInput } from "../reducers/chat-history-reducer.js";
+export { ChatHistoryReducer, type ReducerInput } from "../reducers/chat-history-reducer.js";
 export type { ReductionOutcome, ReductionReason, ViewSize } from "../reducers/reduction-outcome.js";
 export type { SummaryModel } from "../reducers/summary/summarizer.js";
 export type { SummaryRole } from "../reducers/summary/summary-message.js";

@@ -21,8 +21,9 @@ export type ReducerInput =
  * Reduces a list of messages, or leaves it as it is. As a Runnable, it works between a prompt and a model; in a
  * history, which stores its result, it reduces the view.
  *
- * Your own reducer implements `reduce`. It must keep steps whole (an AI message and the results of its tool calls),
- * must not mutate the messages, and should return the same objects for messages that stay.
+ * Your own reducer implements `reduce`, or `reduceWithOutcome` to report more than the messages; the other one is
+ * derived from it. It must keep steps whole (an AI message and the results of its tool calls), must not mutate the
+ * messages, and should return the same objects for messages that stay.
  *
  * @example
  * import type { BaseMessage } from "@langchain/core/messages";
@@ -61,11 +62,25 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     return { messages: 0 };
   }
 
-  /** Returns the reduced list, or null if there is nothing to do. */
-  abstract reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null>;
+  /**
+   * Returns the reduced list, or null if there is nothing to do. @default the messages of `reduceWithOutcome`
+   *
+   * @throws ConfigurationError if the class implements neither of the two.
+   */
+  async reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null> {
+    this.#requireOverride("reduceWithOutcome");
+    const outcome = await this.reduceWithOutcome(messages, config);
+    return outcome.changed ? outcome.messages : null;
+  }
 
-  /** Reduces, and also says what was removed and why, with the sizes before and after. */
+  /**
+   * Reduces, and also returns what was removed and why, with the sizes before and after. @default derived from the
+   * messages of `reduce`
+   *
+   * @throws ConfigurationError if the class implements neither of the two.
+   */
   async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
+    this.#requireOverride("reduce");
     const before = await viewSize(messages, this.tokenCounter);
     const reduced = await this.reduce([...messages], config);
     if (reduced === null) {
@@ -77,6 +92,16 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     const removed = removedMessages(messages, reduced);
     const after = await viewSize(reduced, this.tokenCounter);
     return { messages: [...reduced], changed: true, reason: "reduced", removed, before, after, overBudgetBy: 0 };
+  }
+
+  /** Each of the two methods is derived from the other, so a class without either would call itself forever. */
+  #requireOverride(method: "reduce" | "reduceWithOutcome"): void {
+    if (this[method] === ChatHistoryReducer.prototype[method]) {
+      throw new ConfigurationError(
+        "reducer",
+        `${this.getName()} implements neither "reduce" nor "reduceWithOutcome"; implement one of them.`,
+      );
+    }
   }
 
   /** Returns the reduced messages, or the input's own if there is nothing to do, always in a fresh array. */
@@ -93,17 +118,6 @@ export abstract class ChatHistoryReducer extends Runnable<ReducerInput, BaseMess
     const reduced = await this.reduce(messages, patchConfig(config, { callbacks: runManager?.getChild() }));
     return [...(reduced ?? messages)];
   };
-}
-
-/** A reducer that implements `reduceWithOutcome` and derives `reduce` from it. */
-export abstract class OutcomeReducer extends ChatHistoryReducer {
-  abstract override reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome>;
-
-  /** Returns the reduced list, or null if there is nothing to do. */
-  override async reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null> {
-    const outcome = await this.reduceWithOutcome(messages, config);
-    return outcome.changed ? outcome.messages : null;
-  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { ConfigurationError } from "../base/errors.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import { asReducer, type ReducerLike } from "./as-reducer.js";
-import { OutcomeReducer, type ChatHistoryReducer } from "./chat-history-reducer.js";
+import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";
 
 /**
@@ -27,7 +27,7 @@ export function pipeReducers(...reducers: readonly ReducerLike[]): ChatHistoryRe
   return new ReducerPipeline(reducers.map(asReducer));
 }
 
-class ReducerPipeline extends OutcomeReducer {
+class ReducerPipeline extends ChatHistoryReducer {
   readonly #reducers: readonly ChatHistoryReducer[];
   override readonly tokenCounter: TokenCounter | undefined;
   override readonly requiresLease: boolean;

@@ -4,7 +4,7 @@ import { sectionsOf, type SectionOptions } from "../messages/sections.js";
 import { BudgetError } from "../base/errors.js";
 import { lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
-import { OutcomeReducer } from "./chat-history-reducer.js";
+import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { budgetFields, budgetOf, sectionFields, type TokenBudget, type TokenBudgetOptions } from "./reducer-options.js";
 import { countMessages } from "../tokens/counted-messages.js";
@@ -54,7 +54,7 @@ interface Reduction {
  * const reducer = new ChatHistoryTokenReducer({ maxTokens: 8_000 });
  * export const chainWith = (model: BaseChatModel) => prompt.pipe(reducer).pipe(model);
  */
-export class ChatHistoryTokenReducer extends OutcomeReducer {
+export class ChatHistoryTokenReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
   readonly #budget: TokenBudget;
   override readonly tokenCounter: TokenCounter;

@@ -6,7 +6,7 @@ import { partsInWords } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import { stepsOf } from "../messages/steps.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
-import { OutcomeReducer } from "./chat-history-reducer.js";
+import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, withShorterContent, type ReductionOutcome } from "./reduction-outcome.js";
 
 /** Options of {@link ChatHistoryToolResultReducer}. */
@@ -49,7 +49,7 @@ const ellipsis = " […]";
  *   new ChatHistoryTokenReducer({ maxTokens: 8_000 }),
  * );
  */
-export class ChatHistoryToolResultReducer extends OutcomeReducer {
+export class ChatHistoryToolResultReducer extends ChatHistoryReducer {
   readonly #keepLast: number;
   readonly #threshold: number;
   readonly #maxCharacters: number;

@@ -4,7 +4,7 @@ import { cutByCount } from "../messages/cut-by-count.js";
 import { sectionsOf } from "../messages/sections.js";
 import type { SectionOptions } from "../messages/sections.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger, type SchemaOutput } from "../base/options.js";
-import { OutcomeReducer } from "./chat-history-reducer.js";
+import { ChatHistoryReducer } from "./chat-history-reducer.js";
 import { unchanged, type ReductionOutcome } from "./reduction-outcome.js";
 import { sectionFields } from "./reducer-options.js";
 
@@ -41,7 +41,7 @@ const schema = lazy(() =>
  * const reducer = new ChatHistoryTruncationReducer({ targetCount: 20, thresholdCount: 10 });
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer });
  */
-export class ChatHistoryTruncationReducer extends OutcomeReducer {
+export class ChatHistoryTruncationReducer extends ChatHistoryReducer {
   readonly #options: SchemaOutput<typeof schema>;
 
   /** @throws ConfigurationError naming the option. */

@@ -154,10 +154,6 @@ class WatchedReducer extends ChatHistoryReducer {
     return this.#inner.viewLimit;
   }
 
-  override reduce(messages: BaseMessage[], config?: RunnableConfig): Promise<BaseMessage[] | null> {
-    return this.#inner.reduce(messages, config);
-  }
-
   override async reduceWithOutcome(messages: BaseMessage[], config?: RunnableConfig): Promise<ReductionOutcome> {
     const last = messages.at(-1)!;
     const from = messages.length;

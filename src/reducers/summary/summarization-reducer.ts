@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { sectionsOf, type Sections } from "../../messages/sections.js";
 import { SummaryError } from "../../base/errors.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
-import { OutcomeReducer } from "../chat-history-reducer.js";
+import { ChatHistoryReducer } from "../chat-history-reducer.js";
 import { FailurePause } from "./failure-pause.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "../reduction-outcome.js";
 import { SegmentWriter, type WrittenSummaries } from "./segment-writer.js";
@@ -32,7 +32,7 @@ const leaseMarginMs = 15_000;
  * const reducer = new ChatHistorySummarizationReducer({ model, targetCount: 20 });
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", reducer, autoReduce: "background" });
  */
-export class ChatHistorySummarizationReducer extends OutcomeReducer {
+export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
   readonly #settings: SummarizationSettings;
   readonly #writer: SegmentWriter;
   readonly #pause = new FailurePause();
