@@ -168,7 +168,6 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "TokenBudgetOptions",
         "TokenCounter",
         "ToolDefinitionLike",
-        "TurnOutput",
         "TurnWrite",
         "UsageSum",
         "ViewSize",

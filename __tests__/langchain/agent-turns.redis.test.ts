@@ -16,6 +16,7 @@ import {
   type AgentMiddleware,
 } from "langchain";
 import { z } from "zod";
+import { writeTurn } from "../../src/session/append-options.js";
 import { redisMemoryMiddleware, type RedisMemoryMiddlewareOptions } from "../../src/agent/middleware.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
@@ -493,12 +494,8 @@ describe("an agent that is stopped", () => {
 
   it("runs anew at the next try, and its answer takes the interrupted one's place", async () => {
     const memory = newMemory();
-    await memory
-      .history("ann")
-      .append(
-        [human("q", "q1"), new AIMessage({ content: "one two", id: "a", response_metadata: { interrupted: true } })],
-        { turnId: "q1", turn: { done: false } },
-      );
+    const stopped = new AIMessage({ content: "one two", id: "a", response_metadata: { interrupted: true } });
+    await writeTurn(memory.history("ann"), [human("q", "q1"), stopped], { turnId: "q1", turn: { done: false } });
     const { agent, model } = newAgent(memory);
     await agent.invoke(ask("q", "q1"), ann);
     expect(sketch(model.sent[0]!)).toEqual(["q"]);

@@ -12,6 +12,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { writeTurn } from "../../src/session/append-options.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
@@ -384,7 +385,7 @@ describe("a stop that comes while the session is summarized behind a complete an
     const onEvent = (event: MemoryEvent) => void events.push(event);
     const reduced = closed(new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix, reducer, onEvent }));
     const earlier = [human("a ".repeat(200)), ai("b ".repeat(200)), human("c"), ai("d")];
-    await reduced.history("ann").append(earlier, { turn: { reduce: false } } as never);
+    await writeTurn(reduced.history("ann"), earlier, { turn: { reduce: false } });
     return { reduced, config: { ...turn, signal: controller.signal }, controller };
   }
 

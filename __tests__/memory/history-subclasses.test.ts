@@ -72,6 +72,49 @@ describe("a history that overrides append decides about everything that is writt
   });
 });
 
+describe("a history that returns an outcome of its own from append", () => {
+  class Counting extends RedisChatMessageHistory {
+    override async append(messages: readonly BaseMessage[], options?: AppendOptions): Promise<AppendOutcome> {
+      const { appended, duplicates, next, repeated } = await super.append(messages, options);
+      return { appended, duplicates, next, repeated };
+    }
+  }
+
+  it("serves a run whose turn another run stored meanwhile", async () => {
+    const store = new InMemorySessionStore();
+    const memory = Object.assign(new RedisChatMemory({ store }), {
+      history: (sessionId: string) => new Counting({ sessionId, store }),
+    });
+    const config = { configurable: { sessionId: "s", turnId: "job" } };
+    const first = withRedisMemory(
+      RunnableLambda.from(() => ai("the first answer")),
+      { memory },
+    );
+    const second = withRedisMemory(
+      RunnableLambda.from(async () => {
+        await first.invoke("hi", config);
+        return ai("the second answer");
+      }),
+      { memory },
+    );
+    expect(((await second.invoke("hi", config)) as BaseMessage).text).toBe("the first answer");
+  });
+});
+
+describe("an append", () => {
+  const history = new RedisChatMessageHistory({ sessionId: "plain", store: new InMemorySessionStore() });
+
+  it("returns what was written and nothing of the store", async () => {
+    const outcome = await history.append([new HumanMessage("hi")], { turnId: "job" });
+    expect(outcome).toEqual({ appended: 1, duplicates: 0, next: 1, repeated: false });
+  });
+
+  it("refuses a turn that no chain or agent made", async () => {
+    const append = history.append([new HumanMessage("hi")], { turn: { done: false } as never });
+    await expect(append).rejects.toMatchObject({ name: "ConfigurationError", option: "turn" });
+  });
+});
+
 describe("a history that overrides addMessages only", () => {
   class Upper extends RedisChatMessageHistory {
     override addMessages(messages: BaseMessage[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { writeTurn } from "../../src/session/append-options.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { uniquePrefix } from "../support/shared-redis.js";
@@ -28,7 +29,7 @@ describe("a turn with a name, appended to a plain history", () => {
   it("takes the same part again as done, also where others wrote between its parts", async () => {
     const history = newMemory().history("s");
     const write = (messages: BaseMessage[], stored: number, done: boolean) =>
-      history.append(messages, { turnId, turn: { stored, done } });
+      writeTurn(history, messages, { turnId, turn: { stored, done } });
     await write([human("q")], 0, false);
     await history.addMessages([human("other"), ai("said otherwise")]);
     const part = [ai("part")];
@@ -97,14 +98,14 @@ describe("a turn with a name, appended to a plain history", () => {
   it("replaces an interrupted answer at the end of the session, and nothing if others wrote since", async () => {
     const history = newMemory().history("s");
     const partial = () => new AIMessage({ content: "half an", response_metadata: { interrupted: true } });
-    await history.append([human("q"), partial()], { turnId, turn: { done: false } });
+    await writeTurn(history, [human("q"), partial()], { turnId, turn: { done: false } });
     const again = await history.append([human("q"), ai("half an hour")], { turnId });
     expect([again.appended, again.repeated]).toEqual([1, false]);
     expect(texts(await history.getTranscript())).toEqual(["q", "half an hour"]);
-    await history.append([human("q2"), partial()], { turnId: "job-2", turn: { done: false } });
+    await writeTurn(history, [human("q2"), partial()], { turnId: "job-2", turn: { done: false } });
     await history.append([human("q3"), ai("a3")]);
-    const late = await history.append([human("q2"), ai("late")], { turnId: "job-2" });
-    expect(late).toMatchObject({ appended: 0, refused: "overtaken" });
+    const late = history.append([human("q2"), ai("late")], { turnId: "job-2" });
+    await expect(late).rejects.toMatchObject({ name: "ConflictError", code: "position", retryable: false });
     expect(events).toContainEqual({ type: "turn_not_stored", sessionId: "s", turnId: "job-2", reason: "overtaken" });
     expect(texts(await history.getTranscript())).toEqual(["q", "half an hour", "q2", "half an", "q3", "a3"]);
   });

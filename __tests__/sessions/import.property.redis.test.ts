@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { writeTurn } from "../../src/session/append-options.js";
 import { encodeMessage } from "../../src/codec/encode-message.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
@@ -39,7 +40,9 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     .map(
       ([messages, turnId, done]): Happening =>
         (memory) =>
-          history(memory).append(messages, turnId === undefined ? {} : { turnId, turn: { done } }),
+          turnId === undefined
+            ? history(memory).append(messages)
+            : writeTurn(history(memory), messages, { turnId, turn: { done } }),
     ),
   fc.constant<Happening>((memory) =>
     history(memory).append([new AIMessage({ content: "a", usage_metadata: usage, response_metadata: { model: "m" } })]),

@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { createAgent } from "langchain";
+import { writeTurn } from "../../src/session/append-options.js";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
@@ -54,7 +55,7 @@ async function memoryWith(turn: readonly BaseMessage[], left: number) {
   const reducer = RunnableLambda.from((messages: BaseMessage[]) => messages.slice(-left));
   const memory = newMemory({ reducer, retention: "discard", autoReduce: false });
   const history = memory.history("ann");
-  await history.append(turn, { turnId: "job", turn: { done: false } });
+  await writeTurn(history, turn, { turnId: "job", turn: { done: false } });
   await history.reduceView();
   return memory;
 }

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage }
 import { z } from "zod";
 import type { HistoryManagerOptions, ModelCallRequest } from "../../src/tool-loop/history-manager-options.js";
 import { HistoryManager } from "../../src/tool-loop/history-manager.js";
-import type { AppendOptions, AppendOutcome } from "../../src/session/append-options.js";
+import { writeTurn, type AppendOptions, type AppendOutcome } from "../../src/session/append-options.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
@@ -77,7 +77,7 @@ describe("a turn of a HistoryManager that runs again", () => {
 
   it("is recognized by the id of the question that the application stored before", async () => {
     const memory = newMemory();
-    const ask = () => memory.history("s").append([human("q1", "m1")], { turnId, turn: { done: false } });
+    const ask = () => writeTurn(memory.history("s"), [human("q1", "m1")], { turnId, turn: { done: false } });
     for (const answer of ["a1", "another answer"]) {
       await ask();
       expect(await run(managerOf(memory), { question: "q1", answer, turnId })).toEqual(["rendered q1"]);
@@ -159,7 +159,7 @@ describe("a turn of a HistoryManager that runs again", () => {
 describe("a turn of a HistoryManager of which a part is stored", () => {
   it("uses the stored question and adds only the answer", async () => {
     const memory = newMemory();
-    await memory.history("s").append([human("q1")], { turnId, turn: { done: false } });
+    await writeTurn(memory.history("s"), [human("q1")], { turnId, turn: { done: false } });
     expect(await run(managerOf(memory), { question: "q1", answer: "a1", turnId })).toEqual(["rendered q1"]);
     expect(await transcript(memory)).toEqual(["q1", "a1"]);
     await run(managerOf(memory), { question: "q1", answer: "a2", turnId });
@@ -168,7 +168,7 @@ describe("a turn of a HistoryManager of which a part is stored", () => {
 
   it("uses the stored question also where others have written since", async () => {
     const memory = newMemory();
-    await memory.history("s").append([human("q1")], { turnId, turn: { done: false } });
+    await writeTurn(memory.history("s"), [human("q1")], { turnId, turn: { done: false } });
     await memory.history("s").append([human("q2"), ai("a2")]);
     expect(await run(managerOf(memory), { question: "q1", answer: "a1", turnId })).toEqual(["rendered q1"]);
     expect(await transcript(memory)).toEqual(["q1", "q2", "a2", "a1"]);
@@ -306,7 +306,7 @@ describe("a turn of a HistoryManager", () => {
 
   it("does not come back after the session was cleared while it ran", async () => {
     const memory = newMemory();
-    await memory.history("s").append([human("q1")], { turnId, turn: { done: false } });
+    await writeTurn(memory.history("s"), [human("q1")], { turnId, turn: { done: false } });
     const manager = managerOf(memory);
     await manager.getHistoryForModelCall(asking("q1", { turnId }));
     await memory.history("s").clear();

@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
+import { writeTurn } from "../../src/session/append-options.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
@@ -14,7 +15,7 @@ afterEach(closeMemories);
 async function retriedLate(settings: MemorySettings = {}): Promise<RedisChatMessageHistory> {
   const history = newMemory(settings).history("s");
   const write = (turnId: string, messages: BaseMessage[], done: boolean, stored = 0) =>
-    history.append(messages, { turnId, turn: { done, stored } });
+    writeTurn(history, messages, { turnId, turn: { done, stored } });
   await write("job-1", [human("K1", "k1")], false);
   await write("job-2", [human("K2", "k2")], false);
   await write("job-2", [ai("answer K2", { id: "a2" })], true, 1);

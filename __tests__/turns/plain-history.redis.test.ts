@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import type { AppendOptions, AppendOutcome } from "../../src/session/append-options.js";
+import { writeTurn, type AppendOptions, type AppendOutcome } from "../../src/session/append-options.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { repairConversation } from "../../src/structure/repair/repair.js";
@@ -92,7 +92,7 @@ describe("a turn that fails or is stopped", () => {
   it("leaves its interrupted answer open, and the answer of the next try takes its place", async () => {
     const history = newMemory().history("s");
     const partial = new AIMessage({ content: "half an", response_metadata: { interrupted: true } });
-    await history.append([human("q"), partial], { turnId, turn: { done: false } });
+    await writeTurn(history, [human("q"), partial], { turnId, turn: { done: false } });
     expect(validateConversation(await history.getMessages())).toEqual([]);
     await history.append(turn("half an hour"), { turnId });
     expect(await stored(history)).toEqual(["q", "half an hour"]);

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler } from "../base/events.js";
-import type { AppendOutcome } from "../session/append-options.js";
+import { writeTurn, type TurnOutcome } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { replacedTail } from "../session/replaced-tail.js";
@@ -189,7 +189,7 @@ export class AgentRun {
     const { reducer, autoReduce } = this.#session.context;
     const commits = done && reducer !== undefined && autoReduce !== false;
     const cut = messages.length > 0 ? this.#cut : undefined;
-    const outcome = await this.#history.append(messages, {
+    const outcome = await writeTurn(this.#history, messages, {
       ...(this.#turnId !== undefined && { turnId: this.#turnId }),
       turn: { stored: this.#stored, done, keepStored: true, reduce: false, returnView: commits, ...(cut && { cut }) },
     });
@@ -213,7 +213,7 @@ export class AgentRun {
     return stored.slice(answerStart(stored)).map(({ message }) => message);
   }
 
-  #note(outcome: AppendOutcome, messages: readonly BaseMessage[]): void {
+  #note(outcome: TurnOutcome, messages: readonly BaseMessage[]): void {
     if (outcome.repeated) {
       const stored = outcome.storedTurn === undefined ? [] : messagesOfTurn(outcome.storedTurn, this.#turnId!);
       const answer = stored.slice(answerStart(stored)).map(({ message }) => message);

@@ -100,11 +100,12 @@ export class StoreError extends MemoryError {
  * The session is not in the state that the caller expected; nothing was written.
  *
  * `content`: a message of this id is stored with other content. `position`: the log does not end where `expectedNext`
- * says; `next` is where it does. `epoch`: the session was cleared, expired or recreated. `stale`: another writer
- * changed the view first. `busy`: other turns of the session did not end in time. `nested_turn`: the turn would wait
- * for the one within which it was to begin. `fenced`: another turn has begun since. `unknown_message`: no message of
- * this id is stored. `other_owner`: the session belongs to another owner, for reads too. `exists`: there is a session
- * of the id that a copy was to get. `unknown_session`: there is none to copy.
+ * says, and `next` is where it does; or not with the interrupted answer that was to be replaced. `epoch`: the session
+ * was cleared, expired or recreated. `stale`: another writer changed the view first. `busy`: other turns of the session
+ * did not end in time. `nested_turn`: the turn would wait for the one within which it was to begin. `fenced`: another
+ * turn has begun since. `unknown_message`: no message of this id is stored. `other_owner`: the session belongs to
+ * another owner, for reads too. `exists`: there is a session of the id that a copy was to get. `unknown_session`: there
+ * is none to copy.
  */
 export class ConflictError extends MemoryError {
   protected static override readonly brandName = "ConflictError";

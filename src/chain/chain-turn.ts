@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { report } from "../base/events.js";
-import type { AppendOutcome, TurnWrite } from "../session/append-options.js";
+import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { HeldTurn } from "../session/hold/held-session.js";
 import { takeTurn } from "../session/hold/take-hold.js";
@@ -226,7 +226,7 @@ export class ChainTurn {
     }
   }
 
-  #place(answered: readonly BaseMessage[]): TurnWrite {
+  #place(answered: readonly BaseMessage[]): TurnSettings {
     const { opened, turnId } = this.#parts;
     const isReplacing = opened.state === "interrupted" && answered.length > 0;
     return {
@@ -235,10 +235,10 @@ export class ChainTurn {
     };
   }
 
-  #append(messages: readonly BaseMessage[], turn: TurnWrite): Promise<AppendOutcome> {
+  #append(messages: readonly BaseMessage[], turn: TurnSettings): Promise<TurnOutcome> {
     const { history, turnId, trace } = this.#parts;
     const traced = { ...turn, ...(trace && { trace }) };
-    return history.append(messages, { ...(turnId !== undefined && { turnId }), turn: traced });
+    return writeTurn(history, messages, { ...(turnId !== undefined && { turnId }), turn: traced });
   }
 }
 

@@ -133,7 +133,6 @@ export type { AppendOptions, AppendOutcome, TurnWrite } from "../session/append-
 export type { ForkOptions } from "../session/fork-session.js";
 export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../session/screen-pages.js";
 export type { ReductionSize, StoredReduction } from "../store/session-pages.js";
-export type { TurnOutput } from "../codec/record-meta.js";
 export type { MemorySettings, RedisChatMemoryOptions } from "../session/memory-context.js";
 export type { BeforeStore } from "../session/stored-forms.js";
 

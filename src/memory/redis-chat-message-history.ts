@@ -3,7 +3,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Round } from "../messages/rounds.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import type { AppendOptions, AppendOutcome } from "../session/append-options.js";
+import { writeTurn, type AppendOptions, type AppendOutcome } from "../session/append-options.js";
 import { ConversationSession } from "../session/conversation-session.js";
 import {
   createMemoryContext,
@@ -21,7 +21,7 @@ import {
 } from "../session/screen-pages.js";
 import type { StoredReduction } from "../store/session-pages.js";
 import { forkSession, type ForkOptions } from "../session/fork-session.js";
-import { replaceFrom } from "../session/replace-from.js";
+import { replaceFrom, type Replacement } from "../session/replace-from.js";
 import type { SessionRef } from "../store/session-ref.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
@@ -188,7 +188,7 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
     messages: readonly BaseMessage[],
     options: Omit<AppendOptions, "turn"> = {},
   ): Promise<AppendOutcome> {
-    const write = (turnOptions: AppendOptions) => this.append(messages, turnOptions);
+    const write: Replacement["write"] = (turnOptions) => writeTurn(this, messages, turnOptions);
     return replaceFrom({ session: this.#session, messageId, messages, options, write });
   }
 

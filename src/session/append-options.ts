@@ -1,3 +1,4 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { TurnOutput } from "../codec/record-meta.js";
@@ -15,11 +16,11 @@ import type { StoredTurn } from "../store/turns.js";
  * import { RedisChatMessageHistory, type AppendOptions } from "langchain-redis-memory";
  *
  * class CountedHistory extends RedisChatMessageHistory {
- *   answers = 0;
+ *   messages = 0;
  *
  *   override async append(messages: readonly BaseMessage[], options?: AppendOptions) {
  *     const outcome = await super.append(messages, options); // options as they are
- *     this.answers += options?.turn?.output?.count ?? 0;
+ *     this.messages += outcome.appended;
  *     return outcome;
  *   }
  * }
@@ -42,8 +43,27 @@ export interface AppendOptions {
   readonly turn?: TurnWrite;
 }
 
-/** A write of a turn that may be one of several. */
+/** An append's part in a turn, made by a chain, an agent or a `HistoryManager`. Opaque: it is only passed on. */
 export interface TurnWrite {
+  /** Keeps other objects out. */
+  readonly [opaque]: true;
+}
+declare const opaque: unique symbol;
+
+/** What an append did. */
+export interface AppendOutcome {
+  /** Messages that were stored. */
+  readonly appended: number;
+  /** Messages that were already stored. */
+  readonly duplicates: number;
+  /** The position that the next message will get. */
+  readonly next: number;
+  /** True if the turn was already stored; nothing was written. */
+  readonly repeated: boolean;
+}
+
+/** A write of a turn that may be one of several. */
+export interface TurnSettings {
   /** Messages of the turn that the writer knows to be stored. @default 0 */
   readonly stored?: number;
   /** False to leave the turn open for a later append. @default true */
@@ -69,16 +89,13 @@ export interface TurnWrite {
   readonly keepStored?: boolean;
 }
 
-/** What an append did. */
-export interface AppendOutcome {
-  /** Messages that were stored. */
-  readonly appended: number;
-  /** Messages that were already stored. */
-  readonly duplicates: number;
-  /** The position that the next message will get. */
-  readonly next: number;
-  /** True if the turn was already stored; nothing was written. */
-  readonly repeated: boolean;
+/** The options of an append, with the settings behind an opaque {@link TurnWrite}. */
+export interface TurnAppendOptions extends Omit<AppendOptions, "turn"> {
+  readonly turn?: TurnSettings;
+}
+
+/** The outcome of an append for the writer of a turn. */
+export interface TurnOutcome extends AppendOutcome {
   /**
    * Why a write of a turn was not stored: `forgotten` if the stored part is gone (cleared, rewound or expired),
    * `overtaken` if another writer wrote in between.
@@ -92,13 +109,37 @@ export interface AppendOutcome {
   readonly view?: SessionView;
 }
 
+/** The object behind a {@link TurnWrite}: the settings on the way in, and the outcome on the way back. */
+export class TurnTicket {
+  readonly settings: TurnSettings;
+  outcome: TurnOutcome | undefined;
+
+  constructor(settings: TurnSettings) {
+    this.settings = settings;
+  }
+}
+
+/** Appends a part of a turn by the history's own `append`, which a subclass may override. */
+export async function writeTurn(
+  history: { append(messages: readonly BaseMessage[], options: AppendOptions): Promise<AppendOutcome> },
+  messages: readonly BaseMessage[],
+  { turn, ...options }: TurnAppendOptions & { readonly turn: TurnSettings },
+): Promise<TurnOutcome> {
+  const ticket = new TurnTicket(turn);
+  const outcome = await history.append(messages, { ...options, turn: ticket as unknown as TurnWrite });
+  // A subclass that decides to store nothing has an outcome of its own.
+  return ticket.outcome ?? outcome;
+}
+
 /** The form of {@link AppendOptions}. */
 export const appendSchema = lazy(() =>
   z.strictObject({
     turnId: z.optional(nonEmptyText()),
     expectedNext: z.optional(nonNegativeInteger()),
     side: z.optional(objectWith<SideChanges>([], "an object with set, remove or bound")),
-    turn: z.optional(objectWith<TurnWrite>([], "an object")),
+    turn: z.optional(
+      z.custom<TurnTicket>((value) => value instanceof TurnTicket, "is made by chains and agents; pass it on as it is"),
+    ),
   }),
 );
 

@@ -8,7 +8,7 @@ import { ownerMark } from "../store/owner-marks.js";
 import { hasCapability } from "../store/capabilities.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
-import type { AppendOptions, AppendOutcome } from "./append-options.js";
+import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
 import { prepareMessages } from "./encode-records.js";
 import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -64,7 +64,7 @@ export type AppendReply =
 export type AppendStep =
   | {
       readonly is: "done";
-      readonly outcome: AppendOutcome;
+      readonly outcome: TurnOutcome;
       /** True where the try wrote its records. */
       readonly isWritten?: boolean;
       readonly event?: "repeated" | "not stored";
@@ -113,8 +113,8 @@ function refusal(
 export async function appendTurn(
   target: SessionOfMemory,
   write: Write,
-  { messages: given, options }: { readonly messages: readonly BaseMessage[]; readonly options: AppendOptions },
-): Promise<AppendOutcome & { readonly written?: Written }> {
+  { messages: given, options }: { readonly messages: readonly BaseMessage[]; readonly options: TurnAppendOptions },
+): Promise<TurnOutcome & { readonly written?: Written }> {
   const { stored = 0, cut, opens = false, triesAgain = false, returnView = false } = options.turn ?? {};
   const isTurn = options.turn !== undefined;
   const state = { isTurn, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
@@ -125,6 +125,9 @@ export async function appendTurn(
     const step = nextStep(state, written === "stale" ? written : await replyOf(target, written, options));
     if (step.is === "done") {
       tell(target, options, step);
+      if (!isTurn && step.outcome.refused !== undefined) {
+        throw overtaken(target.sessionId);
+      }
       const isWritten = step.isWritten && written !== "stale";
       return isWritten ? { ...step.outcome, ...countOfTurn(options, rest, written.result), written } : step.outcome;
     }
@@ -134,8 +137,20 @@ export async function appendTurn(
   throw new ConflictError(message, { code: "stale", sessionId: target.sessionId });
 }
 
+/** The error for a turn whose interrupted answer would be replaced if others had not written behind it. */
+function overtaken(sessionId: string): ConflictError {
+  const message =
+    `append: others wrote to session "${sessionId}" behind the interrupted answer of this turn, so it cannot be ` +
+    "replaced; nothing was written. Append the messages under another turnId.";
+  return new ConflictError(message, { code: "position", sessionId });
+}
+
 /** Reports what the caller does not learn from an outcome that looks like a success. */
-function tell({ ref, context }: SessionOfMemory, { turnId }: AppendOptions, step: AppendStep & { is: "done" }): void {
+function tell(
+  { ref, context }: SessionOfMemory,
+  { turnId }: TurnAppendOptions,
+  step: AppendStep & { is: "done" },
+): void {
   const { event, outcome } = step;
   if (event === "repeated") {
     report(context.onEvent, { type: "turn_repeated", sessionId: ref.id, turnId });
@@ -147,7 +162,7 @@ function tell({ ref, context }: SessionOfMemory, { turnId }: AppendOptions, step
 async function replyOf(
   target: SessionOfMemory,
   { result, records }: Written,
-  options: AppendOptions,
+  options: TurnAppendOptions,
 ): Promise<AppendReply> {
   const whole = await withWholeTurn(target, result, options);
   return { result: whole, isOwn: whole.turn !== undefined && isOwnWrite(whole.turn, records) };
@@ -155,7 +170,7 @@ async function replyOf(
 
 async function tryAppend(
   session: SessionOfMemory,
-  { write, rest, options }: { readonly write: Write; readonly rest: Rest; readonly options: AppendOptions },
+  { write, rest, options }: { readonly write: Write; readonly rest: Rest; readonly options: TurnAppendOptions },
 ): Promise<Written | "stale"> {
   const { ref, context } = session;
   const { store, clock } = context;
@@ -175,7 +190,7 @@ async function tryAppend(
 }
 
 /** What a store is asked to append, stamped with the server's time. */
-function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: AppendOptions): AppendRequest {
+function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnAppendOptions): AppendRequest {
   const { turnId, expectedNext, side, turn } = options;
   const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
   const name = turnId !== undefined && hasCapability(store, "turns") ? turnNameOf(turnId) : undefined;
@@ -200,7 +215,7 @@ function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: Appen
 }
 
 /** The result with all records of a turn that is needed further: others may have written between them. */
-async function withWholeTurn(target: SessionOfMemory, result: AppendResult, { turn, turnId }: AppendOptions) {
+async function withWholeTurn(target: SessionOfMemory, result: AppendResult, { turn, turnId }: TurnAppendOptions) {
   const { done = true, same } = result.turn ?? {};
   const isNeeded = result.turn !== undefined && !turn?.opens && !same && (turn !== undefined || !done);
   return isNeeded ? { ...result, turn: await wholeTurn(target, result.turn!, turnId!) } : result;
@@ -249,7 +264,7 @@ function sharedLength(messages: readonly CopiedMessage[], stored: readonly BaseM
 }
 
 /** How many records the turn has now, for those who write it in several steps; a cut leaves those before it. */
-function countOfTurn({ turn, turnId }: AppendOptions, { stored, cut }: Rest, { appended }: AppendResult) {
+function countOfTurn({ turn, turnId }: TurnAppendOptions, { stored, cut }: Rest, { appended }: AppendResult) {
   if (turn === undefined || turnId === undefined) {
     return {};
   }
@@ -258,6 +273,6 @@ function countOfTurn({ turn, turnId }: AppendOptions, { stored, cut }: Rest, { a
   return { turnCount: left + appended };
 }
 
-function outcomeOf({ appended, duplicates, next }: AppendResult): AppendOutcome {
+function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
   return { appended, duplicates, next, repeated: false };
 }

@@ -6,7 +6,14 @@ import { metaOf, turnNameOf } from "../codec/record-meta.js";
 import type { Round } from "../messages/rounds.js";
 import { ConfigurationError, StoreError } from "../base/errors.js";
 import { report } from "../base/events.js";
-import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
+import {
+  lazy,
+  nonEmptyText,
+  nonNegativeInteger,
+  parseOptions,
+  positiveInteger,
+  type SchemaOutput,
+} from "../base/options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { hasCapability, requireCapability } from "../store/capabilities.js";
 import { otherOwner } from "../store/refusals.js";
@@ -14,7 +21,14 @@ import { lastRounds } from "../store/round-starts.js";
 import type { SessionHold, SessionRef } from "../store/session-ref.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult } from "../store/session-writes.js";
-import { appendSchema, copySide, type AppendOptions, type AppendOutcome } from "./append-options.js";
+import {
+  appendSchema,
+  copySide,
+  type AppendOptions,
+  type AppendOutcome,
+  type TurnAppendOptions,
+  type TurnOutcome,
+} from "./append-options.js";
 import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -30,7 +44,7 @@ const pageSchema = lazy(() =>
 );
 const roundsSchema = lazy(() => z.strictObject({ count: positiveInteger() }));
 const rebuildSchema = lazy(() => z.strictObject({ owner: z.optional(nonEmptyText()) }));
-const noOptions: AppendOptions = {};
+const noOptions: SchemaOutput<typeof appendSchema> = {};
 /** How many rounds are read besides to find the question of an answer that was stored late. */
 const furtherRounds = 50;
 
@@ -126,20 +140,31 @@ export class ConversationSession implements SessionOfMemory {
       requireCapability('append() with "side"', this.context.store, "sideData");
     }
     const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
+    const { turn: ticket } = checked;
+    const outcome = await this.#appendTurn(messages, { ...copied, turn: ticket?.settings } as TurnAppendOptions);
+    if (ticket !== undefined) {
+      ticket.outcome = outcome;
+    }
+    const { appended, duplicates, next, repeated } = outcome;
+    return { appended, duplicates, next, repeated };
+  }
+
+  async #appendTurn(messages: readonly BaseMessage[], options: TurnAppendOptions): Promise<TurnOutcome> {
+    const { turn } = options;
     const write = (request: AppendRequest) => this.#write(request);
-    const { written, ...outcome } = await appendTurn(this, write, { messages, options: copied as AppendOptions });
+    const { written, ...outcome } = await appendTurn(this, write, { messages, options });
     if (written === undefined) {
       return outcome;
     }
     const { result, records } = written;
-    for (const index of checked.turn?.opens ? [] : result.conflicts) {
+    for (const index of turn?.opens ? [] : result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });
     }
-    if (checked.turn?.returnView === true) {
+    if (turn?.returnView === true) {
       return result.view === undefined ? outcome : { ...outcome, view: result.view };
     }
     if (result.view !== undefined) {
-      const trace = checked.turn?.trace ?? traceOf(currentRun()) ?? this.#readIn;
+      const trace = turn?.trace ?? traceOf(currentRun()) ?? this.#readIn;
       const reduction = reduceAfterWrite(this, result.view, trace);
       await (this.context.autoReduce === "background" ? this.inBackground(reduction) : reduction);
     }

@@ -6,7 +6,7 @@ import { requireCapability } from "../store/capabilities.js";
 import { positionConflict } from "../store/refusals.js";
 import type { StoredPage } from "../store/session-pages.js";
 import type { RewindRequest } from "../store/session-writes.js";
-import type { AppendOptions, AppendOutcome } from "./append-options.js";
+import type { AppendOptions, AppendOutcome, TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
 const attempts = 3;
@@ -18,9 +18,9 @@ export interface Replacement {
   readonly session: SessionOfMemory;
   readonly messageId: string;
   readonly messages: readonly BaseMessage[];
-  readonly options: AppendOptions;
+  readonly options: Omit<AppendOptions, "turn">;
   /** Writes the messages in the place of the end of the log. */
-  write(options: AppendOptions): Promise<AppendOutcome>;
+  write(options: TurnAppendOptions & { readonly turn: TurnSettings }): Promise<TurnOutcome>;
 }
 
 /**

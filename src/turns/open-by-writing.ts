@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { roleOf } from "../messages/roles.js";
+import { writeTurn } from "../session/append-options.js";
 import { openTurn, sortOut, type OpenTurn, type TurnRequest } from "./open-turn.js";
 
 /** A turn that begins with the write of its input. */
@@ -23,7 +24,7 @@ export function canOpenByWriting(input: readonly BaseMessage[]): boolean {
  */
 export async function openByWriting({ history, ...request }: OpeningWrite): Promise<OpenTurn> {
   const { session, turnId, input } = request;
-  const { appended, next, storedTurn, view } = await history.append(input, {
+  const { appended, next, storedTurn, view } = await writeTurn(history, input, {
     ...(turnId !== undefined && { turnId }),
     turn: { done: false, opens: true, returnView: true },
   });

@@ -1,4 +1,4 @@
-import type { AppendOutcome, TurnWrite } from "../../session/append-options.js";
+import { writeTurn, type TurnOutcome, type TurnSettings } from "../../session/append-options.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
 import { replacedTail } from "../../session/replaced-tail.js";
 import { isInterrupted } from "../../codec/message-ids.js";
@@ -16,12 +16,12 @@ export interface TurnCommit {
 }
 
 /** Writes a turn once: whole, behind the part of it that is stored, or in the place of an interrupted answer. */
-export function commitTurn(history: RedisChatMessageHistory, commit: TurnCommit): Promise<AppendOutcome> {
+export function commitTurn(history: RedisChatMessageHistory, commit: TurnCommit): Promise<TurnOutcome> {
   const { turnId, record, side } = commit;
-  return history.append(record.messages, { turnId, side, turn: writeOf(commit) });
+  return writeTurn(history, record.messages, { turnId, side, turn: writeOf(commit) });
 }
 
-function writeOf({ turnId, record, opened }: TurnCommit): TurnWrite {
+function writeOf({ turnId, record, opened }: TurnCommit): TurnSettings {
   const last = record.messages.at(-1);
   // A run that was stopped leaves its turn open, so that the answer of a retry takes the place of the interrupted one.
   const done = last === undefined || !isInterrupted(last);
