@@ -12,8 +12,8 @@ const budgets = {
   append: 32,
   "append with an owner": 38,
   view: 22,
-  "a chain's turn": 70,
-  "an agent's turn": 68,
+  "a chain's turn": 64,
+  "an agent's turn": 62,
 };
 
 /** Bundles the recorder into one script inside of this folder, from which it finds its packages. */

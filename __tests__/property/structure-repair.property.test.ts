@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../src/structure/repair/repair.js";
-import type { RepairOptions } from "../../src/structure/repair/repair-options.js";
+import type { RepairOptions } from "../../src/structure/options.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import { brokenConversation, wordsOf } from "../support/broken-conversations.js";
 import { orderlyConversation } from "../support/conversations.js";

@@ -9,7 +9,7 @@ import {
 } from "@langchain/core/messages";
 import { builtInProfiles, type BuiltInProfile } from "../../src/structure/profiles/built-in-profiles.js";
 import { repairConversation } from "../../src/structure/repair/repair.js";
-import type { RepairOptions } from "../../src/structure/repair/repair-options.js";
+import type { RepairOptions } from "../../src/structure/options.js";
 import { structureRules, type StructureRule } from "../../src/structure/rules/rules.js";
 import { validateConversation } from "../../src/structure/validate.js";
 import type { StructureProfile } from "../../src/structure/profiles/profile.js";

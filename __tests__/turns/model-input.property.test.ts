@@ -31,7 +31,7 @@ function play({ before, shown, profile }: Scene): ModelInput & { events: MemoryE
   const input = modelInput({
     history: before,
     turn: shown,
-    profile,
+    profile: builtInProfiles[profile],
     sessionId: "s",
     onEvent: (event) => void events.push(event),
   });

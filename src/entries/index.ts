@@ -22,10 +22,10 @@ export type {
 export type { Round } from "../messages/rounds.js";
 export { summaryMarkOf, type Speaker, type SummaryMark } from "../messages/roles.js";
 export { assertConversation, validateConversation } from "../structure/validate.js";
-export type { StructureOptions } from "../structure/structure-options.js";
+export type { StructureOptions } from "../structure/options.js";
 export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 export { repairConversation, type RepairedConversation } from "../structure/repair/repair.js";
-export type { RepairChoices, RepairOptions } from "../structure/repair/repair-options.js";
+export type { RepairChoices, RepairOptions } from "../structure/options.js";
 export {
   sanitizeConversation,
   type SanitizeChange,

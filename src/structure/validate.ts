@@ -1,12 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { StructureError } from "../base/errors.js";
-import { resolveRepairOptions } from "./repair/repair-options.js";
-import { readStructure, type Finding, type StructureCriteria } from "./rules/context.js";
-import { checkMessages } from "./rules/message-rules.js";
-import { checkOrder } from "./rules/order-rules.js";
+import { resolveRepairOptions, type StructureOptions } from "./options.js";
+import { findIssues } from "./rules/find-issues.js";
 import type { StructureIssue } from "./rules/rules.js";
-import { checkTools } from "./rules/tool-rules.js";
-import type { StructureOptions } from "./structure-options.js";
 
 /**
  * Every place where the conversation breaks a rule of the profile, in the order of the messages; empty for a valid one.
@@ -50,21 +46,4 @@ export function throwOnErrors(issues: readonly StructureIssue[]): void {
     const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more, see issues)`;
     throw new StructureError(`Message ${index} breaks rule ${rule}: ${message}${more}`, errors);
   }
-}
-
-/** The issues of a conversation, in the order of the messages. */
-export function findIssues(messages: readonly BaseMessage[], criteria: StructureCriteria): StructureIssue[] {
-  const context = readStructure(messages, criteria);
-  const { profile } = criteria;
-  const issues: StructureIssue[] = [];
-  const report = ({ rule, index, message, severity = profile.rules[rule] }: Finding): void => {
-    if (profile.rules[rule] !== undefined && severity !== undefined) {
-      const messageId = messages[index]?.id;
-      issues.push({ rule, severity, index, ...(messageId === undefined ? {} : { messageId }), message });
-    }
-  };
-  checkOrder(context, report);
-  checkTools(context, report);
-  checkMessages(context, report);
-  return issues.sort((a, b) => a.index - b.index);
 }

@@ -1,17 +1,17 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
-import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { synthesizedKey } from "../structure/repair/repair-session.js";
-import { repairConversation } from "../structure/repair/repair.js";
-import { validateConversation } from "../structure/validate.js";
+import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
+import { repairAs } from "../structure/repair/repair.js";
+import { findIssues } from "../structure/rules/find-issues.js";
 
 /** The conversation for a model: what came before the turn, and the turn so far. */
 export interface ModelInputRequest {
   readonly history: readonly BaseMessage[];
   readonly turn: readonly BaseMessage[];
-  readonly profile: BuiltInProfile | StructureProfile;
+  readonly profile: StructureProfile;
   readonly sessionId: string;
   readonly onEvent: MemoryEventHandler | undefined;
 }
@@ -20,6 +20,15 @@ export interface ModelInputRequest {
 export interface ModelInput {
   readonly history: BaseMessage[];
   readonly turn: BaseMessage[];
+}
+
+/** The repair for each profile; an application uses the same few with every turn. */
+const plans = new WeakMap<StructureProfile, RepairPlan>();
+
+function planFor(profile: StructureProfile): RepairPlan {
+  const plan = plans.get(profile) ?? resolveRepairOptions("modelInput", { profile });
+  plans.set(profile, plan);
+  return plan;
 }
 
 /**
@@ -33,7 +42,7 @@ export function modelInput(request: ModelInputRequest): ModelInput {
   const systems = [...request.history, ...request.turn].filter(isSystem);
   const history = [...systems, ...request.history.filter((message) => !isSystem(message))];
   // The repair sees both parts, because a tool result of the turn answers a call at the end of the history.
-  const { messages, repairs } = repairConversation([...history, ...turn], { profile });
+  const { messages, repairs } = repairAs(planFor(profile), [...history, ...turn]);
   if (repairs.length === 0) {
     return { history, turn };
   }
@@ -53,8 +62,9 @@ function historyBefore(
   turn: readonly BaseMessage[],
   { history, profile }: { readonly history: BaseMessage[] } & Pick<ModelInputRequest, "profile">,
 ): BaseMessage[] {
-  const { messages } = repairConversation(history, { profile });
-  const issues = validateConversation([...messages, ...turn], { profile });
+  const plan = planFor(profile);
+  const { messages } = repairAs(plan, history);
+  const issues = findIssues([...messages, ...turn], plan.criteria);
   const isRun = issues.some(({ rule, severity, index }) => {
     return rule === "S06" && severity === "error" && index === messages.length;
   });

@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { StructureCriteria } from "../rules/context.js";
-import type { RepairChoices } from "./repair-options.js";
-import type { StructureRule } from "../rules/rules.js";
+import type { StructureCriteria, StructureRule } from "../rules/rules.js";
+import type { RepairChoices } from "../options.js";
 
 /** What was done to a message, in one word. */
 export type RepairAction = "added" | "changed" | "merged" | "moved" | "removed";

@@ -1,10 +1,10 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { type LinkedCall, showId } from "../../messages/calls.js";
 import { changeCalls } from "../../messages/change-message.js";
-import { readStructure, type StructureContext } from "../rules/context.js";
+import { readStructure } from "../rules/find-issues.js";
+import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { saysNothing } from "../../messages/content.js";
 import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
-import type { StructureRule } from "../rules/rules.js";
 
 /**
  * Puts one result directly after each call and removes results without a call: rules S07 to S10, S12

@@ -1,15 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
-import { readStructure, type MessagePlace } from "../rules/context.js";
+import { earlyRules, findIssues, lateRules, readStructure } from "../rules/find-issues.js";
+import type { MessagePlace, MessageRule } from "../rules/rules.js";
 import { foldTools } from "./fold-tools.js";
-import type { MessageRule } from "../rules/message-rule.js";
-import { earlyRules, lateRules } from "../rules/message-rules.js";
 import { repairCallIds } from "./repair-call-ids.js";
-import { resolveRepairOptions, type RepairOptions, type RepairPlan } from "./repair-options.js";
+import { resolveRepairOptions, type RepairOptions, type RepairPlan } from "../options.js";
 import { mergeRuns, repairSystemMessages, repairTurns } from "./repair-order.js";
 import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./repair-session.js";
 import { repairTools } from "./repair-tools.js";
-import { findIssues } from "../validate.js";
 
 /** A repaired conversation, and each change that was made. */
 export interface RepairedConversation {

@@ -3,7 +3,7 @@ import { changeMessage, contentOf, dropKwarg, isCallBlock } from "../../messages
 import { callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf, isBlankText, isStandardContent, saysNothing } from "../../messages/content.js";
 import { type Speaker, speakerOf } from "../../messages/roles.js";
-import type { MessageRule } from "./message-rule.js";
+import type { MessageRule } from "./rules.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
 const fillers: Readonly<Record<Speaker, string>> = {

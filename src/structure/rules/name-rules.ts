@@ -3,7 +3,7 @@ import { changeCalls, changeMessage } from "../../messages/change-message.js";
 import { callsOf } from "../../messages/calls.js";
 import { roleNameOf, speakerOf } from "../../messages/roles.js";
 import { isRecord } from "../../messages/values.js";
-import type { MessageRule } from "./message-rule.js";
+import type { MessageRule } from "./rules.js";
 import type { NameForm } from "../profiles/profile.js";
 
 /** What a tool is called that has no name. */

@@ -1,11 +1,10 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { changeMessage, contentOf, dropKwarg, signaturesKey } from "../../messages/change-message.js";
-import type { MessagePlace } from "./context.js";
+import type { MessagePlace, MessageRule } from "./rules.js";
 import { callsOf } from "../../messages/calls.js";
 import { type Block, blocksOf, isBlankText } from "../../messages/content.js";
 import { speakerOf } from "../../messages/roles.js";
 import { isRecord } from "../../messages/values.js";
-import type { MessageRule } from "./message-rule.js";
 
 /** S21: thinking blocks carry the signature of the provider that they go to, and do not end a message. */
 export const signedThinking: MessageRule = {

@@ -1,3 +1,9 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RepairChoices } from "../options.js";
+import type { CallLinks } from "../../messages/calls.js";
+import type { Speaker } from "../../messages/roles.js";
+import type { StructureProfile } from "../profiles/profile.js";
+
 /**
  * What each structure rule asks of a conversation. A profile decides which rules hold, and how strictly.
  *
@@ -69,3 +75,58 @@ export interface StructureIssue {
  * now.
  */
 export type StructurePurpose = "history" | "model-input";
+
+/** A rule about a single message: how to find a breach and how to repair it. */
+export interface MessageRule {
+  readonly rule: StructureRule;
+  /** What is wrong, in one sentence; undefined if nothing is. */
+  find(message: BaseMessage, place: MessagePlace): string | undefined;
+  /** The repaired message, or none. Called only after `find` found something. */
+  repair(message: BaseMessage, place: RepairPlace): MessageRepair;
+}
+
+/** A message in its conversation, and the choices of the repair. */
+export interface RepairPlace extends MessagePlace {
+  readonly choices: RepairChoices;
+}
+
+/** The repaired message and what was done; without a message, it is removed. */
+export interface MessageRepair {
+  readonly message?: BaseMessage;
+  /** What was done, in one sentence; never message text. */
+  readonly done: string;
+}
+
+/** A conversation, read once for all rules, and what it is checked against. */
+export interface StructureContext {
+  readonly messages: readonly BaseMessage[];
+  readonly speakers: readonly Speaker[];
+  readonly links: CallLinks;
+  readonly profile: StructureProfile;
+  readonly purpose: StructurePurpose;
+  readonly hasTools: boolean | undefined;
+  readonly storesReasoning: boolean;
+  /** Index of the last message of the user; -1 if there is none. What follows it is the current turn. */
+  readonly lastUser: number;
+}
+
+/** What a conversation is checked against. */
+export type StructureCriteria = Pick<StructureContext, "profile" | "purpose" | "hasTools" | "storesReasoning">;
+
+/** A rule that the message at `index` breaks, in one sentence. */
+export interface Finding {
+  readonly rule: StructureRule;
+  readonly index: number;
+  readonly message: string;
+  /** @default what the profile says of the rule */
+  readonly severity?: StructureSeverity;
+}
+
+/** A message in its conversation. */
+export interface MessagePlace {
+  readonly context: StructureContext;
+  readonly index: number;
+}
+
+/** Takes a finding; those of rules that the profile does not hold are dropped. */
+export type ReportFinding = (finding: Finding) => void;
