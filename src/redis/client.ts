@@ -32,11 +32,6 @@ export function isRedisClient(value: unknown): value is RedisClient {
   return hasMethods(value, ["call", "pipeline", "multi", "defineCommand"]);
 }
 
-/** True if the client collects commands into pipelines by itself (`enableAutoPipelining`). */
-export function pipelinesByItself({ options }: RedisClient): boolean {
-  return (options as { readonly enableAutoPipelining?: unknown } | undefined)?.enableAutoPipelining === true;
-}
-
 /**
  * Where a client connects to: host and port, the path of a socket, the Sentinels of a master, the first nodes of a
  * Cluster. Never a user or password. Undefined where the client does not say it.

@@ -1,8 +1,7 @@
 import type { Script } from "./script.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
-import { ConnectionWatch } from "./connection-watch.js";
-import type { Connection } from "./connection.js";
+import { ConnectionWatch, type Connection } from "./connection.js";
 import { serverOf, type RedisClient } from "./client.js";
 import { isClientTimeout, isReply, isUnknownScript, timeoutError, toStoreError, type CallName } from "./errors.js";
 
@@ -49,8 +48,8 @@ export class RoundTrips {
   readonly #options: RoundTripOptions;
   #closed = false;
   #watch: ConnectionWatch | undefined;
-  /** Address of the server, once there is a client. */
-  #server: string | undefined;
+  /** The client of the last round trip: errors name its server. */
+  #client: RedisClient | undefined;
   /** Timeouts since the last reply, on one connection. */
   #silence = { connection: 0, timeouts: 0 };
 
@@ -74,7 +73,7 @@ export class RoundTrips {
         this.#options.connection
           .client()
           .then(async (client) => {
-            this.#server = serverOf(client);
+            this.#client = client;
             await this.#whenUsable(client, { reject, cleanups });
             return this.#heard(name, send(client));
           })
@@ -87,14 +86,24 @@ export class RoundTrips {
       throw cause;
     } finally {
       cleanups.forEach((cleanup) => cleanup());
-      const milliseconds = performance.now() - began;
-      report(this.#options.onEvent, { type: "command", ...name, milliseconds, ...(failed && { error: failed }) });
+      this.#tell(name, performance.now() - began, failed);
     }
   }
 
   /** The error to throw for one of ioredis or Redis. */
   explain(error: unknown, { name, writes, script }: Deadline): Error {
-    return toStoreError(error, name, { writes, server: this.#server, script });
+    return toStoreError(error, name, { writes, server: this.#server(), script });
+  }
+
+  #server(): string | undefined {
+    return this.#client && serverOf(this.#client);
+  }
+
+  #tell(name: CallName, milliseconds: number, error: Error | undefined): void {
+    const { onEvent } = this.#options;
+    if (onEvent !== undefined) {
+      report(onEvent, { type: "command", ...name, milliseconds, ...(error && { error }) });
+    }
   }
 
   /** Makes all later round trips fail with `closed`. */
@@ -151,7 +160,7 @@ export class RoundTrips {
     if (failure === undefined) {
       this.#noteSilence(name);
     }
-    return failure ?? timeoutError(name, this.#options.commandTimeout, { writes, server: this.#server });
+    return failure ?? timeoutError(name, this.#options.commandTimeout, { writes, server: this.#server() });
   }
 
   #noteSilence(name: CallName): void {
