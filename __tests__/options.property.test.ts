@@ -3,7 +3,7 @@ import { HistoryManager } from "../src/tool-loop/history-manager.js";
 import { ChatMemoryModule } from "../src/memory/chat-memory-module.js";
 import { RedisChatMemory } from "../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../src/memory/redis-chat-message-history.js";
-import { nearestName } from "../src/base/nearest-name.js";
+import { nearestName } from "../src/base/options.js";
 import { RedisToolInvocationHistory } from "../src/tool-log/redis-tool-invocation-history.js";
 import { ChatHistoryTokenReducer } from "../src/reducers/token-reducer.js";
 import { InMemorySessionStore } from "../src/model/in-memory-session-store.js";

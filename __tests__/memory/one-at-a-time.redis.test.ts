@@ -14,7 +14,7 @@ import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionOf } from "../../src/memory/session-of.js";
+import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";

@@ -1,7 +1,6 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { sessionOf } from "../../src/memory/session-of.js";
+import { RedisChatMessageHistory, sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { openTurn, type OpenTurn } from "../../src/turns/open-turn.js";

@@ -5,7 +5,7 @@ import type { ZodObject } from "zod";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
-import { sessionOf } from "../memory/session-of.js";
+import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { oneTurnSchema, oneTurnTimes } from "../session/hold/hold-options.js";
 import { requireCapability } from "../store/capabilities.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";

@@ -5,21 +5,26 @@ import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/appen
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { HeldTurn } from "../session/hold/held-session.js";
 import { takeTurn } from "../session/hold/take-hold.js";
-import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { type RedisChatMessageHistory, sessionOf } from "../memory/redis-chat-message-history.js";
 import { replacedTail } from "../session/replaced-tail.js";
-import { sessionOf } from "../memory/session-of.js";
 import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { readRunNames } from "../session/session-config.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
 import { modelInput } from "../turns/model-input.js";
-import { canOpenByWriting, openByWriting } from "../turns/open-by-writing.js";
-import { openTurn, type OpenTurn } from "../turns/open-turn.js";
+import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
 import { messagesOfTurn } from "../session/turn-messages.js";
-import { describeOutput, storedOutput, type StoredOutput } from "../turns/turn-output.js";
-import { answerOf, inputMessages, newMessages, type ChainInput } from "./chain-messages.js";
+import {
+  describeOutput,
+  storedOutput,
+  type StoredOutput,
+  answerOf,
+  inputMessages,
+  newMessages,
+  type ChainInput,
+  runnableInput,
+} from "./chain-messages.js";
 import { markedInput } from "../reducers/prompt-cache/prompt-cache-marks.js";
-import { runnableInput } from "./chain-messages.js";
 import type { ChainOptions } from "./chain-options.js";
 import { sessionIdOf } from "./session-id.js";
 
@@ -81,12 +86,12 @@ export class ChainTurn {
    */
   static async begin(options: ChainOptions, input: ChainInput, config: Partial<RunnableConfig>): Promise<ChainTurn> {
     const { configurable = {}, signal } = config;
-    const trace = traceOf(config);
     const names = readRunNames(configurable, "withRedisMemory", { namesSession: options.sessionId !== undefined });
     const named: unknown = options.sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
     const sessionId = sessionIdOf({ named, run: config, owner: "withRedisMemory", hint: sessionHint });
     const history = options.memory.history(sessionId, { ...names.owner, ...names.label });
     const session = sessionOf("withRedisMemory", history);
+    const trace = session.context.reducer && traceOf(config);
     const messages = inputMessages(input, options.inputMessagesKey);
     const turnId = names.turnId ?? questionIdOf(messages);
     const { oneTurnAtATime: times } = options;

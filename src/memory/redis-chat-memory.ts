@@ -8,12 +8,11 @@ import {
   type MemoryContext,
   type RedisChatMemoryOptions,
 } from "../session/memory-context.js";
-import { RedisChatMessageHistory, optionsFor } from "./redis-chat-message-history.js";
+import { RedisChatMessageHistory, optionsFor, sessionOf } from "./redis-chat-message-history.js";
 import { callerOf, type HistoryIdentity } from "../session/history-identity.js";
 import { MemorySessions } from "../sessions/memory-sessions.js";
 import { takeTurn } from "../session/hold/take-hold.js";
 import { turnOptions, type WithTurnOptions } from "../session/hold/hold-options.js";
-import { sessionOf } from "./session-of.js";
 
 /** The options of a memory of this copy of the package; undefined for an object that only looks like one. */
 export function contextOf(owner: object): MemoryContext | undefined {

@@ -23,6 +23,7 @@ import type { StoredReduction } from "../store/session-pages.js";
 import { forkSession, type ForkOptions } from "../session/fork-session.js";
 import { replaceFrom, type Replacement } from "../session/replace-from.js";
 import type { SessionRef } from "../store/session-ref.js";
+import { ConfigurationError } from "../base/errors.js";
 
 /** Options of {@link RedisChatMessageHistory}: those of the memory, and the session. */
 export type RedisChatMessageHistoryOptions = RedisChatMemoryOptions & {
@@ -247,4 +248,35 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
 /** Options for a history that shares the context of a memory instead of making its own. */
 export function optionsFor(caller: Omit<SessionRef, "hold">, context: MemoryContext): RedisChatMessageHistoryOptions {
   return new SessionOptions(new ConversationSession(caller, context)) as unknown as RedisChatMessageHistoryOptions;
+}
+
+/** The methods of a history that write what it is given. */
+type Writer = Pick<RedisChatMessageHistory, "append" | "addMessages">;
+
+/**
+ * The session behind a history, for what works beside it: its store, its options, and reads past the history. Messages
+ * are always written by the history's own `append`, which a subclass may override.
+ *
+ * @throws ConfigurationError `history` for an object that only looks like a history, and for one that overrides
+ *   `addMessages` only: what it changes would not be what is stored.
+ */
+export function sessionOf(owner: string, history: object): ConversationSession {
+  const session = sessionIn(history);
+  if (session === undefined) {
+    throw new ConfigurationError(
+      "history",
+      `${owner}: the history must be a RedisChatMessageHistory of this copy of the package, or of a subclass. ` +
+        "The ES module and the CommonJS build are two copies; load one of them only.",
+    );
+  }
+  const original: Writer = RedisChatMessageHistory.prototype;
+  const { append, addMessages } = history as Writer;
+  if (addMessages !== original.addMessages && append === original.append) {
+    throw new ConfigurationError(
+      "history",
+      `${owner}: the history overrides addMessages but not append, by which turns are stored. ` +
+        'Override append, which addMessages calls too, or use the option "beforeStore" of the memory.',
+    );
+  }
+  return session;
 }

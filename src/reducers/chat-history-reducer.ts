@@ -3,7 +3,7 @@ import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { BasePromptValueInterface } from "@langchain/core/prompt_values";
 import { patchConfig, Runnable, type RunnableConfig } from "@langchain/core/runnables";
 import { ConfigurationError } from "../base/errors.js";
-import { toMessage } from "../messages/message-like.js";
+import { toMessage } from "../messages/values.js";
 import type { ViewLimit } from "../store/session-writes.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { removedMessages, unchanged, viewSize, type ReductionOutcome } from "./reduction-outcome.js";

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
-import { misspeltName } from "../base/nearest-name.js";
-import { lazy, parseOptions, withoutUndefined } from "../base/options.js";
+import { misspeltName, lazy, parseOptions, withoutUndefined } from "../base/options.js";
 import type { HistoryIdentity } from "./history-identity.js";
 import { checkOwnerName } from "./owner-name.js";
 import { labelOf, type SessionNames } from "./session-labels.js";
@@ -85,7 +84,9 @@ export function readRunNames(
     checkOwnerName(user, owner);
   }
   const label = withoutUndefined({ title, metadata }) as SessionNames;
-  labelOf(`${user}: configurable`, label);
+  if (title !== undefined || metadata !== undefined) {
+    labelOf(`${user}: configurable`, label);
+  }
   return { turnId, owner: owner === undefined ? {} : { owner }, label };
 }
 

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { BudgetError, ConfigurationError } from "../base/errors.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { sessionOf } from "../memory/session-of.js";
+import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { tiktokenCounter } from "../tokens/counters/tiktoken-counter.js";
