@@ -11,9 +11,9 @@ const root = join(__dirname, "..");
 const budgets = {
   append: 28,
   "append with an owner": 34,
-  view: 18,
-  "a chain's turn": 60,
-  "an agent's turn": 58,
+  view: 17,
+  "a chain's turn": 56,
+  "an agent's turn": 55,
 };
 
 /** Bundles the recorder into one script inside of this folder, from which it finds its packages. */

@@ -122,10 +122,14 @@ export class AgentHooks {
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
     const response = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
-    if (isAnswer(response)) {
+    const message = messageOf(response);
+    if (message === undefined) {
+      return isStructured(response) ? (asAnswer(response) as Response) : response;
+    }
+    if (!mayCall(message)) {
       this.#expect(state, { steps: false });
     }
-    return isStructured(response) ? (asAnswer(response) as Response) : response;
+    return response;
   }
 
   /** The stored answer as the model's, shown to whoever streams the run. */
@@ -156,9 +160,11 @@ export class AgentHooks {
       this.#setting.session.inBackground(storing.catch(() => undefined));
       await storing;
       const messages = run.correction(state);
-      const { storedAnswer = [] } = run;
-      const structuredResponse = structuredAnswer(storedAnswer, this.#format);
-      return messages && { messages, ...(structuredResponse !== undefined && { structuredResponse }) };
+      if (messages === undefined) {
+        return undefined;
+      }
+      const structuredResponse = structuredAnswer(run.storedAnswer ?? [], this.#format);
+      return { messages, ...(structuredResponse !== undefined && { structuredResponse }) };
     } finally {
       await turn?.release();
     }

@@ -104,8 +104,10 @@ export class ConversationSession implements SessionOfMemory {
 
   /** What the model sees. One round trip. */
   async readView(): Promise<BaseMessage[]> {
-    this.#readIn = traceOfReader(currentRun()) ?? this.#readIn;
     const { store, reducer } = this.context;
+    if (reducer !== undefined) {
+      this.#readIn = traceOfReader(currentRun()) ?? this.#readIn;
+    }
     const stored = await store.readView(this.ref, { neverReduced: reducer === undefined });
     return viewMessages(stored, this.#decodeOptions());
   }
