@@ -137,9 +137,12 @@ export class AgentHooks {
     run: AgentRun,
     { replay, request, config }: { replay: BaseMessage[]; request: CallRequest; config: RunnableConfig },
   ): Promise<BaseMessage> {
-    const structuredResponse = structuredAnswer(run.storedAnswer ?? [], request);
-    await showAnswer({ messages: replay, isStructured: structuredResponse !== undefined }, config);
-    const [only, ...more] = replay;
+    const { storedAnswer = [] } = run;
+    const structuredResponse = structuredAnswer(storedAnswer, request);
+    // Beside a checkpointer the state may hold the answer already. Its last message then takes its own place again.
+    const shown = replay.length > 0 ? replay : storedAnswer.slice(-1);
+    await showAnswer({ messages: shown, isStructured: structuredResponse !== undefined }, config);
+    const [only, ...more] = shown;
     if (only !== undefined && more.length === 0 && roleOf(only) === "ai" && structuredResponse === undefined) {
       return changeMessage(only, {});
     }

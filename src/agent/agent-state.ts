@@ -62,7 +62,7 @@ export function missingIn({ before, after }: StateParts, stored: readonly BaseMe
 }
 
 /** LangGraph's sign for "all messages of the state". */
-const removeAll = "__remove_all__";
+export const removeAll = "__remove_all__";
 
 /** What a run ends with, and what is stored of its turn. */
 export interface EndOfRun {

@@ -13,6 +13,7 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./agent-hooks.js";
 import { splitState } from "./agent-state.js";
+import { askedAgain } from "./asked-again.js";
 import { RunTurn } from "./run-turn.js";
 import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import { sessionIdSchema, type SessionIdOption } from "../chain/session-id.js";
@@ -110,12 +111,15 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
   return createMiddleware({
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
-    beforeAgent: async ({ messages }, runtime) => {
+    beforeAgent: async ({ messages: given }, runtime) => {
+      const moved = await askedAgain(given, currentConfig());
+      const { messages } = moved ?? { messages: given };
       const run = await runOf(messages, runtime, { isNew: true });
       // Without a writer the later hooks do not find this run.
       if ((runtime as { readonly writer?: unknown }).writer !== undefined) {
         run.begin(messages);
       }
+      return moved && { messages: moved.update };
     },
     beforeModel: async ({ messages }, runtime) => (await runOf(messages, runtime)).expectCall(messages),
     wrapModelCall: async (request, handler) => {

@@ -1,0 +1,88 @@
+import {
+  type BaseMessage,
+  type BaseMessageLike,
+  coerceMessageLikeToMessage,
+  RemoveMessage,
+} from "@langchain/core/messages";
+import { roleOf } from "../messages/roles.js";
+import { isRecord } from "../messages/values.js";
+import { firstOfBlock } from "../turns/new-input.js";
+import { idsOf, removeAll } from "./agent-state.js";
+import type { StepConfig } from "./interrupt-watch.js";
+import { namespaceOf } from "./run-place.js";
+
+interface Checkpoint {
+  readonly checkpoint?: { readonly channel_values?: Readonly<Record<string, unknown>> };
+  readonly metadata?: { readonly source?: string; readonly step?: number };
+  readonly parentConfig?: object;
+}
+
+interface Checkpointer {
+  getTuple(config: object): Promise<Checkpoint | undefined>;
+}
+
+/** LangGraph writes checkpoints beside the run: pauses before a checkpoint is asked for again, in milliseconds. */
+const pausesMs = [0, 10, 50, 200];
+
+/** A state whose messages stand in another order. */
+export interface Reordered {
+  readonly messages: BaseMessage[];
+  /** What makes it of the state that is there. */
+  readonly update: BaseMessage[];
+}
+
+/**
+ * Puts the question of a run at the end of its state. Beside a checkpointer, a question that is asked again (a retry,
+ * an edit) takes its old place in the state, and the run would go on behind the state's last question. Undefined where
+ * nothing has to be moved, and where the checkpointer does not tell what the run was given (durability `exit`).
+ */
+export async function askedAgain(state: readonly BaseMessage[], config: StepConfig): Promise<Reordered | undefined> {
+  const question = state.findLastIndex((message) => roleOf(message) === "human");
+  // A question that is new stands last.
+  if (question < 0 || question === state.length - 1) {
+    return undefined;
+  }
+  const input = await inputOf(config).catch(() => undefined);
+  const asked = input?.findLastIndex((message) => roleOf(message) === "human") ?? -1;
+  const id = input?.[asked]?.id;
+  const at = id === undefined ? -1 : state.findIndex((message) => message.id === id);
+  if (input === undefined || at < 0 || at === question) {
+    return undefined;
+  }
+  const block = new Set(idsOf(input.slice(firstOfBlock(input, asked), asked + 1)));
+  const isOfBlock = (message: BaseMessage) => message.id !== undefined && block.has(message.id);
+  const messages = [...state.filter((message) => !isOfBlock(message)), ...state.filter(isOfBlock)];
+  return { messages, update: [new RemoveMessage({ id: removeAll }), ...messages] };
+}
+
+/** The messages that a run was invoked with, as its first checkpoint holds them. */
+async function inputOf(config: StepConfig): Promise<BaseMessage[] | undefined> {
+  const given = (await firstCheckpoint(config))?.checkpoint?.channel_values?.["__start__"];
+  const messages = isRecord(given) ? given["messages"] : undefined;
+  const list = Array.isArray(messages) ? messages : [messages];
+  return messages === undefined ? undefined : list.map((like) => coerceMessageLikeToMessage(like as BaseMessageLike));
+}
+
+async function firstCheckpoint(config: StepConfig): Promise<Checkpoint | undefined> {
+  const { configurable = {}, metadata = {} } = config;
+  const checkpointer = configurable["__pregel_checkpointer"] as Partial<Checkpointer> | undefined;
+  if (typeof checkpointer?.getTuple !== "function") {
+    return undefined;
+  }
+  // The input is a step of its own, and taking it over is another, before the one of this hook.
+  const first = Number(metadata["langgraph_step"]) - 2;
+  const newest = { configurable: { thread_id: configurable["thread_id"], checkpoint_ns: namespaceOf(config) } };
+  let found: Checkpoint | undefined;
+  for (let attempt = 0; stepOf(found) < first && attempt < pausesMs.length; attempt += 1) {
+    await new Promise((resolve) => setTimeout(resolve, pausesMs[attempt]));
+    found = await checkpointer.getTuple(newest);
+  }
+  while (stepOf(found) > first && found?.parentConfig !== undefined) {
+    found = await checkpointer.getTuple(found.parentConfig);
+  }
+  return stepOf(found) === first && found?.metadata?.source === "input" ? found : undefined;
+}
+
+function stepOf(checkpoint: Checkpoint | undefined): number {
+  return checkpoint?.metadata?.step ?? -Infinity;
+}
