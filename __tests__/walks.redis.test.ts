@@ -11,8 +11,8 @@ const root = join(__dirname, "..");
 const budgets = {
   append: 28,
   "append with an owner": 34,
-  view: 17,
-  "a chain's turn": 56,
+  view: 16,
+  "a chain's turn": 55,
   "an agent's turn": 55,
 };
 

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { encodeMessage } from "../../src/codec/encode-message.js";
-import { inTurnOrder } from "../../src/session/turn-order.js";
+import { inTurnOrder } from "../../src/session/view.js";
 import { metaOf, turnIn, turnNameOf } from "../../src/codec/record-meta.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -36,8 +36,16 @@ import { mendHead } from "./mend-head.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
 import { rewindTo } from "./rewind-session.js";
-import { roundsInTurnOrder, turnsWithoutQuestion } from "./turn-order.js";
-import { decodeEntries, decodeMessages, decodeView, viewMessages, type DecodedView, type StoredEntry } from "./view.js";
+import {
+  roundsInTurnOrder,
+  turnsWithoutQuestion,
+  decodeEntries,
+  decodeMessages,
+  decodeView,
+  viewMessages,
+  type DecodedView,
+  type StoredEntry,
+} from "./view.js";
 
 const pageSchema = lazy(() =>
   z.strictObject({ from: z.optional(nonNegativeInteger()), limit: z.optional(positiveInteger()) }),

@@ -8,8 +8,7 @@ import { requireCapability } from "../store/capabilities.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import { inTurnOrder } from "./turn-order.js";
-import { decodeEntries } from "./view.js";
+import { inTurnOrder, decodeEntries } from "./view.js";
 
 /**
  * Which messages a page holds: at most one of `before`, `after` and `around`; by default, and where they are undefined,

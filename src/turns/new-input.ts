@@ -3,8 +3,7 @@ import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { comparableForms } from "../session/stored-forms.js";
-import { inTurnOrder } from "../session/turn-order.js";
-import type { DecodedView, StoredEntry } from "../session/view.js";
+import { inTurnOrder, type DecodedView, type StoredEntry } from "../session/view.js";
 import { jsonText } from "../base/json-text.js";
 
 /** What a caller brings, and what is known of it. */
