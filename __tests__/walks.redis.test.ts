@@ -13,7 +13,7 @@ const budgets = {
   "append with an owner": 34,
   view: 16,
   "a chain's turn": 55,
-  "an agent's turn": 55,
+  "an agent's turn": 54,
 };
 
 /** Bundles the recorder into one script inside of this folder, from which it finds its packages. */

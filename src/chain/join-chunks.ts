@@ -1,7 +1,6 @@
 import { concat } from "@langchain/core/utils/stream";
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, isBaseMessage, type BaseMessageChunk } from "@langchain/core/messages";
 import { isRecord } from "../messages/values.js";
-import { agentMessages, joinMessages } from "./agent-chunks.js";
 
 /** The output of a stream, made of its chunks. */
 export class JoinedChunks<Output> {
@@ -64,4 +63,35 @@ function extendsValue(value: unknown, earlier: unknown): boolean {
 
 function isPlain(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+}
+
+/**
+ * The messages in a chunk of an agent's stream: what its nodes add (stream mode `updates`), or a message or a part of
+ * one beside its metadata (`messages`). Undefined for a chunk of another kind.
+ */
+function agentMessages(chunk: unknown): BaseMessage[] | undefined {
+  if (Array.isArray(chunk)) {
+    const [message, metadata] = chunk as unknown[];
+    const isPart = chunk.length === 2 && isBaseMessage(message) && isRecord(metadata) && !isBaseMessage(metadata);
+    return isPart ? [message] : undefined;
+  }
+  if (!isRecord(chunk) || isBaseMessage(chunk)) {
+    return undefined;
+  }
+  const lists = Object.values(chunk).map((update) => (isRecord(update) ? update["messages"] : undefined));
+  const isUpdate = lists.length > 0 && lists.every((list) => Array.isArray(list) && list.every(isBaseMessage));
+  return isUpdate ? (lists as BaseMessage[][]).flat() : undefined;
+}
+
+/** Adds messages to those of the chunks before; parts of one message are joined. */
+function joinMessages(all: BaseMessage[], more: readonly BaseMessage[]): void {
+  for (const message of more) {
+    const last = all.at(-1);
+    const isPart = last !== undefined && message.id !== undefined && message.id === last.id;
+    if (isPart && "concat" in last) {
+      all[all.length - 1] = (last as BaseMessageChunk).concat(message as never);
+    } else if (!isPart) {
+      all.push(message);
+    }
+  }
 }

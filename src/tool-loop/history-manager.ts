@@ -11,13 +11,11 @@ import { PromptMessages } from "./token-window/prompt-messages.js";
 import type { ReferenceManager } from "./stored/reference-manager.js";
 import { SessionData } from "./stored/session-data.js";
 import { SessionReader } from "./stored/session-reader.js";
-import { SourceNumbering } from "./turn/source-numbering.js";
+import { SourceNumbering, toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
 import { TokenMeter } from "./token-window/token-meter.js";
 import { TokenWindow, type FittedWindow } from "./token-window/token-window.js";
 import { toolCallResponsesSchema, type ToolCallResponse } from "./turn/tool-results.js";
-import { commitTurn } from "./turn/commit-turn.js";
-import { recordTurn } from "./turn/turn-record.js";
-import { toolCallRequestsSchema, Turn, type ToolCallRequest } from "./turn/turn.js";
+import { commitTurn, recordTurn } from "./turn/turn-record.js";
 import { uploadedContentsSchema, type UploadedContent } from "./stored/uploads.js";
 import { userVisible, withCurrentTurn } from "./user-visible.js";
 

@@ -4,6 +4,12 @@ import type { TurnData } from "../stored/session-data.js";
 import type { StoredHistory } from "../stored/stored-history.js";
 import { keptSources, resultMessage, storedBody } from "./tool-results.js";
 import type { Turn } from "./turn.js";
+import { writeTurn, type TurnOutcome, type TurnSettings } from "../../session/append-options.js";
+import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
+import { replacedTail } from "../../session/replaced-tail.js";
+import { isInterrupted } from "../../codec/message-ids.js";
+import type { SideChanges } from "../../store/side-fields.js";
+import type { OpenTurn } from "../../turns/open-turn.js";
 
 /** What a turn stores, and the numbers of the sources that it does not store. */
 export interface TurnRecord {
@@ -57,3 +63,34 @@ export function recordTurn(turn: Turn, { turnId, stored, cited }: RecordRequest)
 }
 
 const openCallRules: ReadonlySet<string> = new Set(["S08", "S10", "S30"]);
+
+/** A turn to store. */
+interface TurnCommit {
+  readonly turnId: string;
+  readonly record: TurnRecord;
+  readonly side: SideChanges;
+  /** What was read of the turn under this name; undefined where the name was not known then. */
+  readonly opened: OpenTurn | undefined;
+}
+
+/** Writes a turn once: whole, behind the part of it that is stored, or in the place of an interrupted answer. */
+export function commitTurn(history: RedisChatMessageHistory, commit: TurnCommit): Promise<TurnOutcome> {
+  const { turnId, record, side } = commit;
+  return writeTurn(history, record.messages, { turnId, side, turn: writeOf(commit) });
+}
+
+function writeOf({ turnId, record, opened }: TurnCommit): TurnSettings {
+  const last = record.messages.at(-1);
+  // A run that was stopped leaves its turn open, so that the answer of a retry takes the place of the interrupted one.
+  const done = last === undefined || !isInterrupted(last);
+  const stored = opened?.view.stored.turn?.count ?? 0;
+  // Of a turn that was stored when it was read, the record lacks the question: where another has removed the turn
+  // since, the answer alone must not be stored.
+  if (opened?.state === "open" || opened?.state === "stored") {
+    return { done, stored };
+  }
+  if (opened?.state !== "interrupted") {
+    return { done };
+  }
+  return { done, stored, cut: replacedTail({ own: opened.stored, read: opened.view.stored, turnId }) };
+}
