@@ -30,6 +30,12 @@ export function splitState(messages: readonly BaseMessage[], hasCheckpointer: bo
   };
 }
 
+/** True where a question that is asked again may stand elsewhere than at the end; a new one stands last. */
+export function mayBeAskedAgain(messages: readonly BaseMessage[], hasCheckpointer: boolean): boolean {
+  const last = messages.at(-1);
+  return hasCheckpointer && last !== undefined && roleOf(last) !== "human";
+}
+
 /** Without what LangChain's summarizationMiddleware wrote, which stands for messages that are stored. */
 export function withoutSummaries(messages: readonly BaseMessage[]): BaseMessage[] {
   return messages.filter(({ additional_kwargs }) => additional_kwargs?.["lc_source"] !== "summarization");

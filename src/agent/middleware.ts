@@ -12,10 +12,10 @@ import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js"
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { AgentHooks } from "./agent-hooks.js";
-import { splitState } from "./agent-state.js";
-import { askedAgain } from "./asked-again.js";
+import { mayBeAskedAgain, splitState } from "./agent-state.js";
+import { movedQuestion } from "./moved-question.js";
 import { RunTurn } from "./run-turn.js";
-import { currentConfig, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
+import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import { sessionIdSchema, type SessionIdOption } from "../chain/session-id.js";
 
 /** The context that an agent is invoked with, as a schema describes it. */
@@ -112,7 +112,9 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
     name: "RedisMemory",
     ...(contextSchema && { contextSchema }),
     beforeAgent: async ({ messages: given }, runtime) => {
-      const moved = await askedAgain(given, currentConfig());
+      const config = currentConfig();
+      const isAgain = mayBeAskedAgain(given, hasCheckpointer(config));
+      const moved = isAgain ? await movedQuestion(given, config) : undefined;
       const { messages } = moved ?? { messages: given };
       const run = await runOf(messages, runtime, { isNew: true });
       // Without a writer the later hooks do not find this run.

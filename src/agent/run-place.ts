@@ -53,6 +53,11 @@ export function namespaceOf({ configurable }: AgentRuntime): string {
   return typeof namespace === "string" ? namespace.split("|").slice(0, -1).join("|") : "";
 }
 
+/** True where the run's state comes from a checkpoint. */
+export function hasCheckpointer({ configurable }: AgentRuntime): boolean {
+  return Boolean(configurable?.["__pregel_checkpointer"]);
+}
+
 /** True for an agent that runs inside of a tool of another agent. */
 function isInTool(config: AgentRuntime): boolean {
   return namespaceOf(config)
@@ -104,7 +109,7 @@ function placeOf(
     sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
     identity: { ...names.owner, ...own },
     turnId: isSubagent ? undefined : names.turnId,
-    hasCheckpointer: Boolean(configurable["__pregel_checkpointer"]),
+    hasCheckpointer: hasCheckpointer(config),
   };
 }
 

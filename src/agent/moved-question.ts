@@ -36,12 +36,8 @@ export interface Reordered {
  * an edit) takes its old place in the state, and the run would go on behind the state's last question. Undefined where
  * nothing has to be moved, and where the checkpointer does not tell what the run was given (durability `exit`).
  */
-export async function askedAgain(state: readonly BaseMessage[], config: StepConfig): Promise<Reordered | undefined> {
+export async function movedQuestion(state: readonly BaseMessage[], config: StepConfig): Promise<Reordered | undefined> {
   const question = state.findLastIndex((message) => roleOf(message) === "human");
-  // A question that is new stands last.
-  if (question < 0 || question === state.length - 1) {
-    return undefined;
-  }
   const input = await inputOf(config).catch(() => undefined);
   const asked = input?.findLastIndex((message) => roleOf(message) === "human") ?? -1;
   const id = input?.[asked]?.id;
