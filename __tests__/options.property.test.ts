@@ -34,8 +34,8 @@ const owners: readonly Owner[] = [
   },
   {
     name: "RedisToolInvocationHistory",
-    names: [...shared, "sessionId", "sessionTTL", "limit", "maxCharacters", "clock"],
-    make: (surplus) => new RedisToolInvocationHistory({ store, sessionId: "s", ...surplus }),
+    names: ["history", "memory", "sessionId", "limit", "maxCharacters", "clock"],
+    make: (surplus) => new RedisToolInvocationHistory({ history, ...surplus }),
   },
   {
     name: "ChatHistoryTokenReducer",
@@ -116,7 +116,6 @@ describe("errors name what the user wrote", () => {
     const makers = {
       RedisChatMemory: () => new RedisChatMemory(options as never),
       RedisChatMessageHistory: () => new RedisChatMessageHistory({ ...options, sessionId: "s" } as never),
-      RedisToolInvocationHistory: () => new RedisToolInvocationHistory({ ...options, sessionId: "s" } as never),
     };
     for (const [name, make] of Object.entries(makers)) {
       const message = expect.stringMatching(new RegExp(`^${name}: `));

@@ -2,6 +2,7 @@
 // expiry, bounded.
 import { randomUUID } from "node:crypto";
 import { tool } from "@langchain/core/tools";
+import { RedisChatMemory } from "langchain-redis-memory";
 import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
 import { z } from "zod";
 import { connection } from "./support/setting.js";
@@ -16,12 +17,8 @@ const weather = tool(
   { name: "weather", description: "The weather in a city.", schema: z.object({ city: z.string() }) },
 );
 
-const log = new RedisToolInvocationHistory({
-  ...connection(),
-  sessionId: `tools-${randomUUID()}`,
-  sessionTTL: 3600,
-  limit: 100,
-});
+const memory = new RedisChatMemory({ ...connection(), sessionTTL: 3600 });
+const log = new RedisToolInvocationHistory({ memory, sessionId: `tools-${randomUUID()}`, limit: 100 });
 const callbacks = [log.callbackHandler()];
 await weather.invoke({ type: "tool_call", id: "call-1", name: "weather", args: { city: "Oslo" } }, { callbacks });
 await weather
@@ -32,4 +29,4 @@ for (const { name, inputs, outputs, status, toolCallId } of await log.toList()) 
   console.log(`${toolCallId}  ${name}(${JSON.stringify(inputs)})  ${status}: ${JSON.stringify(outputs)}`);
 }
 console.log(`failed: ${(await log.filter({ status: "error" })).length}`);
-await log.close();
+await memory.close();

@@ -32,13 +32,8 @@ const session = (turnId: string) => ({ configurable: { sessionId: "s", turnId } 
 const answering = () => new ScriptedModel((sent) => `${secret} answer to ${sent.at(-1)!.text}`);
 const summarizer = new ScriptedModel(() => `${secret} summary`);
 
-interface Keys {
-  readonly keyPrefix: string;
-  readonly encryption: EncryptionOptions | undefined;
-}
-
 /** One turn through a door; returns what comes of it. */
-type Door = (memory: RedisChatMemory, turnId: string, keys: Keys) => Promise<unknown>;
+type Door = (memory: RedisChatMemory, turnId: string) => Promise<unknown>;
 
 const doors: Readonly<Record<string, Door>> = {
   "a history": async (memory, turnId) => {
@@ -85,9 +80,8 @@ const doors: Readonly<Record<string, Door>> = {
     const chain = new RunnableWithMessageHistory({ runnable: answering() as never, getMessageHistory });
     return chain.invoke([new HumanMessage({ id: turnId, content: `${secret} question` })] as never, session(turnId));
   },
-  RedisToolInvocationHistory: async (_memory, turnId, { keyPrefix, encryption }) => {
-    const options = { sessionId: "s", client, keyPrefix, ...(encryption && { encryption }) };
-    const log = new RedisToolInvocationHistory(options);
+  RedisToolInvocationHistory: async (memory, turnId) => {
+    const log = new RedisToolInvocationHistory({ memory, sessionId: "s" });
     const run = { name: "lookup", inputs: { query: `${secret} query` }, outputs: `${secret} found`, status: "success" };
     await log.addInvocation({ ...run, toolCallId: turnId });
     return log.toList();
@@ -103,7 +97,7 @@ describe.each(Object.entries(doors))("%s with encryption", (_, door) => {
   const use = (keyPrefix: string, encryption: EncryptionOptions | undefined, settings: MemorySettings = {}) => {
     const memory = newMemory({ keyPrefix, ...settings, ...(encryption && { encryption }) });
     return async (turnId: string) => {
-      const result = await door(memory, turnId, { keyPrefix, encryption });
+      const result = await door(memory, turnId);
       await memory.drain();
       return result;
     };

@@ -88,7 +88,10 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
 
   it.each(locked)("refuses the tool log %s with %s", async (_, code, keys) => {
     const log = (encryption?: EncryptionOptions) =>
-      new RedisToolInvocationHistory({ sessionId: "s", store, ...(encryption && { encryption }) });
+      new RedisToolInvocationHistory({
+        memory: new RedisChatMemory({ store, ...(encryption && { encryption }) }),
+        sessionId: "s",
+      });
     const run = { name: "t", toolCallId: "c1", inputs: { city: "Oslo" }, outputs: "secret", status: "success" };
     await log(testKeys("k1")).addInvocation(run);
     expect(await log(testKeys("k2", "k1")).toList()).toEqual([expect.objectContaining({ outputs: "secret" })]);

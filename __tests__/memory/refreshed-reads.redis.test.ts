@@ -91,7 +91,8 @@ describe("refreshTTLOnRead", () => {
   it("lets an encrypted session live on, and one that a tool log reads", async () => {
     const key = { id: "k1", key: randomBytes(32) };
     const options = { client: redis, keyPrefix, encryption: { current: key } };
-    const log = new RedisToolInvocationHistory({ ...options, sessionId: "s", ...longTtl });
+    const memory = new RedisChatMemory({ ...options, ...longTtl });
+    const log = new RedisToolInvocationHistory({ memory, sessionId: "s" });
     await new RedisChatMemory({ ...options, sessionTTL: 100 }).history("s").append([human("q")]);
     const history = new RedisChatMessageHistory({ ...options, sessionId: "s", ...longTtl });
     await history.getMessages();
@@ -99,7 +100,7 @@ describe("refreshTTLOnRead", () => {
     expect(await life("s")).toBeGreaterThan(4_000);
     await new RedisChatMemory({ ...options, sessionTTL: 100 }).history("s").append([ai("a")]);
     await log.toList();
-    await log.close();
+    await memory.close();
     expect(await life("s")).toBeGreaterThan(4_000);
   });
 
@@ -153,7 +154,6 @@ describe("refreshTTLOnRead", () => {
     for (const make of [
       () => new RedisChatMemory({ client, refreshTTLOnRead: true }),
       () => new RedisChatMessageHistory({ client, sessionId: "s", refreshTTLOnRead: true }),
-      () => new RedisToolInvocationHistory({ client, sessionId: "s", refreshTTLOnRead: true }),
       () => new RedisChatMemory({ client, sessionTTL: 1, refreshTTLOnRead: 1 as never }),
     ]) {
       expect(make).toThrow(expect.objectContaining(refused));

@@ -20,7 +20,6 @@ describe("a store is checked where it is given", () => {
     const store = storeWith({ [method]: undefined });
     const expected = { code: "invalid_option", option: "store", message: expect.stringContaining(`"${method}"`) };
     expect(() => new RedisChatMemory({ store })).toThrow(expect.objectContaining(expected));
-    expect(() => new RedisToolInvocationHistory({ store, sessionId: "s" })).toThrow(expect.objectContaining(expected));
   });
 
   it.each([
@@ -76,7 +75,7 @@ describe("a store with the core alone", () => {
     ["rebuild", () => memory.history("s").rebuild()],
     ["readSide", () => memory.history("s").append([new HumanMessage("hi")], { side: { set: { a: "1" } } })],
     ["readSide", async () => new HistoryManager({ history: memory.history("s"), maxInputTokens: 100 })],
-    ["readSide", async () => new RedisToolInvocationHistory({ store: new MapSessionStore(), sessionId: "s" })],
+    ["readSide", async () => new RedisToolInvocationHistory({ history: memory.history("s") })],
   ])("says what it cannot do: %s", async (method, call) => {
     await expect(call()).rejects.toMatchObject({
       code: "invalid_option",

@@ -1,5 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Redis } from "ioredis";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -17,7 +18,8 @@ describe("RedisToolInvocationHistory on Redis", () => {
 
   it("has no key of its own: records are fields of the session's state, with the same expiry", async () => {
     const history = new RedisChatMessageHistory({ sessionId: "s", client, keyPrefix, sessionTTL: 100 });
-    const log = new RedisToolInvocationHistory({ sessionId: "s", client, keyPrefix, sessionTTL: 200 });
+    const memory = new RedisChatMemory({ client, keyPrefix, sessionTTL: 200 });
+    const log = new RedisToolInvocationHistory({ memory, sessionId: "s" });
     await history.addMessage(new HumanMessage("Hi"));
     const keys = (await client.keys(`${keyPrefix}:*`)).sort();
     const records = [await log.addInvocation(run), await log.addInvocation({ ...run, toolCallId: "c" })];
@@ -25,7 +27,7 @@ describe("RedisToolInvocationHistory on Redis", () => {
     const expiries = await Promise.all(keys.map((key) => client.pexpiretime(key)));
     expect(new Set(expiries).size).toBe(1);
     expect(expiries[0]).toBeGreaterThan(Date.now() + 150_000);
-    expect(await new RedisToolInvocationHistory({ sessionId: "s", client, keyPrefix }).toList()).toEqual(records);
+    expect(await new RedisToolInvocationHistory({ history }).toList()).toEqual(records);
     await history.clear();
     expect(await log.length).toBe(0);
   });
@@ -33,7 +35,12 @@ describe("RedisToolInvocationHistory on Redis", () => {
   it("keeps all records of concurrent writers, up to the limit", async () => {
     const logs = Array.from(
       { length: 4 },
-      () => new RedisToolInvocationHistory({ sessionId: "many", client, keyPrefix, limit: 30 }),
+      () =>
+        new RedisToolInvocationHistory({
+          memory: new RedisChatMemory({ client, keyPrefix }),
+          sessionId: "many",
+          limit: 30,
+        }),
     );
     const added = await Promise.all(logs.flatMap((log) => Array.from({ length: 10 }, () => log.addInvocation(run))));
     const newest = added
@@ -43,11 +50,13 @@ describe("RedisToolInvocationHistory on Redis", () => {
     expect((await logs[0]!.toList()).map(({ id }) => id)).toEqual(newest);
   });
 
-  it("opens a connection for a URL and closes it", async () => {
-    const log = new RedisToolInvocationHistory({ sessionId: "url", url: sharedRedisUrl(), keyPrefix });
+  it("works on the connection of its memory, and ends with it", async () => {
+    const memory = new RedisChatMemory({ url: sharedRedisUrl(), keyPrefix });
+    const log = new RedisToolInvocationHistory({ memory, sessionId: "url" });
+    await memory.history("url").addMessage(new HumanMessage("Hi"));
     await log.addInvocation(run);
     expect(await log.length).toBe(1);
-    await log.close();
+    await memory.close();
     await expect(log.toList()).rejects.toMatchObject({ code: "closed" });
     expect(await client.ping()).toBe("PONG");
   });

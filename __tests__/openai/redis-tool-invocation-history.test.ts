@@ -1,12 +1,31 @@
-import { HumanMessage } from "@langchain/core/messages";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { MemoryEvent } from "../../src/base/events.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
-import { RedisToolInvocationHistory } from "../../src/tool-log/redis-tool-invocation-history.js";
+import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
+import type { MemorySettings } from "../../src/session/memory-context.js";
+import {
+  RedisToolInvocationHistory,
+  type RedisToolInvocationHistoryOptions,
+} from "../../src/tool-log/redis-tool-invocation-history.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 
 const run = { name: "search", inputs: { query: "Oslo" }, outputs: "4 °C", status: "success" };
+
+/** A log of the session `s` in the store, unless options name another one. */
+function logIn(
+  store: InMemorySessionStore,
+  options: Omit<RedisToolInvocationHistoryOptions, "history" | "memory"> = {},
+  settings: MemorySettings & Pick<RedisStoreSettings, "onEvent"> = {},
+): RedisToolInvocationHistory {
+  return new RedisToolInvocationHistory({
+    sessionId: "s",
+    ...options,
+    memory: new RedisChatMemory({ store, ...settings }),
+  });
+}
 
 class SlowStore extends InMemorySessionStore {
   override async writeSide(...call: Parameters<InMemorySessionStore["writeSide"]>): Promise<boolean> {
@@ -15,11 +34,14 @@ class SlowStore extends InMemorySessionStore {
   }
 }
 
+const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+const history = memory.history("s");
+
 describe("RedisToolInvocationHistory", () => {
   it("keeps records with the session, in order, for all instances", async () => {
     const store = new InMemorySessionStore();
-    const one = new RedisToolInvocationHistory({ sessionId: "s", store });
-    const other = new RedisToolInvocationHistory({ sessionId: "s", store });
+    const one = logIn(store);
+    const other = logIn(store);
     const records = [
       await one.addInvocation(run),
       await other.addInvocation({ ...run, status: "error", toolCallId: "c" }),
@@ -33,11 +55,11 @@ describe("RedisToolInvocationHistory", () => {
       seen.push(record);
     }
     expect(seen).toEqual(records);
-    expect(await new RedisToolInvocationHistory({ sessionId: "other", store }).toList()).toEqual([]);
+    expect(await logIn(store, { sessionId: "other" }).toList()).toEqual([]);
   });
 
   it("keeps only the newest records, up to its limit", async () => {
-    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new InMemorySessionStore(), limit: 2 });
+    const log = logIn(new InMemorySessionStore(), { limit: 2 });
     for (const outputs of [1, 2, 3]) {
       await log.addInvocation({ ...run, outputs });
     }
@@ -45,11 +67,7 @@ describe("RedisToolInvocationHistory", () => {
   });
 
   it("clips long inputs and outputs, and says how long they were", async () => {
-    const log = new RedisToolInvocationHistory({
-      sessionId: "s",
-      store: new InMemorySessionStore(),
-      maxCharacters: 10,
-    });
+    const log = logIn(new InMemorySessionStore(), { maxCharacters: 10 });
     const record = await log.addInvocation({
       ...run,
       inputs: { text: "x".repeat(20) },
@@ -69,7 +87,8 @@ describe("RedisToolInvocationHistory", () => {
     let now = 0;
     const store = new InMemorySessionStore({ now: () => now });
     const history = new RedisChatMessageHistory({ sessionId: "s", store, sessionTTL: 10 });
-    const log = new RedisToolInvocationHistory({ sessionId: "s", store, sessionTTL: 10 });
+    const log = new RedisToolInvocationHistory({ history });
+    expect(log.sessionId).toBe("s");
     await history.addMessage(new HumanMessage("Hi"));
     now = 9_000;
     await log.addInvocation(run);
@@ -85,7 +104,7 @@ describe("RedisToolInvocationHistory", () => {
   it("skips a record that cannot be read, and reports it", async () => {
     const store = new InMemorySessionStore();
     const events: MemoryEvent[] = [];
-    const log = new RedisToolInvocationHistory({ sessionId: "s", store, onEvent: (event) => events.push(event) });
+    const log = logIn(store, {}, { onEvent: (event) => events.push(event) });
     await store.writeSide({ id: "s" }, { set: { "tool:0": "{", "tool:1": '{"secret":1}' } });
     const record = await log.addInvocation(run);
     expect(await log.toList()).toEqual([record]);
@@ -99,7 +118,7 @@ describe("RedisToolInvocationHistory", () => {
       description: "",
       schema: z.object({ city: z.string() }),
     });
-    const log = new RedisToolInvocationHistory({ sessionId: "s", store: new SlowStore() });
+    const log = logIn(new SlowStore());
     process.env["LANGCHAIN_CALLBACKS_BACKGROUND"] = "true";
     try {
       await weather.invoke(
@@ -115,28 +134,38 @@ describe("RedisToolInvocationHistory", () => {
   });
 
   it.each<[string, string, object]>([
-    ["no session", "sessionId", {}],
-    ["an empty session id", "sessionId", { sessionId: "" }],
-    ["a limit of nothing", "limit", { sessionId: "s", limit: 0 }],
-    ["a TTL of nothing", "sessionTTL", { sessionId: "s", sessionTTL: 0 }],
-    ["what is no store", "store", { sessionId: "s", store: {} }],
-    [
-      "a connection beside a store",
-      "url",
-      { sessionId: "s", store: new InMemorySessionStore(), url: "redis://localhost" },
-    ],
-    ["an unknown option", "sesionTTL", { sessionId: "s", url: "redis://localhost", sesionTTL: 1 }],
+    ["no source", "history", {}],
+    ["a history beside a memory", "history", { history, memory, sessionId: "s" }],
+    ["what is no history", "history", { history: { getMessages: () => [] } }],
+    ["a text for a history", "history", { history: "s" }],
+    ["what is no memory", "memory", { memory: {}, sessionId: "s" }],
+    ["a memory without a session", "sessionId", { memory }],
+    ["an empty session id", "sessionId", { memory, sessionId: "" }],
+    ["a session beside that of a history", "sessionId", { history, sessionId: "s" }],
+    ["a limit of nothing", "limit", { history, limit: 0 }],
+    ["a connection of its own", "url", { history, url: "redis://localhost" }],
+    ["an unknown option", "limmit", { history, limmit: 1 }],
   ])("refuses %s, with an error that names the option", (_, option, options) => {
     expect(() => new RedisToolInvocationHistory(options as never)).toThrow(
-      expect.objectContaining({ option }) as Error,
+      expect.objectContaining({ name: "ConfigurationError", option }) as Error,
     );
   });
 
-  it("never closes a store that was passed in", async () => {
-    const store = new InMemorySessionStore();
-    const log = new RedisToolInvocationHistory({ sessionId: "s", store });
-    await log.close();
-    await log[Symbol.asyncDispose]();
-    await expect(log.addInvocation(run)).resolves.toMatchObject(run);
+  it("serves a history that overrides addMessages only: it writes no messages", async () => {
+    class Upper extends RedisChatMessageHistory {
+      override addMessages(messages: BaseMessage[]): Promise<void> {
+        return super.addMessages(messages.map(({ text }) => new HumanMessage(text.toUpperCase())));
+      }
+    }
+    const upper = new Upper({ sessionId: "upper", store: new InMemorySessionStore() });
+    expect(await new RedisToolInvocationHistory({ history: upper }).addInvocation(run)).toMatchObject(run);
+  });
+
+  it("belongs to the owner of its history", async () => {
+    const owned = new RedisChatMemory({ store: new InMemorySessionStore() });
+    await new RedisToolInvocationHistory({ history: owned.history("s", { owner: "ann" }) }).addInvocation(run);
+    const other = new RedisToolInvocationHistory({ history: owned.history("s", { owner: "bob" }) });
+    await expect(other.addInvocation(run)).rejects.toMatchObject({ code: "other_owner" });
+    await expect(other.toList()).rejects.toMatchObject({ code: "other_owner" });
   });
 });

@@ -113,7 +113,7 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
     readRounds: () => lasting.getRounds(1),
     rewind: () => lasting.rewind("ta"),
     "side data": async () => {
-      const log = new RedisToolInvocationHistory({ client, keyPrefix, sessionId: "tools", sessionTTL: 60, limit: 1 });
+      const log = new RedisToolInvocationHistory({ memory, sessionId: "tools", limit: 1 });
       for (const id of ["1", "2", "3"]) {
         await log.addInvocation({ name: id, inputs: {}, outputs: {}, status: "success" });
       }

@@ -254,13 +254,11 @@ export function optionsFor(caller: Omit<SessionRef, "hold">, context: MemoryCont
 type Writer = Pick<RedisChatMessageHistory, "append" | "addMessages">;
 
 /**
- * The session behind a history, for what works beside it: its store, its options, and reads past the history. Messages
- * are always written by the history's own `append`, which a subclass may override.
+ * The session behind a history, for features that write no messages.
  *
- * @throws ConfigurationError `history` for an object that only looks like a history, and for one that overrides
- *   `addMessages` only: what it changes would not be what is stored.
+ * @throws ConfigurationError `history` for an object that only looks like a history.
  */
-export function sessionOf(owner: string, history: object): ConversationSession {
+export function historySession(owner: string, history: object): ConversationSession {
   const session = sessionIn(history);
   if (session === undefined) {
     throw new ConfigurationError(
@@ -269,6 +267,18 @@ export function sessionOf(owner: string, history: object): ConversationSession {
         "The ES module and the CommonJS build are two copies; load one of them only.",
     );
   }
+  return session;
+}
+
+/**
+ * The session behind a history that messages are written to, always by the history's own `append`, which a subclass may
+ * override.
+ *
+ * @throws ConfigurationError `history` for an object that only looks like a history, and for one that overrides
+ *   `addMessages` only: what it changes would not be what is stored.
+ */
+export function sessionOf(owner: string, history: object): ConversationSession {
+  const session = historySession(owner, history);
   const original: Writer = RedisChatMessageHistory.prototype;
   const { append, addMessages } = history as Writer;
   if (addMessages !== original.addMessages && append === original.append) {

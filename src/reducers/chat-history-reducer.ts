@@ -30,7 +30,7 @@ export type ReducerInput =
  * import { ChatHistoryReducer, RedisChatMemory } from "langchain-redis-memory";
  *
  * class DropGreetings extends ChatHistoryReducer {
- *   async reduce(messages: readonly BaseMessage[]) {
+ *   override async reduce(messages: readonly BaseMessage[]) {
  *     const first = messages.findIndex((message) => message.getType() === "human");
  *     return first > 0 ? messages.slice(first) : null;
  *   }

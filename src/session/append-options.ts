@@ -16,11 +16,11 @@ import type { StoredTurn } from "../store/turns.js";
  * import { RedisChatMessageHistory, type AppendOptions } from "langchain-redis-memory";
  *
  * class CountedHistory extends RedisChatMessageHistory {
- *   messages = 0;
+ *   byChains = 0;
  *
  *   override async append(messages: readonly BaseMessage[], options?: AppendOptions) {
  *     const outcome = await super.append(messages, options); // options as they are
- *     this.messages += outcome.appended;
+ *     this.byChains += options?.turn === undefined ? 0 : outcome.appended;
  *     return outcome;
  *   }
  * }

@@ -1,13 +1,13 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import * as z from "zod/mini";
 import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
-import { RecordError } from "../base/errors.js";
-import { report, type MemoryEventHandler } from "../base/events.js";
-import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
+import { ConfigurationError, RecordError } from "../base/errors.js";
+import { report } from "../base/events.js";
+import { anyFunction, lazy, nonEmptyText, objectWith, parseOptions, positiveInteger } from "../base/options.js";
+import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { historySession, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import type { ConversationSession } from "../session/conversation-session.js";
 import { requireCapability, type StoreWith } from "../store/capabilities.js";
-import { refreshedOnRead } from "../store/refreshing-store.js";
-import { checkSessionId } from "../store/session-id-rules.js";
-import { openStore, storeFields, type StoreOptions } from "../session/open-store.js";
 import { systemClock, type Clock } from "../openai/timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
@@ -20,17 +20,14 @@ import {
   type ToolInvocationFilter,
 } from "./tool-invocation.js";
 
-/** Options of {@link RedisToolInvocationHistory}. One of `client`, `url`, `config` and `store` is required. */
-export type RedisToolInvocationHistoryOptions = StoreOptions & {
-  /** The session that the tool runs belong to; the same id as that of its `RedisChatMessageHistory`. */
-  readonly sessionId: string;
-  /**
-   * Seconds after the latest record until the whole session expires. At least 1.
-   * @default the expiry stays as it is
-   */
-  readonly sessionTTL?: number;
-  /** Reads extend the session's expiry, too; see the option of `RedisChatMemory`. @default false */
-  readonly refreshTTLOnRead?: boolean;
+/** Options of {@link RedisToolInvocationHistory}: a history, or a memory and the session's id. */
+export interface RedisToolInvocationHistoryOptions {
+  /** The history of the session that the tool runs belong to. Give this or `memory`, not both. */
+  readonly history?: RedisChatMessageHistory;
+  /** The memory that the session belongs to; needs `sessionId`. Give this or `history`, not both. */
+  readonly memory?: RedisChatMemory;
+  /** The session's id; only with `memory`. */
+  readonly sessionId?: string;
   /** Maximum number of records; the oldest are dropped. At least 1. @default 1000 */
   readonly limit?: number;
   /**
@@ -41,17 +38,16 @@ export type RedisToolInvocationHistoryOptions = StoreOptions & {
   readonly maxCharacters?: number;
   /** Provides the timestamp of records without one. @default the system clock */
   readonly clock?: Clock;
-};
+}
 
 const owner = "RedisToolInvocationHistory";
 const prefix = "tool:";
 
 const optionsSchema = lazy(() =>
   z.strictObject({
-    ...storeFields(),
-    sessionId: z.unknown(),
-    sessionTTL: z.optional(positiveInteger()),
-    refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
+    history: z.optional(objectWith<RedisChatMessageHistory>(["getMessages"], "a RedisChatMessageHistory")),
+    memory: z.optional(objectWith<RedisChatMemory>(["history"], "a RedisChatMemory")),
+    sessionId: z.optional(nonEmptyText()),
     limit: z._default(positiveInteger(), 1_000),
     maxCharacters: z._default(positiveInteger(), 20_000),
     clock: z.optional(anyFunction<Clock>()),
@@ -63,48 +59,42 @@ const optionsSchema = lazy(() =>
  * deleted when the session is cleared.
  *
  * Adding takes one round trip whatever the length of the log; reading takes one. Several processes may add at the same
- * time. Records are sorted by id, which follows the clocks of their writers.
+ * time. Records are sorted by id, which follows the clocks of their writers. Connection, keys, expiry, encryption and
+ * events are those of the history or memory, which also closes the connection.
  *
  * @example
  * import { tool } from "@langchain/core/tools";
+ * import { RedisChatMemory } from "langchain-redis-memory";
  * import { RedisToolInvocationHistory } from "langchain-redis-memory/openai";
  * import { z } from "zod";
  *
  * const weather = tool(() => "4 °C", { name: "weather", description: "The weather.", schema: z.object({}) });
- * const log = new RedisToolInvocationHistory({ sessionId: "user-1", url: "redis://localhost:6379", limit: 200 });
+ * const memory = new RedisChatMemory({ url: "redis://localhost:6379", sessionTTL: 86_400 });
+ * const log = new RedisToolInvocationHistory({ history: memory.history("user-1"), limit: 200 });
  * await weather.invoke({}, { callbacks: [log.callbackHandler()] });
  * const failed = await log.filter({ status: "error" });
- * await log.close();
+ * await memory.close();
  */
-export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>, AsyncDisposable {
-  /** The session's id. */
-  readonly sessionId: string;
+export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation> {
+  readonly #session: ConversationSession;
   readonly #store: StoreWith<"sideData">;
-  readonly #ownsStore: boolean;
-  readonly #ttlMs: number | undefined;
   readonly #limit: number;
   readonly #maxCharacters: number;
   readonly #clock: Clock;
-  readonly #onEvent: MemoryEventHandler | undefined;
-  /** Extensions of the session's life under way. */
-  readonly #pending = new Set<Promise<unknown>>();
 
   /** @throws ConfigurationError naming the option. */
   constructor(options: RedisToolInvocationHistoryOptions) {
-    const checked = parseOptions(owner, optionsSchema(), options);
-    const { sessionId, sessionTTL, limit, maxCharacters, clock, onEvent } = checked;
-    checkSessionId(sessionId);
-    this.sessionId = sessionId;
-    this.#ttlMs = sessionTTL === undefined ? undefined : sessionTTL * 1000;
+    const { limit, maxCharacters, clock, ...source } = parseOptions(owner, optionsSchema(), options);
+    this.#session = historySession(owner, historyOf(source));
+    this.#store = requireCapability(owner, this.#session.context.store, "sideData");
     this.#limit = limit;
     this.#maxCharacters = maxCharacters;
     this.#clock = clock ?? systemClock;
-    this.#onEvent = onEvent;
-    const { store, ownsStore } = openStore(owner, options);
-    this.#ownsStore = ownsStore;
-    const refreshing = { ttlMs: this.#ttlMs, pending: this.#pending };
-    const read = checked.refreshTTLOnRead ? refreshedOnRead(owner, store, refreshing) : store;
-    this.#store = requireCapability(owner, read, "sideData");
+  }
+
+  /** The session's id. */
+  get sessionId(): string {
+    return this.#session.sessionId;
   }
 
   /** Adds a run and returns its record as written, with its id and timestamp. */
@@ -113,20 +103,18 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
       newInvocation(`${owner}.addInvocation`, invocation, this.#clock),
       this.#maxCharacters,
     );
-    await this.#store.writeSide(
-      { id: this.sessionId },
-      {
-        set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
-        bound: { prefix, keep: this.#limit },
-        ...(this.#ttlMs !== undefined && { ttlMs: this.#ttlMs }),
-      },
-    );
+    const { ref, context } = this.#session;
+    await this.#store.writeSide(ref, {
+      set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
+      bound: { prefix, keep: this.#limit },
+      ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
+    });
     return record;
   }
 
-  /** Returns all records, oldest first. Skips records that cannot be read and reports them to `onEvent`. */
+  /** Returns all records, oldest first. Skips records that cannot be read and reports them to the memory's `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
-    const fields = Object.entries(await this.#store.readSide({ id: this.sessionId }, prefix));
+    const fields = Object.entries(await this.#store.readSide(this.#session.ref, prefix));
     const texts = fields.map(([, text]) => text);
     refuseSealedFields(this.sessionId, texts);
     return fields.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, text]) => this.#read(name, text) ?? []);
@@ -152,24 +140,34 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     yield* await this.toList();
   }
 
-  /** Closes the connection if this log opened one. */
-  async close(): Promise<void> {
-    await Promise.all(this.#pending);
-    await (this.#ownsStore ? this.#store.close?.() : undefined);
-  }
-
-  /** The same as `close`, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   #read(name: string, text: string): ToolInvocation | undefined {
     try {
       return parseInvocations(owner, [JSON.parse(text)], this.#clock)[0];
     } catch {
       const error = new RecordError(`Tool record ${name} is not a valid record; it was skipped.`, { code: "corrupt" });
-      report(this.#onEvent, { type: "record_skipped", sessionId: this.sessionId, position: undefined, error });
+      report(this.#session.context.onEvent, {
+        type: "record_skipped",
+        sessionId: this.sessionId,
+        position: undefined,
+        error,
+      });
       return undefined;
     }
   }
+}
+
+/** The history that the options name. */
+function historyOf({
+  history,
+  memory,
+  sessionId,
+}: Pick<RedisToolInvocationHistoryOptions, "history" | "memory" | "sessionId">): object {
+  if ((history === undefined) === (memory === undefined)) {
+    throw new ConfigurationError("history", `${owner}: give one of "history" and "memory".`);
+  }
+  if ((memory === undefined) !== (sessionId === undefined)) {
+    const reason = memory === undefined ? 'a "history" has its own session' : 'a "memory" needs a "sessionId"';
+    throw new ConfigurationError("sessionId", `${owner}: ${reason}.`);
+  }
+  return history ?? memory!.history(sessionId!);
 }
