@@ -19,7 +19,7 @@ export interface FoundSession extends SessionDetails {
 
 /** What is kept about a session besides its messages; undefined for one that does not exist. */
 export async function describeSession(
-  server: Pick<Server, "store" | "plainIndex" | "client" | "keyPrefix">,
+  server: Pick<Server, "store" | "plainLists" | "client" | "keyPrefix">,
   sessionId: string,
 ): Promise<FoundSession | undefined> {
   const [details, figures] = await Promise.all([detailsOf(server, sessionId), figuresOf(server.store, sessionId)]);
@@ -44,15 +44,15 @@ export async function describeSession(
 }
 
 async function detailsOf(
-  { store, plainIndex }: Pick<Server, "store" | "plainIndex">,
+  { store, plainLists }: Pick<Server, "store" | "plainLists">,
   sessionId: string,
 ): Promise<FoundSession | undefined> {
   try {
-    const details = await store.index.describe({ id: sessionId }).catch((error: unknown) => {
+    const details = await store.lists.describe({ id: sessionId }).catch((error: unknown) => {
       if (!EncryptionError.isInstance(error)) {
         throw error;
       }
-      return plainIndex.describe({ id: sessionId });
+      return plainLists.describe({ id: sessionId });
     });
     return details && isLocked(details.label) ? { ...details, label: {}, locked: true } : details;
   } catch (error) {
@@ -61,11 +61,11 @@ async function detailsOf(
 }
 
 async function figuresOf(
-  { pages }: Server["store"],
+  { beside }: Server["store"],
   sessionId: string,
 ): Promise<StoredStats | "wrong type" | undefined> {
   try {
-    return await pages.readStats({ id: sessionId });
+    return await beside.readStats({ id: sessionId });
   } catch (error) {
     return isOfWrongType(error) ? "wrong type" : Promise.reject(error as Error);
   }
@@ -81,7 +81,7 @@ function isOfWrongType(error: unknown): boolean {
  * batch of them.
  */
 export async function* allSessions(
-  server: Pick<Server, "store" | "plainIndex" | "client" | "keyPrefix">,
+  server: Pick<Server, "store" | "plainLists" | "client" | "keyPrefix">,
   { owner, signal }: { readonly owner?: string | undefined; readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<FoundSession> {
   let batch: Promise<FoundSession | undefined>[] = [];
@@ -90,7 +90,7 @@ export async function* allSessions(
     batch = [];
     return details.filter((one) => one !== undefined);
   };
-  for await (const sessionId of server.plainIndex.scan(owner === undefined ? {} : { owner })) {
+  for await (const sessionId of server.plainLists.scan(owner === undefined ? {} : { owner })) {
     if (signal?.aborted) {
       return;
     }

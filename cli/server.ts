@@ -7,7 +7,7 @@ import { urlOptions } from "../src/redis/connection-url.js";
 import { defaultKeyPrefix } from "../src/redis/keys.js";
 import { openStore } from "../src/session/open-store.js";
 import { RedisSessionStore } from "../src/redis-store/redis-session-store.js";
-import type { SessionIndex } from "../src/store/lists.js";
+import type { SessionLists } from "../src/store/lists.js";
 import type { CompleteSessionStore } from "../src/store/session-store.js";
 import { encryptionKeysIn } from "./encryption-keys.js";
 import { UnreachableError, UsageError } from "./failure.js";
@@ -27,7 +27,7 @@ export interface Server {
   /** Opens and seals with the keys of the environment, where there are any. */
   readonly store: CompleteSessionStore;
   /** The same sessions as they lie in Redis: titles may be sealed. */
-  readonly plainIndex: SessionIndex;
+  readonly plainLists: SessionLists;
   /** Without a reducer: what the command reads stays as it is. */
   readonly memory: RedisChatMemory;
   /** The server's address without user and password. */
@@ -82,7 +82,7 @@ export async function openServer(
     await plain.close();
     client.disconnect();
   };
-  const sessions = { store: store as CompleteSessionStore, plainIndex: plain.index, memory };
+  const sessions = { store: store as CompleteSessionStore, plainLists: plain.lists, memory };
   return { client, keyPrefix: prefix, ...sessions, address, close };
 }
 

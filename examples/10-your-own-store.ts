@@ -13,6 +13,6 @@ await history.addMessages([new HumanMessage("And about Rome?"), new AIMessage("T
 console.log(`view: ${(await history.getMessages()).map(({ text }) => text).join(" | ")}`);
 console.log(`transcript: ${(await history.getTranscript()).length} messages`);
 console.log(`last round: round ${(await history.getRounds(1))[0]?.index}`);
-// Going back is a capability that this store does not have.
+// Going back takes the group `edits`, which this store does not have.
 await history.rewind("some-id").catch((error: Error) => console.log(`rewind: ${error.message}`));
 await memory.close();

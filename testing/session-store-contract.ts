@@ -1,9 +1,9 @@
 import { strict as assert } from "node:assert";
-import { allCapabilities, capabilitiesOf, checkSessionStore, type StoreCapability } from "../src/store/capabilities.js";
-import type { CompleteSessionStore } from "../src/store/session-store.js";
+import { checkSessionStore, storeGroups, type StoreGroup } from "../src/store/groups.js";
+import type { CompleteSessionStore, SessionStore } from "../src/store/session-store.js";
 import { appendCases } from "./session-store/append-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
-import { indexCases } from "./session-store/index-cases.js";
+import { listCases } from "./session-store/list-cases.js";
 import { expiryCases } from "./session-store/expiry-cases.js";
 import { forkCases } from "./session-store/fork-cases.js";
 import { forkKnowledgeCases } from "./session-store/fork-knowledge-cases.js";
@@ -20,7 +20,7 @@ import { rewindCases } from "./session-store/rewind-cases.js";
 import { sideCases } from "./session-store/side-cases.js";
 import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
 import { transferCases } from "./session-store/transfer-cases.js";
-import { turnQueueCases } from "./session-store/turn-queue-cases.js";
+import { holdCases } from "./session-store/hold-cases.js";
 import { turnCases } from "./session-store/turn-cases.js";
 import { viewLimitCases } from "./session-store/view-limit-cases.js";
 
@@ -34,20 +34,19 @@ export interface ContractCase {
 
 /**
  * The contract of a `SessionStore` as tests, for any test framework: each case makes its own store and its own
- * sessions. Cases of capabilities that `probe` lacks are left out.
+ * sessions. Cases of groups that the stores lack are left out.
  *
  * @example
  * import { it } from "node:test";
  * import { InMemorySessionStore } from "langchain-redis-memory";
  * import { sessionStoreContract } from "langchain-redis-memory/testing";
  *
- * const setup = { create: () => new InMemorySessionStore(), probe: InMemorySessionStore.prototype };
- * for (const { title, run } of sessionStoreContract(setup)) {
+ * for (const { title, run } of sessionStoreContract({ create: () => new InMemorySessionStore() })) {
  *   void it(title, run);
  * }
  */
 export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
-  const groups = [
+  const all = [
     appendCases,
     expectationCases,
     viewLimitCases,
@@ -58,35 +57,35 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     sideCases,
     turnCases,
     ownerCases,
-    indexCases,
+    listCases,
     pageCases,
     forkCases,
     forkKnowledgeCases,
     expiryCases,
     transferCases,
-    turnQueueCases,
+    holdCases,
     fenceCases,
     inputCases,
     keyCases,
     refusalCases,
   ];
-  const capabilities = setup.probe === undefined ? allCapabilities : capabilitiesOf(setup.probe);
-  const cases = [capabilityCase(capabilities), ...groups.flat()];
-  return cases
-    .filter(({ needs = [] }) => needs.every((capability) => capabilities.has(capability)))
+  const groups = new Set(setup.groups ?? storeGroups);
+  return [groupsCase(groups), ...all.flat()]
+    .filter(({ needs = [] }) => needs.every((group) => groups.has(group)))
     .map((storeCase, index) => ({
       title: storeCase.title,
-      run: () => runCase(storeCase, { setup, index, capabilities }),
+      run: () => runCase(storeCase, { setup, index, groups }),
     }));
 }
 
 /** Keeps a store from being judged by the wrong cases. */
-function capabilityCase(capabilities: ReadonlySet<StoreCapability>): StoreCase {
+function groupsCase(groups: ReadonlySet<StoreGroup>): StoreCase {
   return {
-    title: "the store has the methods of the core, and the capabilities that its probe shows",
+    title: "the store has the methods of the core, and whole groups: those that its setup names",
     async check({ store }) {
       checkSessionStore("sessionStoreContract", store);
-      assert.deepEqual([...capabilitiesOf(store)].sort(), [...capabilities].sort());
+      const found = storeGroups.filter((group) => (store as SessionStore)[group] !== undefined);
+      assert.deepEqual(found.sort(), [...groups].sort());
     },
   };
 }
@@ -94,10 +93,10 @@ function capabilityCase(capabilities: ReadonlySet<StoreCapability>): StoreCase {
 interface CaseRun {
   readonly setup: StoreSetup;
   readonly index: number;
-  readonly capabilities: ReadonlySet<StoreCapability>;
+  readonly groups: ReadonlySet<StoreGroup>;
 }
 
-async function runCase(storeCase: StoreCase, { setup, index, capabilities }: CaseRun): Promise<void> {
+async function runCase(storeCase: StoreCase, { setup, index, groups }: CaseRun): Promise<void> {
   const store = await setup.create();
   const scale = setup.wait === undefined ? 1 : 100;
   const wait = setup.wait ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)));
@@ -105,7 +104,7 @@ async function runCase(storeCase: StoreCase, { setup, index, capabilities }: Cas
     await storeCase.check({
       store: store as CompleteSessionStore,
       session: { id: `contract-${index}` },
-      has: (capability) => capabilities.has(capability),
+      has: (group) => groups.has(group),
       damage: setup.damage && (async (sessionId) => void (await setup.damage!(store, sessionId))),
       time: (milliseconds) => milliseconds * scale,
       wait: async (milliseconds) => void (await wait(milliseconds * scale)),

@@ -2,15 +2,15 @@ import { Redis } from "ioredis";
 import { KeyRing } from "../../src/sealed/keys/key-ring.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { SealedSessionStore } from "../../src/sealed/sealed-session-store.js";
+import { sealedStore } from "../../src/sealed/sealed-session-store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
-import type { SessionStore } from "../../src/store/session-store.js";
+import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import { sessionStoreContract } from "../../testing/session-store-contract.js";
 import { uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
 import { startContractServer, type ContractServer } from "./contract-server.js";
 
-const sealed = (store: SessionStore) => new SealedSessionStore(store, KeyRing.of(testKeys("k2", "k1")));
+const sealed = (store: CompleteSessionStore) => sealedStore(store, KeyRing.of(testKeys("k2", "k1")));
 
 /** Left out: a message that is larger than the limit when it is encrypted, what takes seconds, and keys of others. */
 const isApt = ({ title }: { readonly title: string }) =>

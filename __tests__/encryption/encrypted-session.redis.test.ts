@@ -76,7 +76,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
   it.each(calls)("refuses $door $who with $code, and nothing changes", async ({ code, keys, call }) => {
     const side = { set: { "tool:1": "{}" } };
     await memoryWith(testKeys("k1")).history("s").append(turn("1"), { turnId: "t1", side });
-    const everything = async () => [await store.readView({ id: "s" }), await store.readSide!({ id: "s" }, "")];
+    const everything = async () => [await store.readView({ id: "s" }), await store.beside!.readSide({ id: "s" }, "")];
     const before = await everything();
     const reducer = new ChatHistoryTruncationReducer({ targetCount: 1 });
     const events: MemoryEvent[] = [];
@@ -95,7 +95,7 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
     const run = { name: "t", toolCallId: "c1", inputs: { city: "Oslo" }, outputs: "secret", status: "success" };
     await log(testKeys("k1")).addInvocation(run);
     expect(await log(testKeys("k2", "k1")).toList()).toEqual([expect.objectContaining({ outputs: "secret" })]);
-    expect(JSON.stringify(await store.readSide!({ id: "s" }, ""))).not.toMatch(/secret|Oslo/);
+    expect(JSON.stringify(await store.beside!.readSide({ id: "s" }, ""))).not.toMatch(/secret|Oslo/);
     await expect(log(keys).toList()).rejects.toEqual(lost(code));
     await expect(log(keys).addInvocation(run)).rejects.toEqual(lost(code));
   });

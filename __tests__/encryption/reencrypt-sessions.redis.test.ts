@@ -10,7 +10,7 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { SealedSessionStore } from "../../src/sealed/sealed-session-store.js";
+import { sealedStore } from "../../src/sealed/sealed-session-store.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { testKeys } from "../support/test-keys.js";
@@ -36,13 +36,13 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
   const reducer = new ChatHistoryTruncationReducer({ targetCount: 5 });
   const memoryWith = (encryption?: EncryptionOptions) =>
     new RedisChatMemory({ store, reducer, ...(encryption && { encryption }) });
-  const sealedWith = (encryption: EncryptionOptions) => new SealedSessionStore(store, KeyRing.of(encryption));
+  const sealedWith = (encryption: EncryptionOptions) => sealedStore(store, KeyRing.of(encryption));
   const everything = async () => {
     const view = await store.readView({ id: "s" });
     return [
       view.head,
       ...(await store.readLog({ id: "s" })).records,
-      ...Object.values(await store.readSide({ id: "s" }, "")),
+      ...Object.values(await store.beside.readSide({ id: "s" }, "")),
     ];
   };
 
@@ -69,7 +69,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const only = memoryWith(testKeys("k2"));
     expect(await sealedWith(testKeys("k2")).readView({ id: "s" })).toEqual({ ...before, rev: before.rev });
     expect(await only.history("s").getTranscript()).toEqual(messages);
-    expect(await sealedWith(testKeys("k2")).readSide({ id: "s" }, "")).toEqual({
+    expect(await sealedWith(testKeys("k2")).beside.readSide({ id: "s" }, "")).toEqual({
       note: "secret note",
       other: "secret",
     });
@@ -129,18 +129,18 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     const first = sealedWith(testKeys("k1"));
     await first.append({ id: "s", owner: "ann", label }, { records: [], side: { set: { a: "b" } } });
     const listed = async (from: CompleteSessionStore) => {
-      await from.index.flush();
-      return (await from.index.list("ann", { limit: 5 })).sessions.map((session) => session.label);
+      await from.lists.flush();
+      return (await from.lists.list("ann", { limit: 5 })).sessions.map((session) => session.label);
     };
     expect(await listed(first)).toEqual([expect.objectContaining({ title: "secret title" })]);
-    expect(JSON.stringify([await listed(store), await store.index.describe({ id: "s" })])).not.toContain("secret");
-    const { labelVersion: version } = (await first.index.describe({ id: "s" }))!;
-    expect(await first.index.relabel({ id: "s" }, { label: { ...label, title: "secret too" }, version })).toBe(
+    expect(JSON.stringify([await listed(store), await store.lists.describe({ id: "s" })])).not.toContain("secret");
+    const { labelVersion: version } = (await first.lists.describe({ id: "s" }))!;
+    expect(await first.lists.relabel({ id: "s" }, { label: { ...label, title: "secret too" }, version })).toBe(
       "changed",
     );
     await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
     const second = sealedWith(testKeys("k2"));
-    expect(await second.index.describe({ id: "s" })).toMatchObject({ label: { ...label, title: "secret too" } });
+    expect(await second.lists.describe({ id: "s" })).toMatchObject({ label: { ...label, title: "secret too" } });
     expect(await listed(second)).toEqual([expect.objectContaining({ title: "secret too" })]);
     expect(JSON.stringify(await listed(sealedWith(testKeys("k3"))))).not.toContain("secret");
   });
@@ -188,10 +188,10 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
     await memoryWith(testKeys("k1")).history("s").addMessages(turn("1"));
     const ring = KeyRing.of(testKeys("k2", "k1"));
     const keys = { current: ring.derived("k2", "s")!.tag, known: ring.known("s").map(({ tag }) => tag) };
-    const pass = (await store.recordSwaps.begin({ id: "s", keys }))!;
+    const pass = (await store.edits.beginSwaps({ id: "s", keys }))!;
     await memoryWith(testKeys("k1", "k2")).history("s").addMessages(turn("2"));
     await memoryWith(testKeys("k2", "k1")).history("s").addMessages(turn("3"));
-    expect(await store.recordSwaps.finish({ id: "s" }, pass, keys.current)).toBe(false);
+    expect(await store.edits.finishSwaps({ id: "s" }, pass, keys.current)).toBe(false);
     await expect(memoryWith(testKeys("k2")).history("s").addMessages(turn("4"))).rejects.toMatchObject({
       code: "unknown_key",
     });
@@ -207,7 +207,7 @@ describe.each(["Redis", "memory"])("re-encryption in a store in %s", (kind) => {
       await reencryptSessions(sealedWith(testKeys("k2", "k1")), { sessionIds: ["s"] });
       expect(await expiries()).toEqual(before);
       const swapped = await client.hgetall(ids);
-      await sealedWith(testKeys("k2")).rebuild({ id: "s" }, (record) => identifyRecord(record));
+      await sealedWith(testKeys("k2")).edits.rebuild({ id: "s" }, (record) => identifyRecord(record));
       const rebuilt = await client.hgetall(ids);
       const digests = (all: Record<string, string>) => Object.values(all).filter((value) => !/^[tT]\d{7}/.test(value));
       expect(digests(rebuilt).sort()).toEqual(digests(swapped).sort());

@@ -47,10 +47,11 @@ describe("A write whose reply was lost and that the client sends again", () => {
     constructor(keyPrefix: string) {
       super({ client, keyPrefix });
       this.keyPrefix = keyPrefix;
-    }
-
-    override rewind(session: SessionRef, request: RewindRequest) {
-      return loseReply(this.keyPrefix, () => super.rewind(session, request));
+      const { edits } = this;
+      const rewind = edits.rewind.bind(edits);
+      Object.assign(edits, {
+        rewind: (session: SessionRef, request: RewindRequest) => loseReply(keyPrefix, () => rewind(session, request)),
+      });
     }
 
     override commitReduction(session: SessionRef, request: CommitRequest) {

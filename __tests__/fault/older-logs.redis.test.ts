@@ -95,10 +95,10 @@ describe("a failover to an older log while a copy is made", () => {
       }
       return identify(record);
     };
-    await expect(store.forks.fork({ id: "ann" }, { id: "copy" }, { copyRecord })).rejects.toBe(crash);
+    await expect(store.copies.fork({ id: "ann" }, { id: "copy" }, { copyRecord })).rejects.toBe(crash);
     await bringBack();
     await store.append({ id: "ann" }, { records: other });
-    await store.forks.fork({ id: "ann" }, { id: "copy" }, { copyRecord: identify });
+    await store.copies.fork({ id: "ann" }, { id: "copy" }, { copyRecord: identify });
     const copy = await store.readLog({ id: "copy" });
     expect(copy.records).toEqual([...first, ...other].map(({ record }) => record));
     await store.close();

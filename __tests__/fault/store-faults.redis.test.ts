@@ -101,16 +101,16 @@ describe("RedisSessionStore when replies are lost", () => {
       store.append({ id: "s" }, { records: [record("a")] }),
       store.readView({ id: "s" }),
       store.readView({ id: "s" }, { neverReduced: true }),
-      store.readRounds({ id: "s" }, 1),
+      store.beside.readRounds({ id: "s" }, 1),
       store.readLog({ id: "s" }),
       store.commitReduction({ id: "s" }, { ...change, start: 0, head: "", headCount: 0 }),
-      store.rewind({ id: "s" }, { ...change, to: 0, forget: [] }),
+      store.edits.rewind({ id: "s" }, { ...change, to: 0, forget: [] }),
       store.clear({ id: "s" }),
-      store.rebuild({ id: "s" }, () => undefined),
-      store.readSide({ id: "s" }, ""),
-      store.writeSide({ id: "s" }, { set: { field: "x" } }),
-      store.acquireLease({ id: "s" }, 1_000),
-      store.releaseLease({ id: "s" }, "token"),
+      store.edits.rebuild({ id: "s" }, () => undefined),
+      store.beside.readSide({ id: "s" }, ""),
+      store.beside.writeSide({ id: "s" }, { set: { field: "x" } }),
+      store.beside.acquireLease({ id: "s" }, 1_000),
+      store.beside.releaseLease({ id: "s" }, "token"),
     ];
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({ status: "rejected", reason: { name: "StoreError", code: "timeout" } });
@@ -201,15 +201,17 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
           },
         ),
       ).rejects.toMatchObject(full);
-      await expect(store.writeSide({ id: "s" }, { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(full);
-      await expect(store.rebuild({ id: "s" }, () => undefined)).rejects.toMatchObject(full);
-      await expect(store.acquireLease({ id: "s" }, 60_000)).rejects.toMatchObject(full);
+      await expect(store.beside.writeSide({ id: "s" }, { set: { field: "y" }, ttlMs: 60_000 })).rejects.toMatchObject(
+        full,
+      );
+      await expect(store.edits.rebuild({ id: "s" }, () => undefined)).rejects.toMatchObject(full);
+      await expect(store.beside.acquireLease({ id: "s" }, 60_000)).rejects.toMatchObject(full);
       expect(await store.readView({ id: "s" })).toEqual(view);
-      expect(await store.readSide({ id: "s" }, "")).toEqual({ field: "x" });
+      expect(await store.beside.readSide({ id: "s" }, "")).toEqual({ field: "x" });
       expect(await client.pttl(sessionKeys(keyPrefix, "s").log)).toBe(-1);
       expect(await client.exists(sessionKeys(keyPrefix, "new").state)).toBe(0);
       expect(await client.hlen(keys.ids)).toBe(2);
-      expect(await store.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("rewound");
+      expect(await store.edits.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("rewound");
       expect((await store.readView({ id: "s" })).next).toBe(2);
       await store.clear({ id: "s" });
     } finally {
@@ -237,10 +239,10 @@ describe("RedisSessionStore when Redis refuses commands or is unavailable", () =
     await expect(
       store.commitReduction({ id: "s" }, { ...asRead(view), start: 1, head: "", headCount: 0 }),
     ).rejects.toEqual(wrong);
-    await expect(store.rewind({ id: "s" }, { ...asRead(view), to: 1, forget: ["a2"] })).rejects.toEqual(wrong);
+    await expect(store.edits.rewind({ id: "s" }, { ...asRead(view), to: 1, forget: ["a2"] })).rejects.toEqual(wrong);
     expect(await dumps()).toEqual(before);
     // As long as the log is a list, everything else is derived from it.
-    const rebuilt = store.rebuild({ id: "s" }, () => undefined);
+    const rebuilt = store.edits.rebuild({ id: "s" }, () => undefined);
     await (part === "log" ? expect(rebuilt).rejects.toEqual(wrong) : rebuilt);
     expect(await store.readLog({ id: "s" }).catch(() => wrong)).toEqual(
       part === "log" ? wrong : expect.objectContaining({ damaged: false, records: texts(records("a", 2)) }),

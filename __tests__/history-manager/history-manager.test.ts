@@ -255,20 +255,21 @@ describe("HistoryManager", () => {
   it("continues after Redis was unavailable: the next call numbers the results added meanwhile", async () => {
     const session = newSession();
     const manager = session.instance();
-    const { readSide, writeSide } = session.store;
+    const { beside } = session.store;
+    const { readSide, writeSide } = beside;
     const away = () => Promise.reject(new Error("away"));
-    Object.assign(session.store, { readSide: away, writeSide: away });
+    Object.assign(beside, { readSide: away, writeSide: away });
     manager.appendToolCalls([call("c")]);
     await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }])).rejects.toThrow("away");
-    Object.assign(session.store, { readSide });
+    Object.assign(beside, { readSide });
     await expect(manager.getHistoryForModelCall(asking("hi"))).rejects.toThrow("away");
-    Object.assign(session.store, { writeSide });
+    Object.assign(beside, { writeSide });
     expect(sourcesIn((await manager.getHistoryForModelCall(asking("hi"))).messages, "c")).toEqual([1, 2]);
   });
 
   it("throws a typed error if other processes take every source number first", async () => {
     const session = newSession();
-    session.store.writeSide = async () => false;
+    session.store.beside.writeSide = async () => false;
     const manager = session.instance();
     manager.appendToolCalls([call("c")]);
     await expect(manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(1) }])).rejects.toThrow(
@@ -283,9 +284,9 @@ describe("HistoryManager", () => {
     manager.appendToolCalls([call("c")]);
     await manager.addToolCallResults([{ id: "c", name: "search", chunks: chunks(2) }]);
     await manager.commit();
-    const fields = await session.store.readSide({ id: "s" }, "");
+    const fields = await session.store.beside.readSide({ id: "s" }, "");
     for (const broken of ["{", "null", "{}", "[1]", "-1"]) {
-      await session.store.writeSide(
+      await session.store.beside.writeSide(
         { id: "s" },
         {
           set: Object.fromEntries(Object.keys(fields).map((name) => [name, broken])),

@@ -282,7 +282,7 @@ describe("withRedisMemory, when something goes wrong", () => {
   });
 
   it("refuses oneTurnAtATime at once for a store without a queue for turns", () => {
-    const store = Object.assign(new InMemorySessionStore(), { turnQueue: undefined });
+    const store = Object.assign(new InMemorySessionStore(), { beside: undefined });
     const { memory } = newMemory({ store: store as never });
     expect(() => withRedisMemory(echoModel(), { memory, oneTurnAtATime: true })).toThrow(
       expect.objectContaining({ name: "ConfigurationError", option: "store" }),

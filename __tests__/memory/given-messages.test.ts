@@ -80,7 +80,7 @@ describe.each(counters)("messages that are changed after the call, with %s", (_,
     const call = history.append([human("one")], { side });
     side.set.field = "second";
     await call;
-    expect(await store.readSide({ id: "ann" }, "")).toEqual({ field: "first" });
+    expect(await store.beside.readSide({ id: "ann" }, "")).toEqual({ field: "first" });
   });
 });
 
@@ -166,7 +166,10 @@ describe("what is no list of messages", () => {
         expect(await history.getTranscript()).toEqual([]);
       }
       const store = new InMemorySessionStore();
-      for (const call of [store.append({ id: "ann" }, { records: [], side }), store.writeSide({ id: "ann" }, side)]) {
+      for (const call of [
+        store.append({ id: "ann" }, { records: [], side }),
+        store.beside.writeSide({ id: "ann" }, side),
+      ]) {
         const refused = await call.catch((error: unknown) => error);
         expect(ConfigurationError.isInstance(refused) && refused.option).toMatch(/^side/);
       }

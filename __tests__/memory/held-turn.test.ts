@@ -16,15 +16,15 @@ afterEach(() => void jest.useRealTimers());
 
 describe("a turn that is held", () => {
   const take = async () => {
-    const { turnQueue: queue } = new InMemorySessionStore();
+    const { beside } = new InMemorySessionStore();
     const entry = { holdMs: 30 * seconds, graceMs: 2 * seconds };
-    await queue.enter({ id: "s" }, { ...entry, ticket: "first" });
-    const parts = { queue, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
+    await beside.takeHold({ id: "s" }, { ...entry, ticket: "first" });
+    const parts = { beside, store: {}, session: { id: "s" }, ticket: "first", holdMs: entry.holdMs, ttlMs: undefined };
     const spent = new SpentTickets();
     const held = new HeldTurn({ ...parts, spent, longestMs: 5 * minutes, onRelease: () => undefined });
     const isFree = async () => {
-      const { isHeld } = await queue.enter({ id: "s" }, { ...entry, ticket: "second" });
-      await queue.leave({ id: "s" }, "second");
+      const { isHeld } = await beside.takeHold({ id: "s" }, { ...entry, ticket: "second" });
+      await beside.giveBackHold({ id: "s" }, "second");
       return isHeld;
     };
     return { held, isFree };

@@ -18,7 +18,6 @@ import { sessionOf } from "../../src/memory/redis-chat-message-history.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import type { RedisStoreSettings } from "../../src/redis/redis-store-options.js";
-import type { TurnQueue } from "../../src/store/holds.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { ToolModel } from "../support/agents.js";
 import { buildPrograms, type BuiltPrograms } from "../support/built-programs.js";
@@ -44,14 +43,10 @@ function newMemory(options: MemorySettings & RedisStoreSettings & { readonly url
 function patientMemory(keyPrefix: string): RedisChatMemory {
   const onEvent = (event: MemoryEvent) => void events.push(event);
   const store = new RedisSessionStore({ url: sharedRedisUrl(), keyPrefix, onEvent });
-  const { turnQueue } = store;
-  const patient: TurnQueue = {
-    enter: (session, entry) => turnQueue.enter(session, { ...entry, graceMs: 60_000 }),
-    renew: (session, turn) => turnQueue.renew(session, turn),
-    restart: (session) => turnQueue.restart(session),
-    leave: (session, ticket) => turnQueue.leave(session, ticket),
-  };
-  const memory = new RedisChatMemory({ store: Object.defineProperty(store, "turnQueue", { value: patient }) });
+  const { beside } = store;
+  const take = beside.takeHold.bind(beside);
+  beside.takeHold = (session, request) => take(session, { ...request, graceMs: 60_000 });
+  const memory = new RedisChatMemory({ store });
   open.push(memory);
   stores.push(store);
   return memory;
@@ -127,7 +122,7 @@ describe("one turn of a session at a time", () => {
     const milliseconds = performance.now() - began;
     expect(order).toEqual(Array.from({ length: 50 }, (_, index) => index));
     // Each waiter asks at least once; who waits longer asks less often.
-    expect(commands("enterTurn")).toBeLessThan(50 + milliseconds);
+    expect(commands("takeHold")).toBeLessThan(50 + milliseconds);
     expect(await newMemory({ keyPrefix }).history("ann").getTranscript()).toHaveLength(50);
   });
 
@@ -171,13 +166,13 @@ describe("one turn of a session at a time", () => {
       "ann",
       async () => {
         // It is renewed three times in the time for which it is held.
-        await until(async () => commands("renewTurn") > 3);
+        await until(async () => commands("renewHold") > 3);
         await expect(other.withTurn("ann", () => "never", { waitMs: 0 })).rejects.toMatchObject({ code: "busy" });
       },
       { holdMs: 1_500 },
     );
     const milliseconds = performance.now() - began;
-    expect(commands("renewTurn")).toBeLessThanOrEqual(1 + milliseconds / 500);
+    expect(commands("renewHold")).toBeLessThanOrEqual(1 + milliseconds / 500);
   });
 
   it("passes over a waiter that died at the front", async () => {
@@ -221,7 +216,7 @@ describe("one turn of a session at a time", () => {
       name: "ConfigurationError",
       option,
     });
-    expect(commands("enterTurn")).toBe(0);
+    expect(commands("takeHold")).toBe(0);
   });
 });
 

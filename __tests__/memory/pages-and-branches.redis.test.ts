@@ -180,12 +180,12 @@ describe("pages and branches of a session", () => {
       }
       return { record, identity: identifyRecord(record) };
     };
-    await expect(store.forks.fork({ id: "source" }, { id: "target" }, { copyRecord: copyUntil(900) })).rejects.toThrow(
+    await expect(store.copies.fork({ id: "source" }, { id: "target" }, { copyRecord: copyUntil(900) })).rejects.toThrow(
       "interrupted",
     );
     expect((await store.readView({ id: "target" })).epoch).toBe("");
     copied.length = 0;
-    await store.forks.fork({ id: "source" }, { id: "target" }, { copyRecord: copyUntil(-1) });
+    await store.copies.fork({ id: "source" }, { id: "target" }, { copyRecord: copyUntil(-1) });
     expect(copied[0]).toBe(500);
     expect((await store.readLog({ id: "target" })).records).toEqual((await store.readLog({ id: "source" })).records);
     expect((await store.append({ id: "target" }, { records: [] })).next).toBe(1_400);

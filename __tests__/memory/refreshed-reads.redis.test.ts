@@ -159,7 +159,7 @@ describe("refreshTTLOnRead", () => {
       expect(make).toThrow(expect.objectContaining(refused));
     }
     const store = new InMemorySessionStore();
-    Object.defineProperty(store, "extendExpiry", { value: undefined });
-    expect(() => new RedisChatMemory({ store, ...longTtl })).toThrow(/extendExpiry/);
+    Object.defineProperty(store, "beside", { value: undefined });
+    expect(() => new RedisChatMemory({ store, ...longTtl })).toThrow(/needs a store with "beside"/);
   });
 });

@@ -35,11 +35,11 @@ describe("whatever the order in which commands of three processes and their repl
         const records = [human(`old-${owner}-${index}-1`), record(`old-${owner}-${index}-2`)];
         await plain.append({ id: sessions[index]!, owner: owner! }, { records });
       }
-      await plain.index.flush();
+      await plain.lists.flush();
       const stores = clients.map((each) => new RedisSessionStore({ client: each, commandTimeout: 60_000 }));
       const outcomes = await network.during(seed, () => runAll(stores, list));
       for (const store of stores) {
-        await store.index.flush();
+        await store.lists.flush();
       }
       await expectNothingWrong(plain, client, outcomes);
       await Promise.all([...stores, plain].map((store) => store.close()));
@@ -85,15 +85,15 @@ async function expectNothingWrong(
 ): Promise<void> {
   const found: Found[] = [];
   const described: SessionDetails[] = [];
-  for await (const id of store.index.scan()) {
+  for await (const id of store.lists.scan()) {
     found.push(await expectWholeLog(store, id));
-    described.push((await store.index.describe({ id }))!);
+    described.push((await store.lists.describe({ id }))!);
   }
   const staged = await client.keys("*:staged:*:progress");
   const copied = await Promise.all(staged.map((key) => client.hget(key, "owner")));
   for (const owner of owners) {
     const own = described.filter((each) => each.owner === owner).map((each) => listedSummary(each));
-    expect(byId((await store.index.list(owner, { limit: 10 })).sessions)).toEqual(byId(own));
+    expect(byId((await store.lists.list(owner, { limit: 10 })).sessions)).toEqual(byId(own));
     if (outcomes.some(({ command, code }) => command === `eraseOwner "${owner}"` && code === undefined)) {
       // What another owner was given a copy of before is that owner's.
       const left = found.filter((each) => each.owner === owner || each.owner === undefined);
@@ -108,7 +108,7 @@ async function expectWholeLog(store: RedisSessionStore, id: string): Promise<Fou
   const ids = records.map((each) => identify(each).id);
   const { damaged, next, base } = await store.readView({ id });
   expect({ damaged, length: next - base, ids }).toEqual({ damaged: false, length: ids.length, ids: [...new Set(ids)] });
-  return { owner: (await store.index.describe({ id }))?.owner, ids };
+  return { owner: (await store.lists.describe({ id }))?.owner, ids };
 }
 
 /** Summaries by session; times of expiry are computed anew at each look. */

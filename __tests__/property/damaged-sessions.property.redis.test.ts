@@ -183,8 +183,8 @@ describe("A session whose keys were changed by hand", () => {
           () => reader.getTranscript(),
           () => reader.getTranscript({ from: 2, limit: 2 }),
           () => reader.getRounds(2),
-          () => store.readTurn({ id: "s" }, "x".repeat(14)),
-          () => store.readSide({ id: "s" }, ""),
+          () => store.beside.readTurn({ id: "s" }, "x".repeat(14)),
+          () => store.beside.readSide({ id: "s" }, ""),
         ];
         for (const read of reads) {
           await typed(read);

@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { openConnection } from "../../src/redis/connection.js";
-import { IndexTouches } from "../../src/redis-lists/touches.js";
+import { ListTouches } from "../../src/redis-lists/touches.js";
 import type { DescribedSession } from "../../src/redis-lists/entries.js";
-import { OwnerIndex } from "../../src/redis-lists/owner-lists.js";
+import { OwnerLists } from "../../src/redis-lists/owner-lists.js";
 import { ScriptRunner } from "../../src/redis/script-runner.js";
 import { SessionDescriber } from "../../src/redis-lists/session-describer.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
@@ -38,10 +38,10 @@ class HeldDescriber extends SessionDescriber {
 describe("the announcement of a session that is not there yet", () => {
   let client: Redis;
   let runner: ScriptRunner;
-  let owners: OwnerIndex;
+  let owners: OwnerLists;
   let held: HeldDescriber;
-  let one: IndexTouches;
-  let other: IndexTouches;
+  let one: ListTouches;
+  let other: ListTouches;
   beforeAll(() => {
     client = new Redis(sharedRedisUrl());
     const connection = openConnection("the test", { client }, 60_000);
@@ -50,10 +50,10 @@ describe("the announcement of a session that is not there yet", () => {
   afterAll(() => client.disconnect());
   beforeEach(() => {
     const keyPrefix = uniquePrefix();
-    owners = new OwnerIndex(runner, keyPrefix);
+    owners = new OwnerLists(runner, keyPrefix);
     held = new HeldDescriber(runner, keyPrefix);
-    one = new IndexTouches(owners, held);
-    other = new IndexTouches(owners, new SessionDescriber(runner, keyPrefix));
+    one = new ListTouches(owners, held);
+    other = new ListTouches(owners, new SessionDescriber(runner, keyPrefix));
   });
   afterEach(() => [one, other].forEach((touches) => touches.close()));
   const isListed = async () => (await owners.list(owner, undefined, 9)).entries.length === 1;

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import type { ForkRequest } from "../../src/store/session-forks.js";
 import { openConnection } from "../../src/redis/connection.js";
 import { ownerKeys } from "../../src/redis/keys.js";
-import { RedisSessionIndex } from "../../src/redis-lists/session-lists.js";
+import { RedisLists } from "../../src/redis-lists/session-lists.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ScriptRunner } from "../../src/redis/script-runner.js";
 import { record, records } from "../../testing/session-store/store-case.js";
@@ -44,14 +44,14 @@ describe("a copy whose source is erased before it is complete", () => {
   it("leaves nothing of itself, and does not become a session", async () => {
     let erasing: Promise<unknown> | undefined;
     const request = copying(100, () => {
-      erasing ??= store.index.eraseOwner("ann", { guardMs });
+      erasing ??= store.lists.eraseOwner("ann", { guardMs });
     });
-    const outcome = await store.forks
+    const outcome = await store.copies
       .fork({ id: "source" }, { id: "copy" }, request)
       .catch(({ code }: { code: string }) => code);
     await erasing;
     expect(outcome ?? "no source").toEqual(expect.any(String));
-    await store.index.flush();
+    await store.lists.flush();
     expect(await staged()).toEqual([]);
     expect((await store.readView({ id: "copy" })).epoch).toBe("");
     for (const key of await client.keys(`${keyPrefix}*`)) {
@@ -69,14 +69,14 @@ describe("a copy whose source is erased before it is complete", () => {
       // The last step has the keys of the copy, and of the session that it becomes.
       if (Number(keys) === 6) {
         isHeld = true;
-        await store.index.eraseOwner("ann", { guardMs });
+        await store.lists.eraseOwner("ann", { guardMs });
       }
       return send();
     });
     const slow = new RedisSessionStore({ client: held, keyPrefix });
     const request = copying(-1, () => undefined);
     const target = { id: "copy", ...(owner !== undefined && { owner }) };
-    await expect(slow.forks.fork({ id: "source" }, target, request)).rejects.toMatchObject({ code: "erased" });
+    await expect(slow.copies.fork({ id: "source" }, target, request)).rejects.toMatchObject({ code: "erased" });
     expect(isHeld).toBe(true);
     expect((await store.readView({ id: "copy" })).epoch).toBe("");
     expect(await staged()).toEqual([]);
@@ -89,11 +89,11 @@ describe("a copy whose source is erased before it is complete", () => {
     const request = copying(700, () => {
       throw died;
     });
-    await expect(store.forks.fork({ id: "source" }, { id: "copy" }, request)).rejects.toBe(died);
+    await expect(store.copies.fork({ id: "source" }, { id: "copy" }, request)).rejects.toBe(died);
     expect(await staged()).toHaveLength(3);
-    expect(await store.index.eraseOwner("bob", { guardMs })).toBe(0);
+    expect(await store.lists.eraseOwner("bob", { guardMs })).toBe(0);
     expect(await staged()).toHaveLength(3);
-    expect(await store.index.eraseOwner("ann", { guardMs })).toBe(1);
+    expect(await store.lists.eraseOwner("ann", { guardMs })).toBe(1);
     expect(await staged()).toEqual([]);
   });
 });
@@ -109,7 +109,7 @@ describe("the announcement of a copy", () => {
       waitReplicas: undefined,
       onEvent: undefined,
     });
-    const index = new RedisSessionIndex(runner, keyPrefix);
+    const index = new RedisLists(runner, keyPrefix);
     await index.followAnnounced("copy", { owner: "ann", wrote: () => false, write: async () => "changed" });
     const listed = await index.followAnnounced("copy", {
       owner: "ann",

@@ -50,7 +50,9 @@ describe("A session with a missing key", () => {
       await expect(
         store.commitReduction({ id: "s" }, { ...asRead(view), start: 5, head: "", headCount: 0 }),
       ).rejects.toEqual(damaged);
-      await expect(store.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["q2"] })).rejects.toEqual(damaged);
+      await expect(store.edits.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["q2"] })).rejects.toEqual(
+        damaged,
+      );
       expect(await contents()).toEqual(before);
     });
 
@@ -69,7 +71,7 @@ describe("A session with a missing key", () => {
           damaged: true,
           records: lost ? [] : texts(chat.slice(3, 5)),
         });
-        expect(await reader.readRounds({ id: "s" }, 2)).toMatchObject({
+        expect(await reader.beside.readRounds({ id: "s" }, 2)).toMatchObject({
           damaged: true,
           records: lost ? [] : texts(chat.slice(2)),
         });
@@ -79,7 +81,7 @@ describe("A session with a missing key", () => {
     it("can be written again after a rebuild, which keeps what is left", async () => {
       const former = await store.readView({ id: "s" });
       await unlink(parts);
-      await store.rebuild({ id: "s" }, identify);
+      await store.edits.rebuild({ id: "s" }, identify);
       const lost = (parts as readonly string[]).includes("log");
       const stateless = (parts as readonly string[]).includes("state");
       const view = await store.readView({ id: "s" });
@@ -101,15 +103,15 @@ describe("A session with a missing key", () => {
           records: texts(chat.slice(4)),
         });
       }
-      expect(await store.readSide({ id: "s" }, "")).toEqual(stateless ? {} : { field: "x" });
+      expect(await store.beside.readSide({ id: "s" }, "")).toEqual(stateless ? {} : { field: "x" });
       const again = await store.append({ id: "s" }, { records: [...chat, human("q4")] });
       expect([again.appended, again.duplicates]).toEqual(lost ? [7, 0] : [1, 6]);
-      expect((await store.readRounds({ id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
+      expect((await store.beside.readRounds({ id: "s" }, 1)).firstRound).toBe(lost ? 7 : 4);
     });
 
     it("keeps one expiry for all keys after a rebuild", async () => {
       await unlink(parts);
-      await store.rebuild({ id: "s" }, identify);
+      await store.edits.rebuild({ id: "s" }, identify);
       await store.append({ id: "s" }, { records: [record("n")] });
       const times = await Promise.all([keys.log, keys.ids, keys.state].map((key) => client.call("PEXPIRETIME", key)));
       expect(new Set(times).size).toBe(1);
@@ -138,14 +140,16 @@ describe("A session with a missing key", () => {
 
   it("is damaged, too, if side fields were written after the state was lost", async () => {
     await unlink(["state"]);
-    await expect(store.writeSide({ id: "s" }, { set: { field: "new" } })).rejects.toMatchObject({ code: "damaged" });
+    await expect(store.beside.writeSide({ id: "s" }, { set: { field: "new" } })).rejects.toMatchObject({
+      code: "damaged",
+    });
     // Earlier releases wrote them.
     await client.hset(keys.state, { epoch: "e", rev: "e", created: 1, updated: 1, "side:field": "new" });
     expect(await store.readView({ id: "s" })).toMatchObject({ damaged: true, records: texts(chat), next: 6 });
     await expect(store.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
-    await store.rebuild({ id: "s" }, identify);
+    await store.edits.rebuild({ id: "s" }, identify);
     expect(await store.readView({ id: "s" })).toMatchObject({ damaged: false, next: 6 });
-    expect(await store.readSide({ id: "s" }, "")).toEqual({ field: "new" });
+    expect(await store.beside.readSide({ id: "s" }, "")).toEqual({ field: "new" });
     await expect(store.append({ id: "s" }, { records: [record("n")] })).resolves.toMatchObject({ next: 7 });
   });
 
@@ -153,10 +157,10 @@ describe("A session with a missing key", () => {
     await client.rpush(keys.log, "no record");
     expect(await store.readView({ id: "s" })).toMatchObject({ damaged: true });
     await expect(store.append({ id: "s" }, { records: [record("n")] })).rejects.toMatchObject({ code: "damaged" });
-    await store.rebuild({ id: "s" }, identify);
+    await store.edits.rebuild({ id: "s" }, identify);
     expect(await store.readView({ id: "s" })).toMatchObject({ damaged: false, next: 7, start: 4, head: "summary" });
     await client.ltrim(keys.log, 0, 2);
-    await store.rebuild({ id: "s" }, identify);
+    await store.edits.rebuild({ id: "s" }, identify);
     expect(await store.readView({ id: "s" })).toMatchObject({
       damaged: false,
       next: 3,
@@ -177,7 +181,7 @@ describe("A session with a missing key", () => {
         writes += 1;
       }
     };
-    const rebuilding = store
+    const rebuilding = store.edits
       .rebuild({ id: "t" }, (text) => known.get(text) ?? identifyByText(text))
       .catch((error: unknown) => error as Error);
     const [outcome] = await Promise.all([rebuilding, writer()]);

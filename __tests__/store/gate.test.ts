@@ -46,18 +46,17 @@ describe("The gate", () => {
 /** Methods that the table of refusals leaves out, each with the reason. */
 const elsewhere: Readonly<Record<string, string>> = {
   close: "concerns the store",
-  acquireLease: "shows and changes nothing of the session",
-  releaseLease: "the token says who may",
-  "turnQueue.renew": "the ticket says who may",
-  "turnQueue.leave": "the ticket says who may",
-  "forks.fork": "two sessions: fork-cases.ts",
-  "transfers.create": "the session does not exist yet: transfer-cases.ts",
-  "index.list": "concerns an owner",
-  "index.count": "concerns an owner",
-  "index.eraseOwner": "concerns an owner",
-  "index.scan": "concerns all sessions",
-  "index.reindex": "concerns all sessions",
-  "index.flush": "concerns all sessions",
+  "beside.acquireLease": "shows and changes nothing of the session",
+  "beside.releaseLease": "the token says who may",
+  "beside.renewHold": "the ticket says who may",
+  "beside.giveBackHold": "the ticket says who may",
+  "copies.create": "the session does not exist yet: transfer-cases.ts",
+  "lists.list": "concerns an owner",
+  "lists.count": "concerns an owner",
+  "lists.eraseOwner": "concerns an owner",
+  "lists.scan": "concerns all sessions",
+  "lists.reindex": "concerns all sessions",
+  "lists.flush": "concerns all sessions",
 };
 
 function methodsOf(object: object): string[] {

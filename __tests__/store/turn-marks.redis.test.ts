@@ -26,7 +26,7 @@ async function appendTurn(
   turn: number,
   { count, done }: { count: number; done: boolean },
 ) {
-  const stored = (await store.readTurn({ id: session }, nameOf(turn)))?.count ?? 0;
+  const stored = (await store.beside.readTurn({ id: session }, nameOf(turn)))?.count ?? 0;
   const records = Array.from({ length: count }, (_, index) => recordOf(turn, stored + index));
   return store.append({ id: session }, { records, turn: { name: nameOf(turn), stored, done } });
 }
@@ -50,7 +50,7 @@ async function rewind(store: CompleteSessionStore, share: number) {
   }));
   const { records } = await store.readLog({ id: session }, { from: to });
   const forget = records.map((record) => identify(record).id);
-  return store.rewind({ id: session }, { ...asRead(view), to, forget, turns });
+  return store.edits.rewind({ id: session }, { ...asRead(view), to, forget, turns });
 }
 
 async function discard(store: CompleteSessionStore, share: number) {
@@ -102,11 +102,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
           discard(store, share),
     ),
   },
-  { weight: 1, arbitrary: fc.constant<Command>((store) => store.rebuild({ id: session }, identify)) },
+  { weight: 1, arbitrary: fc.constant<Command>((store) => store.edits.rebuild({ id: session }, identify)) },
   {
     weight: 1,
     arbitrary: fc.constant<Command>(async (store) => {
-      const state = await store.transfers.readState({ id: session });
+      const state = await store.copies.readState({ id: session });
       return state?.discardedTurns;
     }),
   },
@@ -121,12 +121,12 @@ describe("The marks of turns in Redis", () => {
 
   const marks = async (store: CompleteSessionStore) => {
     const names = Array.from({ length: turns }, (_, turn) => nameOf(turn));
-    const found = await store.transfers.readTurns({ id: session }, names);
+    const found = await store.copies.readTurns({ id: session }, names);
     const seen = await Promise.all([0, 7, 90].map((turn) => store.readView({ id: session }, { turn: nameOf(turn) })));
     return [
       found,
       seen.map(({ turn }) => turn),
-      await Promise.all([1, 8, 91].map((n) => store.readTurn({ id: session }, nameOf(n)))),
+      await Promise.all([1, 8, 91].map((n) => store.beside.readTurn({ id: session }, nameOf(n)))),
     ];
   };
 
@@ -143,8 +143,8 @@ describe("The marks of turns in Redis", () => {
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       const [copied, original] = await Promise.all(
         stores.map(async (store) => {
-          await store.forks.fork({ id: session }, { id: "copy" }, { copyRecord });
-          return Promise.all([1, 8, 91, 200].map((turn) => store.readTurn({ id: "copy" }, nameOf(turn))));
+          await store.copies.fork({ id: session }, { id: "copy" }, { copyRecord });
+          return Promise.all([1, 8, 91, 200].map((turn) => store.beside.readTurn({ id: "copy" }, nameOf(turn))));
         }),
       );
       expect(original).toEqual(copied);
@@ -158,8 +158,8 @@ describe("The marks of turns in Redis", () => {
       await discard(store, 1);
       await appendTurn(store, 1, { count: 1, done: false });
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
-      await store.forks.fork({ id: session }, { id: "copy" }, { copyRecord });
-      expect(await store.readTurn({ id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
+      await store.copies.fork({ id: session }, { id: "copy" }, { copyRecord });
+      expect(await store.beside.readTurn({ id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
     }
   });
 
@@ -174,7 +174,7 @@ describe("The marks of turns in Redis", () => {
     expect(Math.max(...shared.map(([, text]) => text.length))).toBeLessThanOrEqual(800);
     expect(shared.length).toBeLessThan(100);
     expect(fields.every(([name]) => name.length === 14)).toBe(true);
-    const found = await store.transfers.readTurns(
+    const found = await store.copies.readTurns(
       { id: session },
       Array.from({ length: 600 }, (_, turn) => nameOf(turn)),
     );
@@ -216,10 +216,10 @@ describe("The marks of turns in Redis", () => {
       first: 11,
     });
     await rewind(store, 0.5);
-    const found = await store.transfers.readTurns({ id: session }, [10, 11, 25, 26, 27, 60].map(nameOf));
+    const found = await store.copies.readTurns({ id: session }, [10, 11, 25, 26, 27, 60].map(nameOf));
     expect(found.map((mark) => mark?.count)).toEqual([1, 1, 1, undefined, undefined, undefined]);
-    await store.rebuild({ id: session }, identify);
-    expect(await store.transfers.readTurns({ id: session }, [11, 25, 26].map(nameOf))).toEqual([
+    await store.edits.rebuild({ id: session }, identify);
+    expect(await store.copies.readTurns({ id: session }, [11, 25, 26].map(nameOf))).toEqual([
       { done: true, count: 1, first: 11 },
       { done: true, count: 1, first: 25 },
       undefined,

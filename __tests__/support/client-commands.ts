@@ -45,7 +45,7 @@ const append = command(
     onConflict: fc.constantFrom("keep" as const, "error" as const),
   }),
   async ({ fences }, store, { session: id, records, fence: back, turn, side, ...rest }) => {
-    const stored = turn && ((await store.readTurn(called(id, rest.owner), turn))?.count ?? 0);
+    const stored = turn && ((await store.beside.readTurn(called(id, rest.owner), turn))?.count ?? 0);
     const ofTurn = (item: NewRecord) => ({ ...item, record: `${item.record.slice(0, -1)},"turn":"${turn}"}` });
     const hold = back === undefined ? undefined : fences.at(-1 - back);
     const caller = { ...called(id, rest.owner), ...given({ label: rest.label, hold }) };
@@ -97,7 +97,7 @@ const rewind = command(
     const to = Math.max(base, next - options.back);
     const { records } = await store.readLog({ id: options.session }, { from: to });
     const cut = { epoch, rev, next, to, forget: messageIds, turns: turnsIn(records) };
-    return store.rewind(called(options.session, options.owner), cut);
+    return store.edits.rewind(called(options.session, options.owner), cut);
   },
 );
 
@@ -119,14 +119,14 @@ const replaceFrom = command(
   }),
   async (_, store, { session: id, owner: caller, id: since, records }) => {
     const whose = called(id, caller);
-    const page = await store.pages.readPage(whose, { since, limit: 100 });
+    const page = await store.beside.readPage(whose, { since, limit: 100 });
     if (page === undefined) {
       return "unknown";
     }
     const turns = turnsIn(page.records);
     const { epoch, rev, next, from: to } = page;
     const forget = page.records.map((record) => identify(record).id);
-    return store.replaceTail(whose, { records, cut: { epoch, rev, next, to, forget, turns } });
+    return store.edits.replaceTail(whose, { records, cut: { epoch, rev, next, to, forget, turns } });
   },
 );
 
@@ -141,7 +141,7 @@ const fork = command(
     title: seldom(fc.constant("copy")),
   }),
   (_, store, { session: id, target, owner: whose, title, ...rest }) =>
-    store.forks.fork(
+    store.copies.fork(
       { id },
       { ...called(target, whose), ...(title !== undefined && { label: { title } }) },
       {
@@ -156,21 +156,21 @@ const turns = fc.oneof(
   command("enter", fc.record({ session, ticket, holdMs, ttlMs: seldom(ttlMs) }), async ({ fences }, store, options) => {
     const { session: id, ticket: own, holdMs: hold } = options;
     const entry = { ticket: own, holdMs: hold, graceMs, ...given({ ttlMs: options.ttlMs }) };
-    const place = await store.turnQueue.enter({ id }, entry);
+    const place = await store.beside.takeHold({ id }, entry);
     if (place.isHeld) {
       fences.push(place.hold);
     }
     return place;
   }),
   command("renew", fc.record({ session, ticket, holdMs }), (_, store, { session: id, ...turn }) =>
-    store.turnQueue.renew({ id }, turn),
+    store.beside.renewHold({ id }, turn),
   ),
   command("leave", fc.record({ session, ticket }), (_, store, options) =>
-    store.turnQueue.leave({ id: options.session }, options.ticket),
+    store.beside.giveBackHold({ id: options.session }, options.ticket),
   ),
   command("restart", fc.record({ session, back: fc.constantFrom(0, 0, 1) }), async ({ fences }, store, options) => {
     const hold = fences.at(-1 - options.back);
-    return hold && { epoch: await store.turnQueue.restart({ id: options.session, hold }) };
+    return hold && { epoch: await store.beside.restart({ id: options.session, hold }) };
   }),
 );
 
@@ -184,7 +184,7 @@ const listed = fc.record({
 const lists = fc.oneof(
   command("list", listed, async ({ cursors }, store, { owner: whose, limit, goesOn, verify }) => {
     const before = goesOn ? cursors.get(whose) : undefined;
-    const { sessions, next } = await store.index.list(whose, { limit, verify, ...given({ before }) });
+    const { sessions, next } = await store.lists.list(whose, { limit, verify, ...given({ before }) });
     cursors.delete(whose);
     if (next !== undefined) {
       cursors.set(whose, next);
@@ -194,19 +194,19 @@ const lists = fc.oneof(
   command("relabel", fc.record({ session, owner, label }), async ({ labels }, store, options) => {
     const { session: id, owner: caller } = options;
     const whose = called(id, caller);
-    const version = (await store.index.describe(whose))?.labelVersion ?? "";
+    const version = (await store.lists.describe(whose))?.labelVersion ?? "";
     const known = labels.get(id) ?? version;
     labels.set(id, version);
-    return store.index.relabel(whose, { label: options.label, version: known });
+    return store.lists.relabel(whose, { label: options.label, version: known });
   }),
   command("scan", fc.constantFrom(...owners), async (_, store, whose) => {
     const found: string[] = [];
-    for await (const id of store.index.scan({ owner: whose })) {
+    for await (const id of store.lists.scan({ owner: whose })) {
       found.push(id);
     }
     return found.sort();
   }),
-  command("reindex", fc.constant(undefined), (_, store) => store.index.reindex()),
+  command("reindex", fc.constant(undefined), (_, store) => store.lists.reindex()),
 );
 
 const ends = fc.oneof(
@@ -214,15 +214,15 @@ const ends = fc.oneof(
     store.clear(called(options.session, options.owner)),
   ),
   command("erase", fc.record({ session, owner }), (_, store, options) =>
-    store.index.erase(called(options.session, options.owner), { guardMs }),
+    store.lists.erase(called(options.session, options.owner), { guardMs }),
   ),
-  command("eraseOwner", fc.constantFrom(...owners), (_, store, whose) => store.index.eraseOwner(whose, { guardMs })),
+  command("eraseOwner", fc.constantFrom(...owners), (_, store, whose) => store.lists.eraseOwner(whose, { guardMs })),
 );
 
 const rebuild = command("rebuild", session, async (clients, store, id) => {
   // By the read the client knows the owner, whose list follows.
   await look(clients, store, id);
-  return store.rebuild({ id }, identify);
+  return store.edits.rebuild({ id }, identify);
 });
 
 const pass = command("pass", fc.constantFrom(10_000, 30_000, 100_000, 400_000), async (clients, _, milliseconds) =>

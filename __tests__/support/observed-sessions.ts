@@ -9,7 +9,7 @@ export async function outcomeOf(clients: Clients, instance: number, command: Cli
     const { name, code, option, messageId, next } = error as Record<string, unknown>;
     return { error: name, code, option, messageId, next, ...(code === undefined && { thrown: String(error) }) };
   } finally {
-    await store.index.flush();
+    await store.lists.flush();
   }
 }
 
@@ -20,13 +20,13 @@ export async function observed(clients: Clients, instance: number): Promise<unkn
     Promise.all(
       sessions.map(async (id) => [
         await store.readView({ id }, { ids: ["m1", "m2"], turn: "turn-name-0001" }),
-        await store.index.describe({ id }),
+        await store.lists.describe({ id }),
       ]),
     ),
     Promise.all(
       owners.map(async (owner) => [
-        (await store.index.list(owner, { limit: 10 })).sessions,
-        await store.index.count(owner),
+        (await store.lists.list(owner, { limit: 10 })).sessions,
+        await store.lists.count(owner),
       ]),
     ),
   ]);

@@ -70,7 +70,7 @@ async function turnsBefore({ store }: StoreUnderTest, start: number): Promise<st
 
 /** The claim of a writer who mostly knows what is stored of the turn. */
 async function claimOf({ store }: StoreUnderTest, { name, done, unaware }: TurnChoice): Promise<TurnClaim> {
-  const stored = (await store.readTurn!({ id: session }, name))?.count ?? 0;
+  const stored = (await store.beside.readTurn({ id: session }, name))?.count ?? 0;
   return { name, done, stored: unaware ? 0 : stored };
 }
 
@@ -194,7 +194,10 @@ const rewind = fc
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
       const to = placeIn({ base, next }, place);
-      return under.store.rewind!({ id: session }, { epoch, rev, next, to, forget, turns: await remainders(under, to) });
+      return under.store.edits.rewind(
+        { id: session },
+        { epoch, rev, next, to, forget, turns: await remainders(under, to) },
+      );
     };
   });
 
@@ -213,7 +216,7 @@ const replaceTail = fc
     return async (under) => {
       const { epoch, rev, next, base } = viewAt(under, viewAge) ?? { epoch: "", rev: "", next: 3, base: 0 };
       const to = placeIn({ base, next }, place);
-      return under.store.replaceTail!(
+      return under.store.edits.replaceTail(
         { id: session },
         {
           records: records.map((item) => ofTurn(item, turn?.name)),
@@ -234,14 +237,14 @@ const writeSide = fc
   .map(
     ({ changes, expected, ttlMs }): StoreCommand =>
       ({ store }) =>
-        store.writeSide({ id: session }, { ...changes, expected, ttlMs }),
+        store.beside.writeSide({ id: session }, { ...changes, expected, ttlMs }),
   );
 
 const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   fc.integer({ min: 1, max: 4 }).map(
     (count): StoreCommand =>
       ({ store }) =>
-        store.readRounds({ id: session }, count),
+        store.beside.readRounds({ id: session }, count),
   ),
   fc.record({ from: optional(fc.nat(12)), limit: optional(fc.integer({ min: 1, max: 5 })) }).map(
     (page): StoreCommand =>
@@ -250,17 +253,19 @@ const others: fc.Arbitrary<StoreCommand> = fc.oneof(
   ),
   fc.constantFrom(...turnNames).map((turn): StoreCommand => async ({ store }) => {
     const view = await store.readView({ id: session }, { turn, ids });
-    return [await store.readTurn!({ id: session }, turn), view.turn, view.positions];
+    return [await store.beside.readTurn({ id: session }, turn), view.turn, view.positions];
   }),
   fc.constantFrom("", "t:", "u:1").map(
     (prefix): StoreCommand =>
       ({ store }) =>
-        store.readSide({ id: session }, prefix),
+        store.beside.readSide({ id: session }, prefix),
   ),
   fc.nat(9).map(
     (unreadable): StoreCommand =>
       ({ store }) =>
-        store.rebuild({ id: session }, (record, position) => (position === unreadable ? undefined : identify(record))),
+        store.edits.rebuild({ id: session }, (record, position) =>
+          position === unreadable ? undefined : identify(record),
+        ),
   ),
 );
 
@@ -295,12 +300,12 @@ export async function everything(under: StoreUnderTest): Promise<unknown> {
   under.views.push(view);
   const [log, rounds, side, page, around, stats, reductions] = await Promise.all([
     store.readLog({ id: session }),
-    store.readRounds({ id: session }, 2),
-    store.readSide({ id: session }, ""),
-    store.pages.readPage({ id: session }, { limit: 4, before: Math.max(0, view.next - 1) }),
-    store.pages.readPage({ id: session }, { limit: 3, around: "m4" }),
-    store.pages.readStats({ id: session }),
-    store.pages.readReductions({ id: session }),
+    store.beside.readRounds({ id: session }, 2),
+    store.beside.readSide({ id: session }, ""),
+    store.beside.readPage({ id: session }, { limit: 4, before: Math.max(0, view.next - 1) }),
+    store.beside.readPage({ id: session }, { limit: 3, around: "m4" }),
+    store.beside.readStats({ id: session }),
+    store.beside.readReductions({ id: session }),
   ]);
   const rest = { log, rounds, side, page, around, stats, reductions };
   return named({ view, ...rest }, under);

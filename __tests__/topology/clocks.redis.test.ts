@@ -133,7 +133,7 @@ describe("A server whose clock jumps", () => {
     expect(await store.commitReduction({ id: "s" }, { ...asRead(view), start: 2, head: "h", headCount: 1 })).toBe(
       "stale",
     );
-    expect(await store.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("stale");
+    expect(await store.edits.rewind({ id: "s" }, { ...asRead(view), to: 2, forget: ["a3", "a4"] })).toBe("stale");
     expect((await store.readView({ id: "s" })).records).toEqual(texts(records("b", 4)));
   });
 

@@ -118,27 +118,27 @@ function operations(client: Redis): Record<string, () => Promise<unknown>> {
         await log.addInvocation({ name: id, inputs: {}, outputs: {}, status: "success" });
       }
       await log.toList();
-      await store.writeSide({ id: "plain" }, { set: { a: "1" }, expected: { b: undefined } });
-      await store.writeSide({ id: "plain" }, { remove: ["a"], expected: { a: "1" } });
+      await store.beside.writeSide({ id: "plain" }, { set: { a: "1" }, expected: { b: undefined } });
+      await store.beside.writeSide({ id: "plain" }, { remove: ["a"], expected: { a: "1" } });
     },
     rebuild: async () => {
       await lasting.rebuild();
       await history.rebuild();
     },
     "a lease": async () => {
-      const token = await store.acquireLease({ id: "s" }, 1_000);
-      await store.releaseLease({ id: "s" }, token!);
+      const token = await store.beside.acquireLease({ id: "s" }, 1_000);
+      await store.beside.releaseLease({ id: "s" }, token!);
     },
     "a turn": async () => {
       const held = { ticket: "a", holdMs: 1_000, graceMs: 1_000, ttlMs: 1_000 };
-      const place = await store.turnQueue.enter({ id: "turns" }, held);
-      await store.turnQueue.enter({ id: "turns" }, { ...held, ticket: "b" });
-      await store.turnQueue.renew({ id: "turns" }, held);
+      const place = await store.beside.takeHold({ id: "turns" }, held);
+      await store.beside.takeHold({ id: "turns" }, { ...held, ticket: "b" });
+      await store.beside.renewHold({ id: "turns" }, held);
       if (place.isHeld) {
-        await store.turnQueue.restart({ id: "turns", hold: place.hold });
+        await store.beside.restart({ id: "turns", hold: place.hold });
       }
-      await store.turnQueue.leave({ id: "turns" }, "b");
-      await store.turnQueue.leave({ id: "turns" }, "a");
+      await store.beside.giveBackHold({ id: "turns" }, "b");
+      await store.beside.giveBackHold({ id: "turns" }, "a");
     },
     waitReplicas: () =>
       new RedisSessionStore({ client, keyPrefix, waitReplicas: 1, commandTimeout: 1_000 })

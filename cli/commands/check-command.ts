@@ -118,7 +118,7 @@ async function* namesOf(server: Server, sessions: readonly string[], signal: Abo
     yield* sessions;
     return;
   }
-  for await (const sessionId of server.plainIndex.scan()) {
+  for await (const sessionId of server.plainLists.scan()) {
     if (signal.aborted) {
       return;
     }

@@ -51,7 +51,7 @@ async function deleteSessions(
   const server = await openServer(options, context.env);
   try {
     if (dryRun === true) {
-      return await foretell(server, context, owner === undefined ? sessions : server.plainIndex.scan({ owner }));
+      return await foretell(server, context, owner === undefined ? sessions : server.plainLists.scan({ owner }));
     }
     return await (owner === undefined ? deleteNamed(server, context, sessions) : deleteOwned(server, context, owner));
   } finally {
@@ -71,7 +71,7 @@ async function deleteNamed(
     }
     // An erasure knows a session by its state; of a damaged one, other keys may be all that is there.
     const remains = await remainsOf(server, sessionId);
-    const erased = await server.store.index.erase({ id: sessionId }, { guardMs });
+    const erased = await server.store.lists.erase({ id: sessionId }, { guardMs });
     const deleted = erased || remains !== undefined;
     missing += deleted ? 0 : 1;
     await screen.record({ sessionId, deleted });

@@ -64,7 +64,7 @@ async function reencryptAll(
   let current: { readonly sessionId: string; readonly remains: Remains | undefined } | undefined;
   let lost = 0;
   const sessionIds = async function* () {
-    for await (const sessionId of server.plainIndex.scan()) {
+    for await (const sessionId of server.plainLists.scan()) {
       if (signal.aborted) {
         return;
       }

@@ -13,7 +13,7 @@ import {
   StoreError,
   type StoreErrorCode,
 } from "langchain-redis-memory";
-import { emptyView, hasCapability, type SessionStore } from "langchain-redis-memory/store";
+import { emptyView, type SessionStore } from "langchain-redis-memory/store";
 import { sessionStoreContract } from "langchain-redis-memory/testing";
 
 /** The client; ioredis exports it by this name since 5.1 only. */
@@ -48,9 +48,9 @@ export function codeOf(error: unknown): StoreErrorCode | string | undefined {
   return MemoryError.isInstance(error) ? error.code : undefined;
 }
 
-/** A store of one's own needs the core only; the rest is asked for by capability. */
+/** A store of one's own needs the core only; the rest is in groups, which may be missing. */
 export async function leaseOf(store: SessionStore): Promise<string | undefined> {
-  return hasCapability(store, "leases") ? store.acquireLease({ id: "types" }, 1_000) : undefined;
+  return store.beside?.acquireLease({ id: "types" }, 1_000);
 }
 
 /** What a store returns for a session that does not exist. */

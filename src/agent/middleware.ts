@@ -7,7 +7,7 @@ import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import { oneTurnSchema, oneTurnTimes } from "../session/hold/hold-options.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
@@ -144,7 +144,7 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   const owner = "redisMemoryMiddleware";
   const times = oneTurnTimes(oneTurnAtATime);
   if (times !== undefined) {
-    requireCapability(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "turnQueue");
+    requireGroup(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "beside");
   }
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfile("redisMemoryMiddleware", given);

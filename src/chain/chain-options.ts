@@ -4,7 +4,7 @@ import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
 import { oneTurnSchema, oneTurnTimes } from "../session/hold/hold-options.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
@@ -86,7 +86,7 @@ export function chainOptions(options: WithRedisMemoryOptions) {
   const context = contextOf(checked.memory);
   const oneTurnAtATime = oneTurnTimes(checked.oneTurnAtATime);
   if (oneTurnAtATime !== undefined && context !== undefined) {
-    requireCapability("withRedisMemory: oneTurnAtATime", context.store, "turnQueue");
+    requireGroup("withRedisMemory: oneTurnAtATime", context.store, "beside");
   }
   return {
     ...checked,

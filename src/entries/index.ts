@@ -55,7 +55,7 @@ export type {
   RedisStoreSettings,
 } from "../redis/redis-store-options.js";
 export type { EncryptionSetting, StoreOptions, StoreSource } from "../session/open-store.js";
-export type { IndexProgress, SessionAccess } from "../store/lists.js";
+export type { ListsProgress, SessionAccess } from "../store/lists.js";
 export type { SessionStore } from "../store/session-store.js";
 export type { SideChanges } from "../store/side-fields.js";
 

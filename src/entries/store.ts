@@ -1,11 +1,6 @@
-export {
-  capabilitiesOf,
-  checkSessionStore,
-  hasCapability,
-  type CapabilityMethods,
-  type StoreCapability,
-  type StoreWith,
-} from "../store/capabilities.js";
+export type { SessionBeside } from "../store/beside.js";
+export type { SessionCopies } from "../store/copies.js";
+export { checkSessionStore, type StoreGroup } from "../store/groups.js";
 export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
 export { anyDigest, type Discard, type DiscardedIds } from "../store/discarded-ids.js";
 export { emptyPage, emptyRounds, emptyView } from "../store/empty-results.js";
@@ -17,11 +12,11 @@ export { planAppend, planReplaceTail, type AppendPlan } from "../store/append-pl
 export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../store/request-checks.js";
 export { beginsRound, lastRounds } from "../store/round-starts.js";
 export type {
-  IndexProgress,
+  ListsProgress,
   ModelUsage,
   SessionAccess,
   SessionDetails,
-  SessionIndex,
+  SessionLists,
   SessionLabel,
   SessionsPage,
   SessionSummary,
@@ -33,7 +28,6 @@ export {
   maxReductions,
   pageBounds,
   type ReductionSize,
-  type SessionPages,
   type StoredPage,
   type StoredPageRequest,
   type StoredReduction,
@@ -65,7 +59,12 @@ export type {
   SessionView,
   StoredRounds,
 } from "../store/session-reads.js";
-export type { CompleteSessionStore, SessionStore, SessionStoreCore } from "../store/session-store.js";
+export type {
+  CompleteSessionStore,
+  SessionStore,
+  SessionStoreCore,
+  SessionStoreGroups,
+} from "../store/session-store.js";
 export type {
   AppendRequest,
   AppendResult,
@@ -78,7 +77,7 @@ export type {
   RewindRequest,
   ViewLimit,
 } from "../store/session-writes.js";
-export type { RecordSwap, RecordSwaps, SwapPass, SwapRequest } from "../store/record-swaps.js";
+export type { RebuildOptions, RecordSwap, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
 export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "../store/side-fields.js";
 export type { SizeLimits } from "../store/size-limits.js";
 export {
@@ -97,4 +96,4 @@ export {
   type TurnRemainder,
 } from "../store/turns.js";
 export { exceedsLimit, totalAfterAppend, totalAfterCommit, type TokenTotal } from "../store/token-total.js";
-export type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";
+export type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";

@@ -8,6 +8,7 @@ import { applySide } from "../store/side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../store/token-total.js";
 import { claimSession, countUsage } from "./owners.js";
 import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./session.js";
+import type { InMemorySessions } from "./sessions.js";
 import { withKey } from "../store/writer-keys.js";
 import { markTurn, storedTurn } from "./turns.js";
 
@@ -68,6 +69,19 @@ export function replaceTailOf(
     throw outOfRange("to");
   }
   return appendTo(append);
+}
+
+/** Keeps what an append made of a session; one that found its turn stored wrote nothing. */
+export function keptAppend(
+  sessions: InMemorySessions,
+  { session: { id }, request }: Pick<Append, "session" | "request">,
+  { session, result }: Appended<AppendResult>,
+): AppendResult {
+  if (result.turn !== undefined) {
+    return result;
+  }
+  sessions.keep(id, session, request.ttlMs);
+  return session === undefined ? result : { ...result, time: sessions.now() };
 }
 
 /** Records whose id is stored with another digest, where the writer asks for them. */

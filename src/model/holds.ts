@@ -1,28 +1,28 @@
-import { checkTicket, checkTurnEntry, heldBy } from "../store/request-checks.js";
+import { checkTicket, checkHoldRequest, heldBy } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
-import type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";
+import type { HeldTicket, HoldRequest, HoldPlace } from "../store/holds.js";
 import { newSession, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
 /** Who holds a session's turn and who waits for it; times in milliseconds of the store's clock. */
-export interface InMemoryQueue {
+export interface InMemoryHold {
   holder: { readonly ticket: string; readonly endsAt: number; readonly token: number } | undefined;
   /** When each waiter was seen last, in the order in which they came. */
   readonly waiters: Map<string, number>;
 }
 
 /** The queues for the turns of sessions in memory. */
-export class InMemoryTurnQueue implements TurnQueue {
+export class InMemoryHolds {
   readonly #sessions: InMemorySessions;
 
   constructor(sessions: InMemorySessions) {
     this.#sessions = sessions;
   }
 
-  async enter(session: SessionRef, entry: TurnEntry): Promise<TurnPlace> {
-    checkTurnEntry(entry);
-    return this.#sessions.call("enterTurn", session, () => {
-      const found = this.#sessions.writable("enterTurn", session, ["erased"]);
+  async take(session: SessionRef, entry: HoldRequest): Promise<HoldPlace> {
+    checkHoldRequest(entry);
+    return this.#sessions.call("takeHold", session, () => {
+      const found = this.#sessions.writable("takeHold", session, ["erased"]);
       const stored = found ?? newSession();
       const place = this.#placeIn(stored, entry);
       if (found === undefined) {
@@ -36,7 +36,7 @@ export class InMemoryTurnQueue implements TurnQueue {
 
   async renew({ id }: SessionRef, { ticket, holdMs, ttlMs }: HeldTicket): Promise<boolean> {
     checkTicket({ ticket, holdMs, ttlMs });
-    return this.#sessions.call("renewTurn", { id }, () => {
+    return this.#sessions.call("renewHold", { id }, () => {
       const session = this.#sessions.find({ id });
       if (session?.queue.holder?.ticket !== ticket) {
         return false;
@@ -58,8 +58,8 @@ export class InMemoryTurnQueue implements TurnQueue {
     });
   }
 
-  async leave({ id }: SessionRef, ticket: string): Promise<void> {
-    return this.#sessions.call("leaveTurn", { id }, () => {
+  async giveBack({ id }: SessionRef, ticket: string): Promise<void> {
+    return this.#sessions.call("giveBackHold", { id }, () => {
       const session = this.#sessions.find({ id });
       if (session === undefined) {
         return;
@@ -82,7 +82,7 @@ export class InMemoryTurnQueue implements TurnQueue {
     }
   }
 
-  #placeIn(session: InMemorySession, { ticket, holdMs, graceMs }: TurnEntry): TurnPlace {
+  #placeIn(session: InMemorySession, { ticket, holdMs, graceMs }: HoldRequest): HoldPlace {
     const { queue, epoch } = session;
     const now = this.#sessions.now();
     if (queue.holder?.ticket === ticket) {

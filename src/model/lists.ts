@@ -1,10 +1,10 @@
 import { listedSummary } from "../store/listed-summary.js";
 import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
 import type {
-  IndexProgress,
+  ListsProgress,
   SessionAccess,
   SessionDetails,
-  SessionIndex,
+  SessionLists,
   SessionLabel,
   SessionsPage,
 } from "../store/lists.js";
@@ -14,7 +14,7 @@ import type { InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
 
 /** Lists of the sessions in memory: made anew for each call, so that they are always exact. */
-export class InMemoryIndex implements SessionIndex {
+export class InMemoryLists implements SessionLists {
   readonly #sessions: InMemorySessions;
 
   constructor(sessions: InMemorySessions) {
@@ -78,7 +78,7 @@ export class InMemoryIndex implements SessionIndex {
 
   async eraseOwner(
     owner: string,
-    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: IndexProgress) => void },
+    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
   ): Promise<number> {
     checkInteger("guardMs", guardMs, 1);
     return this.#call("eraseOwner", () => {
@@ -96,7 +96,7 @@ export class InMemoryIndex implements SessionIndex {
     }
   }
 
-  async reindex({ onProgress }: { readonly onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
+  async reindex({ onProgress }: { readonly onProgress?: (progress: ListsProgress) => void } = {}): Promise<number> {
     return this.#call("reindex", () => {
       const owned = [...this.#sessions.all()].filter(([, { ownership }]) => ownership.owner !== undefined);
       onProgress?.({ sessions: owned.length });

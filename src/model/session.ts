@@ -10,7 +10,7 @@ import { totalAfterCommit, unknownTotal, type TokenTotal } from "../store/token-
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
 import { keyNames, withKey } from "../store/writer-keys.js";
 import { discardIds, type DiscardedId } from "./discards.js";
-import type { InMemoryQueue } from "./holds.js";
+import type { InMemoryHold } from "./holds.js";
 import { discardTurns, reopenTurns, restoreTurns, type InMemoryTurns } from "./turns.js";
 
 /** Everything that is kept about a session, as plain data. The Redis store's scripts do the same to their keys. */
@@ -43,7 +43,7 @@ export interface InMemorySession {
   readonly ownership: InMemoryOwnership;
   /** Ids of discarded messages that still count as stored, oldest first. */
   readonly discarded: DiscardedId[];
-  readonly queue: InMemoryQueue;
+  readonly queue: InMemoryHold;
 }
 
 /** A session in which nothing has happened. */

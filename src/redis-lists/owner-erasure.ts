@@ -1,8 +1,8 @@
 import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../store/random-token.js";
-import type { IndexProgress } from "../store/lists.js";
+import type { ListsProgress } from "../store/lists.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
-import type { OwnerIndex, SeenEntry } from "./owner-lists.js";
+import type { OwnerLists, SeenEntry } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
 import { eraseSessionScript } from "../redis/lua/scripts.js";
@@ -13,14 +13,14 @@ const lastRounds = 3;
 
 /** What an erasure works with. */
 export interface Erasure extends KeyScan {
-  readonly owners: OwnerIndex;
+  readonly owners: OwnerLists;
 }
 
 /** The erasure of all that an owner has. */
 export interface OwnerErasure extends Erasure {
   readonly owner: string;
   readonly guardMs: number;
-  readonly onProgress: ((progress: IndexProgress) => void) | undefined;
+  readonly onProgress: ((progress: ListsProgress) => void) | undefined;
 }
 
 /** What a session was that has been erased: whether there was one, and its owner, or `""`. */

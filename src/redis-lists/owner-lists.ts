@@ -39,7 +39,7 @@ export interface OwnerRelease {
 }
 
 /** The index of each owner: each method is one command or script on the two keys in the owner's slot. */
-export class OwnerIndex {
+export class OwnerLists {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
   readonly #describer: SessionDescriber;

@@ -1,6 +1,6 @@
-import type { IndexProgress } from "../store/lists.js";
+import type { ListsProgress } from "../store/lists.js";
 import type { DescribedSession } from "./entries.js";
-import type { OwnerIndex } from "./owner-lists.js";
+import type { OwnerLists } from "./owner-lists.js";
 import { scanKeys, type KeyScan } from "../redis/scan-keys.js";
 import type { SessionDescriber } from "./session-describer.js";
 
@@ -9,10 +9,10 @@ const pageLength = 100;
 /** What a reindexing works with. */
 export interface Reindexing {
   readonly scan: KeyScan;
-  readonly owners: OwnerIndex;
+  readonly owners: OwnerLists;
   readonly describer: SessionDescriber;
   readonly graceMs: number;
-  readonly onProgress: ((progress: IndexProgress) => void) | undefined;
+  readonly onProgress: ((progress: ListsProgress) => void) | undefined;
 }
 
 /**
@@ -39,7 +39,7 @@ export async function reindexSessions({ scan, owners, describer, graceMs, onProg
   return seen.size;
 }
 
-async function putByOwner(owners: OwnerIndex, all: readonly (DescribedSession | undefined)[]): Promise<void> {
+async function putByOwner(owners: OwnerLists, all: readonly (DescribedSession | undefined)[]): Promise<void> {
   const byOwner = new Map<string, DescribedSession[]>();
   for (const described of all) {
     const owner = described?.details.owner;

@@ -2,20 +2,20 @@ import { isDeepStrictEqual } from "node:util";
 import { listedSummary } from "../store/listed-summary.js";
 import { randomToken } from "../store/random-token.js";
 import type {
-  IndexProgress,
+  ListsProgress,
   SessionAccess,
   SessionDetails,
-  SessionIndex,
+  SessionLists,
   SessionLabel,
   SessionsPage,
   SessionSummary,
 } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
-import { IndexTouches } from "./touches.js";
+import { ListTouches } from "./touches.js";
 import { sessionKeys } from "../redis/keys.js";
 import { eraseOwner, eraseSession } from "./owner-erasure.js";
-import { OwnerIndex, type SeenEntry } from "./owner-lists.js";
+import { OwnerLists, type SeenEntry } from "./owner-lists.js";
 import { reindexSessions } from "./reindex-sessions.js";
 import { scanSessions, type KeyScan } from "../redis/scan-keys.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
@@ -39,21 +39,21 @@ export interface FollowedWrite<T> {
  * Lists of sessions in Redis: for each owner a ZSET and a HASH in the owner's slot, which follow the sessions. Lists of
  * what other processes wrote may be a second behind.
  */
-export class RedisSessionIndex implements SessionIndex {
+export class RedisLists implements SessionLists {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
-  readonly #owners: OwnerIndex;
+  readonly #owners: OwnerLists;
   readonly #describer: SessionDescriber;
-  readonly #touches: IndexTouches;
+  readonly #touches: ListTouches;
   /** Work under way that nobody waits for but `flush`. */
   readonly #aside = new Set<Promise<unknown>>();
 
   constructor(runner: ScriptRunner, keyPrefix: string) {
     this.#runner = runner;
     this.#keyPrefix = keyPrefix;
-    this.#owners = new OwnerIndex(runner, keyPrefix);
+    this.#owners = new OwnerLists(runner, keyPrefix);
     this.#describer = new SessionDescriber(runner, keyPrefix);
-    this.#touches = new IndexTouches(this.#owners, this.#describer);
+    this.#touches = new ListTouches(this.#owners, this.#describer);
   }
 
   async list(
@@ -136,7 +136,7 @@ export class RedisSessionIndex implements SessionIndex {
 
   async eraseOwner(
     owner: string,
-    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: IndexProgress) => void },
+    { guardMs, onProgress }: { readonly guardMs: number; readonly onProgress?: (progress: ListsProgress) => void },
   ): Promise<number> {
     checkInteger("guardMs", guardMs, 1);
     return eraseOwner({ ...this.#erasure(), owner, guardMs, onProgress });
@@ -146,7 +146,7 @@ export class RedisSessionIndex implements SessionIndex {
     return scanSessions(this.#scan(), owner);
   }
 
-  async reindex({ onProgress }: { readonly onProgress?: (progress: IndexProgress) => void } = {}): Promise<number> {
+  async reindex({ onProgress }: { readonly onProgress?: (progress: ListsProgress) => void } = {}): Promise<number> {
     const [owners, describer] = [this.#owners, this.#describer];
     return reindexSessions({ scan: this.#scan(), owners, describer, graceMs: announcedGraceMs, onProgress });
   }

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { announcement, type DescribedSession } from "./entries.js";
-import type { OwnerIndex, PutMode } from "./owner-lists.js";
+import type { OwnerLists, PutMode } from "./owner-lists.js";
 import type { SessionDescriber } from "./session-describer.js";
 import { unlistSession, type LeavingSession } from "./unlist-session.js";
 
@@ -37,8 +37,8 @@ interface Touch extends LeavingSession {
  * afterwards leaves an entry that readers check. After a write the session is read and its entry written: at once, or a
  * second after the last time. What failed is tried again, for as long as the process lives.
  */
-export class IndexTouches {
-  readonly #index: OwnerIndex;
+export class ListTouches {
+  readonly #index: OwnerLists;
   readonly #describer: SessionDescriber;
   readonly #touches = new Map<string, Touch>();
   /** When a session was last announced or touched. */
@@ -48,7 +48,7 @@ export class IndexTouches {
   /** The mark of each owner's last erasure. */
   readonly #marks = new BoundedMap<string, string>(capacity);
 
-  constructor(index: OwnerIndex, describer: SessionDescriber) {
+  constructor(index: OwnerLists, describer: SessionDescriber) {
     this.#index = index;
     this.#describer = describer;
   }

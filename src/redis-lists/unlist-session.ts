@@ -1,4 +1,4 @@
-import type { OwnerIndex } from "./owner-lists.js";
+import type { OwnerLists } from "./owner-lists.js";
 import type { SessionDescriber } from "./session-describer.js";
 
 /** Milliseconds for which an announced session stays listed although it is missing: longer than a write may take. */
@@ -26,7 +26,7 @@ export interface LeavingSession {
  * finds what the write begins. Each write looks at the session afterwards.
  */
 export async function unlistSession(
-  { owners, describer }: { readonly owners: OwnerIndex; readonly describer: SessionDescriber },
+  { owners, describer }: { readonly owners: OwnerLists; readonly describer: SessionDescriber },
   session: LeavingSession,
 ): Promise<void> {
   const { owner, sessionId, writes, begun, stamp: own } = session;

@@ -15,7 +15,7 @@ import { forkPageArguments, type SourcePage } from "./fork-call.js";
 import { fieldsOfCopy, headHashes, knownToCopy } from "./fork-state.js";
 import { forkKeys, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
-import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
+import type { RedisLists } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import {
   finishForkScript,
@@ -59,9 +59,9 @@ interface Forking {
 export class RedisForks implements SessionForks {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
-  readonly #index: RedisSessionIndex;
+  readonly #index: RedisLists;
 
-  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisSessionIndex) {
+  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisLists) {
     this.#runner = runner;
     this.#keyPrefix = keyPrefix;
     this.#index = index;

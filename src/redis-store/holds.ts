@@ -1,47 +1,48 @@
 import { randomToken } from "../store/random-token.js";
-import { checkTicket, checkTurnEntry, heldBy } from "../store/request-checks.js";
-import type { HeldTicket, TurnEntry, TurnPlace, TurnQueue } from "../store/holds.js";
+import { checkTicket, checkHoldRequest, heldBy } from "../store/request-checks.js";
+import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { askOf } from "../redis/ask.js";
-import { extendExpiry, type RedisExpiry } from "./expiry.js";
+import type { RedisCalls } from "./calls.js";
+import { extendExpiry } from "./expiry.js";
 import { unknownReply } from "../redis/errors.js";
 import { runOnSession } from "../redis/script-runner.js";
-import { enterTurnScript, leaveTurnScript, renewTurnScript, restartSessionScript } from "../redis/lua/scripts.js";
+import { takeHoldScript, giveBackHoldScript, renewHoldScript, restartSessionScript } from "../redis/lua/scripts.js";
 import type { Script } from "../redis/script.js";
 
-/** The queue for a session's turns, in fields of its `state`. */
-export class RedisTurnQueue implements TurnQueue {
-  readonly #expiry: RedisExpiry;
+/** Who holds a session, and who waits for it, in fields of its `state`. */
+export class RedisHolds {
+  readonly #calls: RedisCalls;
 
-  constructor(expiry: RedisExpiry) {
-    this.#expiry = expiry;
+  constructor(calls: RedisCalls) {
+    this.#calls = calls;
   }
 
-  async enter(session: SessionRef, entry: TurnEntry): Promise<TurnPlace> {
-    checkTurnEntry(entry);
+  async take(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    checkHoldRequest(request);
     const { id: sessionId, owner } = session;
-    const { ticket, holdMs, graceMs, ttlMs } = entry;
-    const request = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
-    const reply = await this.#run("enterTurn", session, { script: enterTurnScript, args: [request] });
+    const { ticket, holdMs, graceMs, ttlMs } = request;
+    const asked = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
+    const reply = await this.#run("takeHold", session, { script: takeHoldScript, args: [asked] });
     const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
     if (word === "WAITS") {
       return { isHeld: false, ahead: Number(first) };
     }
     if (word !== "HELD") {
-      throw unknownReply({ operation: "enterTurn", sessionId });
+      throw unknownReply({ operation: "takeHold", sessionId });
     }
-    this.#keepAlive(session, entry, Number(left));
+    this.#keepAlive(session, request, Number(left));
     return { isHeld: true, hold: { token: Number(first), epoch: String(epoch) } };
   }
 
-  async renew(session: SessionRef, turn: HeldTicket): Promise<boolean> {
-    checkTicket(turn);
-    const call = { script: renewTurnScript, args: [turn.ticket, String(turn.holdMs)] };
-    const [word, left] = (await this.#run("renewTurn", session, call)) as [unknown, unknown];
+  async renew(session: SessionRef, held: HeldTicket): Promise<boolean> {
+    checkTicket(held);
+    const call = { script: renewHoldScript, args: [held.ticket, String(held.holdMs)] };
+    const [word, left] = (await this.#run("renewHold", session, call)) as [unknown, unknown];
     if (word !== "HELD") {
       return false;
     }
-    this.#keepAlive(session, turn, Number(left));
+    this.#keepAlive(session, held, Number(left));
     return true;
   }
 
@@ -49,33 +50,33 @@ export class RedisTurnQueue implements TurnQueue {
     heldBy(session);
     const { id: sessionId, owner = "" } = session;
     const newEpoch = randomToken();
-    const { log, ids, state } = this.#expiry.keysOf(sessionId);
+    const { log, ids, state } = this.#calls.placeOf(session).keys;
     const args = [JSON.stringify({ ...askOf(session), newEpoch })];
     const call = { script: restartSessionScript, args, keys: [log, ids, state] };
     const reply = await this.#run("restart", session, call);
     const [, ended] = reply as [string, string];
-    await this.#expiry.index.ended(sessionId, ended || owner);
+    await this.#calls.lists.ended(sessionId, ended || owner);
     return newEpoch;
   }
 
-  async leave(session: SessionRef, ticket: string): Promise<void> {
-    await this.#run("leaveTurn", session, { script: leaveTurnScript, args: [ticket] });
+  async giveBack(session: SessionRef, ticket: string): Promise<void> {
+    await this.#run("giveBackHold", session, { script: giveBackHoldScript, args: [ticket] });
   }
 
-  /** Not waited for: a turn that is held is renewed long before its session ends. */
+  /** Not waited for: a hold is renewed long before its session ends. */
   #keepAlive({ id }: SessionRef, { holdMs, ttlMs }: HeldTicket, left: number): void {
     if (ttlMs === undefined || left < 0 || left >= Math.min(2 * holdMs, ttlMs / 2)) {
       return;
     }
-    this.#expiry.index.aside(extendExpiry(this.#expiry, { id }, ttlMs));
+    this.#calls.lists.aside(extendExpiry(this.#calls, { id }, ttlMs));
   }
 
   #run(
     operation: string,
-    { id: sessionId }: SessionRef,
+    session: SessionRef,
     call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
   ): Promise<unknown> {
-    const { script, args, keys = [this.#expiry.keysOf(sessionId).state] } = call;
-    return runOnSession(this.#expiry.runner, { operation, sessionId }, { script, args, keys, writes: true });
+    const { script, args, keys = [this.#calls.placeOf(session).keys.state] } = call;
+    return runOnSession(this.#calls.runner, { operation, sessionId: session.id }, { script, args, keys, writes: true });
   }
 }

@@ -1,57 +1,37 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
-import { appendArguments, appendResult, fullReply, ownerIn } from "./append-call.js";
-import { clearSession } from "./clear-session.js";
-import { commitArguments, rewindArguments } from "./commit-call.js";
+import { RedisLists, type FollowedWrite } from "../redis-lists/session-lists.js";
+import { askText } from "../redis/ask.js";
 import { openConnection, type Connection } from "../redis/connection.js";
 import { idHash } from "../redis/id-hash.js";
-import type { SessionIndex } from "../store/lists.js";
 import { sessionKeys, type SessionKeys } from "../redis/keys.js";
-import { acquireLease, releaseLease } from "./leases.js";
-import { rebuildSession } from "./rebuild-session.js";
+import { appendScript, commitReductionScript, readViewScript } from "../redis/lua/scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/redis-store-options.js";
-import { RedisForks } from "./forks.js";
-import { RedisPages } from "./pages.js";
-import { RedisSessionIndex, type FollowedWrite } from "../redis-lists/session-lists.js";
-import { readSide, writeSide } from "./side.js";
-import { RedisRecordSwaps } from "./record-swaps.js";
-import { RedisTransfers } from "./transfers.js";
-import { readLogPage, readTail } from "./reads.js";
-import { checkOwner, roundsFrom, viewFrom, viewReply } from "./replies.js";
-import { outOfRange } from "../store/refusals.js";
-import { extendExpiry, type RedisExpiry } from "./expiry.js";
-import { RedisTurnQueue } from "./holds.js";
-import { planAppend, planReplaceTail, type AppendPlan } from "../store/append-plan.js";
-import { checkCommit, checkInteger, checkPage, checkRewind } from "../store/request-checks.js";
-import { ScriptRunner, type ScriptCall, runOnSession } from "../redis/script-runner.js";
-import {
-  appendScript,
-  commitReductionScript,
-  readRoundsScript,
-  readTurnScript,
-  readViewScript,
-  rewindScript,
-} from "../redis/lua/scripts.js";
+import { runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { markFields } from "../redis/turn-mark-fields.js";
-import { lookedUp, turnFrom } from "./turn-marks.js";
-import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
+import { planAppend } from "../store/append-plan.js";
+import type { SessionBeside } from "../store/beside.js";
+import type { SessionCopies } from "../store/copies.js";
+import type { SessionEdits } from "../store/edits.js";
+import type { SessionLists } from "../store/lists.js";
+import { outOfRange } from "../store/refusals.js";
+import { checkCommit, checkPage } from "../store/request-checks.js";
+import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
-import type {
-  AppendRequest,
-  AppendResult,
-  CommitRequest,
-  IdentifyRecord,
-  ReplaceTailRequest,
-  RewindRequest,
-} from "../store/session-writes.js";
-import type { StoredTurn } from "../store/turns.js";
-import type { SideWrite } from "../store/side-fields.js";
+import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
 import type { SizeLimits } from "../store/size-limits.js";
-import { askText } from "../redis/ask.js";
-
-/** A call of a script with all keys of the session. */
-type Call = Omit<ScriptCall, "keys">;
+import { appendArguments, appendResult, fullReply, ownerIn } from "./append-call.js";
+import { RedisBeside } from "./beside.js";
+import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
+import { clearSession } from "./clear-session.js";
+import { commitArguments } from "./commit-call.js";
+import { RedisEdits } from "./edits.js";
+import { RedisForks } from "./forks.js";
+import { readLogPage, readTail } from "./reads.js";
+import { checkOwner, viewFrom, viewReply } from "./replies.js";
+import { RedisTransfers } from "./transfers.js";
+import { lookedUp } from "./turn-marks.js";
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -66,14 +46,12 @@ export class RedisSessionStore implements CompleteSessionStore {
   readonly #seen = new SessionCache();
   /** The sessions of which a reply named an owner. */
   readonly #owned = new BoundedMap<string, true>(10_000);
-  readonly forks: CompleteSessionStore["forks"];
-  readonly #index: RedisSessionIndex;
-  readonly #expiry: RedisExpiry;
+  readonly #lists: RedisLists;
   readonly limits: SizeLimits;
-  readonly pages: CompleteSessionStore["pages"];
-  readonly recordSwaps: CompleteSessionStore["recordSwaps"];
-  readonly transfers: CompleteSessionStore["transfers"];
-  readonly turnQueue: CompleteSessionStore["turnQueue"];
+  readonly edits: SessionEdits;
+  readonly beside: SessionBeside;
+  readonly lists: SessionLists;
+  readonly copies: SessionCopies;
 
   /** `owner` is what errors about the options name: the class that the user constructs. */
   constructor(options: RedisSessionStoreOptions, owner = "RedisSessionStore") {
@@ -82,24 +60,24 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.limits = { maxMessageBytes, maxAppendBytes };
     this.#connection = openConnection(owner, options, commandTimeout);
     this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas, onEvent });
-    this.pages = new RedisPages(this.#runner, this.#options.keyPrefix);
-    this.recordSwaps = new RedisRecordSwaps(this.#runner, this.#options.keyPrefix);
-    this.#index = new RedisSessionIndex(this.#runner, this.#options.keyPrefix);
-    const keysOf = (sessionId: string) => this.#keysOf(sessionId);
-    this.#expiry = { runner: this.#runner, index: this.#index, keysOf };
-    this.turnQueue = new RedisTurnQueue(this.#expiry);
-    this.forks = new RedisForks(this.#runner, this.#options.keyPrefix, this.#index);
-    this.transfers = new RedisTransfers(this.#runner, this.#options.keyPrefix, this.#index);
+    this.#lists = new RedisLists(this.#runner, this.#options.keyPrefix);
+    const calls = this.#calls();
+    this.edits = new RedisEdits(calls);
+    this.beside = new RedisBeside(calls);
+    this.lists = this.#lists;
+    const forks = new RedisForks(this.#runner, this.#options.keyPrefix, this.#lists);
+    const transfers = new RedisTransfers(this.#runner, this.#options.keyPrefix, this.#lists);
+    this.copies = {
+      fork: (session, target, request) => forks.fork(session, target, request),
+      readState: (session) => transfers.readState(session),
+      readTurns: (session, names) => transfers.readTurns(session, names),
+      create: (session, request) => transfers.create(session, request),
+    };
   }
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {
     const plan = planAppend(session, request, this.#options);
     return this.#append("append", session, { request, plan }) as Promise<AppendResult>;
-  }
-
-  async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
-    const plan = planReplaceTail(session, request, this.#options);
-    return this.#append("replaceTail", session, { request, plan });
   }
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
@@ -123,19 +101,6 @@ export class RedisSessionStore implements CompleteSessionStore {
     return asked ? { ...view, ...lookedUp(view, reply!.found, options) } : view;
   }
 
-  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
-    const call = { script: readTurnScript, args: [askText(session), name], writes: false };
-    const [word, ...rest] = (await this.#script("readTurn", session, call)) as unknown[];
-    const turn = turnFrom(rest);
-    return word !== "TURN" || (turn.count === 0 && !turn.done) ? undefined : turn;
-  }
-
-  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
-    checkInteger("count", count, 1);
-    const call = { script: readRoundsScript, args: [askText(session), count], writes: false };
-    return roundsFrom(await this.#script("readRounds", session, call));
-  }
-
   async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
     checkPage(options);
     const base = this.#seen.get(session.id)?.view?.base ?? 0;
@@ -154,76 +119,15 @@ export class RedisSessionStore implements CompleteSessionStore {
     return word === "COMMITTED" ? "committed" : "stale";
   }
 
-  async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
-    checkRewind(session, request);
-    const args = rewindArguments(session, request);
-    const word = await this.#write("rewind", session, { script: rewindScript, args });
-    if (word === "RANGE") {
-      throw outOfRange("to");
-    }
-    return word === "REWOUND" ? "rewound" : "stale";
-  }
-
   async clear(session: SessionRef): Promise<void> {
     const { id, owner = "" } = session;
     const ended = await clearSession(this.#session(session));
     this.#seen.delete(id);
-    await this.#index.ended(id, ended || owner);
-  }
-
-  async rebuild(
-    session: SessionRef,
-    identify: IdentifyRecord,
-    {
-      assigns = false,
-    }: {
-      /** True to take the named owner where nothing says whose it is. @default false */ readonly assigns?: boolean;
-    } = {},
-  ): Promise<void> {
-    const { id, owner } = session;
-    const rebuild = { ...this.#session(session), name: { operation: "rebuild", sessionId: id }, identify, assigns };
-    const write = async () => {
-      const rebuilt = await rebuildSession(rebuild);
-      this.#noteOwner(id, rebuilt.owner);
-      await (rebuilt.lostState && rebuilt.owner !== "" ? this.#index.restoreLabel(id, rebuilt.owner) : undefined);
-    };
-    await this.#follow(id, { owner, write });
-    this.#seen.delete(id);
-  }
-
-  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
-    return readSide(this.#session(session), prefix);
-  }
-
-  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
-    const { id, owner } = session;
-    const write = async () => {
-      const stored = await writeSide(this.#session(session), changes);
-      this.#noteOwner(id, stored);
-      return stored !== undefined;
-    };
-    return this.#follow(id, { owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
-  }
-
-  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
-    checkInteger("ttlMs", ttlMs, 1);
-    return acquireLease(this.#session(session), ttlMs);
-  }
-
-  async releaseLease(session: SessionRef, token: string): Promise<void> {
-    await releaseLease(this.#session(session), token);
-  }
-
-  extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
-    return extendExpiry(this.#expiry, session, ttlMs);
-  }
-
-  get index(): SessionIndex {
-    return this.#index;
+    await this.#lists.ended(id, ended || owner);
   }
 
   async close(): Promise<void> {
-    await this.#index.close();
+    await this.#lists.close();
     this.#runner.close();
     await this.#connection.close(this.#options.commandTimeout);
   }
@@ -231,7 +135,7 @@ export class RedisSessionStore implements CompleteSessionStore {
   async #append(
     operation: string,
     session: SessionRef,
-    { request, plan }: { readonly request: AppendRequest; readonly plan: AppendPlan },
+    { request, plan }: PlannedRequest,
   ): Promise<AppendResult | "stale"> {
     const { id: sessionId, owner } = session;
     const args = appendArguments(session, request, { plan, at: this.#seen.get(sessionId)?.next ?? 0 });
@@ -249,25 +153,40 @@ export class RedisSessionStore implements CompleteSessionStore {
     return this.#follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
   }
 
-  /** Makes a write; the owners' lists follow it where the session has an owner. */
+  #calls(): RedisCalls {
+    return {
+      runner: this.#runner,
+      keyPrefix: this.#options.keyPrefix,
+      lists: this.#lists,
+      limits: this.limits,
+      placeOf: (session) => this.#session(session),
+      script: (operation, session, call) => this.#script(operation, session, call),
+      write: (operation, session, call) => this.#write(operation, session, call),
+      append: (operation, session, planned) => this.#append(operation, session, planned),
+      follow: (sessionId, followed) => this.#follow(sessionId, followed),
+      noteOwner: (sessionId, owner) => this.#noteOwner(sessionId, owner),
+      forget: (sessionId) => this.#seen.delete(sessionId),
+    };
+  }
+
   async #follow<T>(sessionId: string, followed: FollowedWrite<T>): Promise<T> {
     if (followed.owner !== undefined || this.#owned.get(sessionId)) {
-      return this.#index.follow(sessionId, followed);
+      return this.#lists.follow(sessionId, followed);
     }
     const result = await followed.write();
     const write = () => Promise.resolve(result);
     // The reply may be the first that names an owner.
-    return this.#owned.get(sessionId) ? this.#index.follow(sessionId, { ...followed, write }) : result;
+    return this.#owned.get(sessionId) ? this.#lists.follow(sessionId, { ...followed, write }) : result;
   }
 
   #noteOwner(sessionId: string, owner: unknown): void {
     if (typeof owner === "string" && owner !== "") {
       this.#owned.set(sessionId, true);
-      this.#index.noteOwner(sessionId, owner);
+      this.#lists.noteOwner(sessionId, owner);
     }
   }
 
-  #session(session: SessionRef) {
+  #session(session: SessionRef): SessionPlace {
     return { runner: this.#runner, session, keys: this.#keysOf(session.id) };
   }
 
@@ -275,7 +194,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     return sessionKeys(this.#options.keyPrefix, sessionId);
   }
 
-  async #write(operation: string, session: SessionRef, call: Omit<Call, "writes">): Promise<unknown> {
+  async #write(operation: string, session: SessionRef, call: Omit<SessionCall, "writes">): Promise<unknown> {
     const write = async () => {
       const reply = await this.#script(operation, session, { ...call, writes: true });
       const [word, owner] = reply as [string, string?];
@@ -285,7 +204,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     return this.#follow(session.id, { write, wrote: (word) => word !== "STALE" && word !== "RANGE" });
   }
 
-  #script(operation: string, { id: sessionId }: SessionRef, call: Call): Promise<unknown> {
+  #script(operation: string, { id: sessionId }: SessionRef, call: SessionCall): Promise<unknown> {
     const { log, ids, state } = this.#keysOf(sessionId);
     return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] });
   }

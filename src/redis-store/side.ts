@@ -1,25 +1,16 @@
 import { randomToken } from "../store/random-token.js";
 import { checkSideWrite } from "../store/request-checks.js";
-import type { SessionRef } from "../store/session-ref.js";
 import { sideWithPrefix, type SideWrite } from "../store/side-fields.js";
 import { askOf, askText } from "../redis/ask.js";
 import { sideArguments } from "./append-call.js";
-import type { SessionKeys } from "../redis/keys.js";
+import type { SessionPlace } from "./calls.js";
 import { sideFrom } from "./replies.js";
-import type { ScriptRunner } from "../redis/script-runner.js";
 import { readSideScript, writeSideScript } from "../redis/lua/scripts.js";
 import { runOnSession } from "../redis/script-runner.js";
 
-/** A session whose side fields are read or written. */
-export interface SideCall {
-  readonly runner: ScriptRunner;
-  readonly session: SessionRef;
-  readonly keys: SessionKeys;
-}
-
 /** The side fields whose names begin with a prefix. */
 export async function readSide(
-  { runner, session, keys }: SideCall,
+  { runner, session, keys }: SessionPlace,
   prefix: string,
 ): Promise<Readonly<Record<string, string>>> {
   const call = {
@@ -38,7 +29,7 @@ export async function readSide(
 
 /** Writes side fields; undefined if an expected value is not stored, else the session's owner, or `""`. */
 export async function writeSide(
-  { runner, session, keys: { log, ids, state } }: SideCall,
+  { runner, session, keys: { log, ids, state } }: SessionPlace,
   changes: SideWrite,
 ): Promise<string | undefined> {
   checkSideWrite(session, changes);

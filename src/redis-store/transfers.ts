@@ -12,7 +12,7 @@ import {
 import type { TurnMark } from "../store/turns.js";
 import { stagedPage } from "./fork-call.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
-import type { RedisSessionIndex } from "../redis-lists/session-lists.js";
+import type { RedisLists } from "../redis-lists/session-lists.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import {
   finishForkScript,
@@ -37,9 +37,9 @@ const stagingMs = 600_000;
 export class RedisTransfers implements SessionTransfers {
   readonly #runner: ScriptRunner;
   readonly #keyPrefix: string;
-  readonly #index: RedisSessionIndex;
+  readonly #index: RedisLists;
 
-  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisSessionIndex) {
+  constructor(runner: ScriptRunner, keyPrefix: string, index: RedisLists) {
     this.#runner = runner;
     this.#keyPrefix = keyPrefix;
     this.#index = index;

@@ -1,5 +1,6 @@
 import { EncryptionError } from "../base/errors.js";
-import type { CompleteSessionStore } from "../store/session-store.js";
+import type { SessionEdits } from "../store/edits.js";
+import type { SessionStore } from "../store/session-store.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
 import type { SessionOpener } from "./session-opener.js";
@@ -9,7 +10,7 @@ const pageLength = 1_000;
 /** A rebuild of a session that may be sealed. */
 export interface SealedRebuild {
   /** The store underneath. */
-  readonly store: CompleteSessionStore;
+  readonly store: Pick<SessionStore, "readLog"> & { readonly edits: Pick<SessionEdits, "rebuild"> };
   readonly opener: SessionOpener;
   readonly session: SessionRef;
   readonly identify: IdentifyRecord;
@@ -37,7 +38,7 @@ export async function rebuildSealed({ store, opener, session, identify, options 
       return identity && key ? { ...identity, digest: key.digest(identity.digest), key: key.tag } : identity;
     };
     try {
-      return await store.rebuild(session, identifySealed, options);
+      return await store.edits.rebuild(session, identifySealed, options);
     } catch (error) {
       if (missing !== undefined) {
         await opener.key(missing);

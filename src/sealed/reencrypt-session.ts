@@ -2,13 +2,12 @@ import type { KeyRing } from "./keys/key-ring.js";
 import { sealField } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { ConfigurationError } from "../base/errors.js";
-import type { RecordSwap, SwapPass } from "../store/record-swaps.js";
+import type { RecordSwap, SwapPass } from "../store/edits.js";
 import { damaged } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import type { CompleteSessionStore } from "../store/session-store.js";
+import type { StoreWith } from "../store/groups.js";
 import type { IdentifyRecord } from "../store/session-writes.js";
-import { hasCapability } from "../store/capabilities.js";
-import { needsSeal, openLabel, sealLabel } from "./sealed-index.js";
+import { needsSeal, openLabel, sealLabel } from "./sealed-lists.js";
 import { sealRecord } from "./sealed-record.js";
 import { SealedWrites } from "./sealed-writes.js";
 import type { SessionOpener } from "./session-opener.js";
@@ -20,7 +19,7 @@ const passes = 5;
 /** A session to encrypt anew. */
 export interface Reencryption {
   /** The store underneath. */
-  readonly store: CompleteSessionStore;
+  readonly store: StoreWith<"edits">;
   readonly ring: KeyRing;
   readonly session: SessionRef;
   readonly identify: IdentifyRecord;
@@ -62,7 +61,7 @@ async function onePass(work: Reencryption): Promise<Reencrypted | undefined> {
     if (key === undefined) {
       throw new ConfigurationError("encryption", "reencrypt() needs a current key in the option encryption.");
     }
-    return { key, pass: await store.recordSwaps.begin(caller) };
+    return { key, pass: await store.edits.beginSwaps(caller) };
   });
   const { key, pass } = begun;
   if (pass === undefined) {
@@ -72,7 +71,7 @@ async function onePass(work: Reencryption): Promise<Reencrypted | undefined> {
   const records = await swapRecords(work, { opener: writes.opener, key, pass });
   const label = await relabel(work, writes.opener, key);
   const isWhole =
-    fields.left + records.left + label.left === 0 && (await store.recordSwaps.finish(session, pass, key.tag));
+    fields.left + records.left + label.left === 0 && (await store.edits.finishSwaps(session, pass, key.tag));
   return { sealed: fields.sealed + records.sealed + label.sealed, complete: isWhole };
 }
 
@@ -92,19 +91,19 @@ async function swapFields({ store, session }: Reencryption, { opener, key, pass 
   let sealed = 0;
   for (let first = 0; first < fields.length; first += pageLength) {
     const some = fields.slice(first, first + pageLength);
-    sealed += await store.recordSwaps.swap(session, { epoch: pass.epoch, records: [], fields: some });
+    sealed += await store.edits.swapRecords(session, { epoch: pass.epoch, records: [], fields: some });
   }
   return { sealed, left: fields.length - sealed };
 }
 
 /** Seals title and metadata anew, in the session and in its owner's list. */
 async function relabel({ store, session }: Reencryption, opener: SessionOpener, key: SessionKey) {
-  const details = hasCapability(store, "index") ? await store.index.describe(session) : undefined;
+  const details = await store.lists?.describe(session);
   if (details === undefined || !needsSeal(key, details.label)) {
     return { sealed: 0, left: 0 };
   }
   const label = sealLabel(key, await openLabel(opener, details.label));
-  const changed = await store.index.relabel(session, { label, version: details.labelVersion });
+  const changed = await store.lists!.relabel(session, { label, version: details.labelVersion });
   return changed === "changed" ? { sealed: 1, left: 0 } : { sealed: 0, left: 1 };
 }
 
@@ -120,7 +119,7 @@ async function swapRecords({ store, session, identify }: Reencryption, { opener,
       const swap = await swapOf(was, { opener, key, identify, position: page.from + index });
       records.push(...(swap ? [swap] : []));
     }
-    const done = records.length === 0 ? 0 : await store.recordSwaps.swap(session, { epoch: pass.epoch, records });
+    const done = records.length === 0 ? 0 : await store.edits.swapRecords(session, { epoch: pass.epoch, records });
     sealed += done;
     left += records.length - done;
     from = page.from + page.records.length;

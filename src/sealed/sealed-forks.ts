@@ -4,7 +4,7 @@ import type { SessionKey } from "./keys/session-key.js";
 import { checkSessionId } from "../store/session-id-rules.js";
 import type { CopiedRecord, ForkedSession, ForkRequest, SessionForks } from "../store/session-forks.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { sealLabel } from "./sealed-index.js";
+import { sealLabel } from "./sealed-lists.js";
 import { sealRecord } from "./sealed-record.js";
 import { SealedWrites } from "./sealed-writes.js";
 

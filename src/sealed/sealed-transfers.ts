@@ -2,7 +2,6 @@ import type { KeyRing } from "./keys/key-ring.js";
 import { sealField } from "./keys/sealed-field.js";
 import { parseSealed } from "./keys/sealed-header.js";
 import type { SessionKey } from "./keys/session-key.js";
-import type { StoreWith } from "../store/capabilities.js";
 import type { SessionStore } from "../store/session-store.js";
 import { checkSessionId } from "../store/session-id-rules.js";
 import type { SessionRef } from "../store/session-ref.js";
@@ -16,8 +15,8 @@ import type {
 } from "../store/session-transfers.js";
 import type { TurnMark } from "../store/turns.js";
 import { sealedCopy } from "./sealed-forks.js";
-import { openLabel, sealLabel } from "./sealed-index.js";
-import { sealText } from "./sealed-side.js";
+import { openLabel, sealLabel } from "./sealed-lists.js";
+import { sealText } from "./sealed-beside.js";
 import { sideField } from "./sealed-writes.js";
 import { headField, SessionOpener } from "./session-opener.js";
 
@@ -27,9 +26,9 @@ export class SealedTransfers implements SessionTransfers {
   readonly #reads: Pick<SessionStore, "readLog">;
   readonly #ring: KeyRing;
 
-  constructor(inner: StoreWith<"transfers">, ring: KeyRing) {
-    this.#inner = inner.transfers;
-    this.#reads = inner;
+  constructor(inner: SessionTransfers, reads: Pick<SessionStore, "readLog">, ring: KeyRing) {
+    this.#inner = inner;
+    this.#reads = reads;
     this.#ring = ring;
   }
 

@@ -8,7 +8,7 @@ import type { SessionRef } from "../store/session-ref.js";
 import type { SideChanges } from "../store/side-fields.js";
 import type { WriterKeys } from "../store/writer-keys.js";
 import { sealRecord } from "./sealed-record.js";
-import { sealLabel } from "./sealed-index.js";
+import { sealLabel } from "./sealed-lists.js";
 import { SessionOpener } from "./session-opener.js";
 
 /** Name of a side field, apart from what a store keeps about the session. */
@@ -77,7 +77,12 @@ export class SealedWrites {
       const digests = await this.#digests(request.records, first.differing);
       return send(caller, { ...sealed, records: records.map((record, i) => ({ ...record, ...digests[i] })) });
     });
-    return result === "stale" ? result : ((await this.#opened(result)) as Result);
+    return result === "stale" ? result : ((await this.#openedResult(result)) as Result);
+  }
+
+  /** What was read, with its records opened. */
+  async opened<Read extends { readonly records: readonly string[] }>(read: Read): Promise<Read> {
+    return { ...read, records: await this.opener.records(read.records) };
   }
 
   /** For records whose id is stored under another digest, the one that the stored record's key makes. */
@@ -104,7 +109,7 @@ export class SealedWrites {
     );
   }
 
-  async #opened(result: AppendResult): Promise<AppendResult> {
+  async #openedResult(result: AppendResult): Promise<AppendResult> {
     const { view, turn } = result;
     if (view === undefined && turn === undefined) {
       return result;

@@ -5,7 +5,6 @@ import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
 import { ownerMark } from "../store/owner-marks.js";
-import { hasCapability } from "../store/capabilities.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
@@ -177,11 +176,11 @@ async function tryAppend(
   const request = requestOf(session, rest, options);
   const sent = Date.now();
   const { records } = request;
-  if (rest.cut !== undefined && (records.length === 0 || !hasCapability(store, "replaceTail"))) {
+  if (rest.cut !== undefined && (records.length === 0 || store.edits === undefined)) {
     return "stale";
   }
   const result =
-    rest.cut === undefined ? await write(request) : await store.replaceTail!(ref, { ...request, cut: rest.cut });
+    rest.cut === undefined ? await write(request) : await store.edits!.replaceTail(ref, { ...request, cut: rest.cut });
   if (result === "stale") {
     return result;
   }
@@ -193,7 +192,7 @@ async function tryAppend(
 function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnAppendOptions): AppendRequest {
   const { turnId, expectedNext, side, turn } = options;
   const { store, clock, tokenCounter, reducer, autoReduce, ttlMs } = context;
-  const name = turnId !== undefined && hasCapability(store, "turns") ? turnNameOf(turnId) : undefined;
+  const name = turnId !== undefined && store.beside !== undefined ? turnNameOf(turnId) : undefined;
   const meta = {
     at: clock.now(),
     ...(name !== undefined && { turn: name }),

@@ -15,7 +15,7 @@ import {
   type SchemaOutput,
 } from "../base/options.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import { hasCapability, requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import { otherOwner } from "../store/refusals.js";
 import { lastRounds } from "../store/round-starts.js";
 import type { SessionHold, SessionRef } from "../store/session-ref.js";
@@ -106,8 +106,8 @@ export class ConversationSession implements SessionOfMemory {
     if (this.#hold === undefined) {
       return store.clear(this.ref);
     }
-    const { turnQueue } = requireCapability("clear()", store, "turnQueue");
-    this.#hold = { ...this.#hold, epoch: await turnQueue.restart(this.ref) };
+    const { beside } = requireGroup("clear()", store, "beside");
+    this.#hold = { ...this.#hold, epoch: await beside.restart(this.ref) };
   }
 
   /** What the model sees. One round trip. */
@@ -147,7 +147,7 @@ export class ConversationSession implements SessionOfMemory {
     const checked = options === undefined ? noOptions : parseOptions("append", appendSchema(), options);
     const { side } = checked;
     if (side !== undefined) {
-      requireCapability('append() with "side"', this.context.store, "sideData");
+      requireGroup('append() with "side"', this.context.store, "beside");
     }
     const copied = side === undefined ? checked : { ...checked, side: copySide(side) };
     const { turn: ticket } = checked;
@@ -217,14 +217,14 @@ export class ConversationSession implements SessionOfMemory {
 
   /** Derives everything that is kept about the log from the log. */
   async rebuild(options: { readonly owner?: string } = {}): Promise<void> {
-    const store = requireCapability("rebuild()", this.context.store, "rebuild");
+    const store = requireGroup("rebuild()", this.context.store, "edits");
     const { owner } = parseOptions("rebuild", rebuildSchema(), options);
     const given = this.ref.owner === undefined && owner !== undefined;
     if (owner !== undefined && !given && owner !== this.ref.owner) {
       throw otherOwner(this.sessionId);
     }
     const ref = given ? { ...this.ref, owner } : this.ref;
-    await store.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
+    await store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
     await mendHead(this);
   }
 
@@ -240,8 +240,8 @@ export class ConversationSession implements SessionOfMemory {
       decodeEntries(wide.records, { ...this.#decodeOptions(), onEvent: undefined }, wide.from),
     );
     const late = new Set([...lacking].filter((name) => !unfound.has(name)));
-    for (const name of hasCapability(store, "turns") ? unfound : []) {
-      const turn = lacking.has(name) ? await store.readTurn?.(this.ref, name) : undefined;
+    for (const name of store.beside === undefined ? [] : unfound) {
+      const turn = lacking.has(name) ? await store.beside!.readTurn(this.ref, name) : undefined;
       if (turn !== undefined && turn.first < from) {
         late.add(name);
       }
@@ -251,8 +251,8 @@ export class ConversationSession implements SessionOfMemory {
 
   async #readRounds(count: number): Promise<StoredRounds> {
     const { store } = this.context;
-    if (hasCapability(store, "rounds")) {
-      return store.readRounds(this.ref, count);
+    if (store.beside !== undefined) {
+      return store.beside.readRounds(this.ref, count);
     }
     const { records, base, damaged } = await store.readLog(this.ref);
     return { ...lastRounds(records, { base, count }), damaged };

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../base/options.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { withOwnerMark } from "../store/owner-marks.js";
@@ -40,7 +40,7 @@ export async function forkSession(
   options: ForkOptions,
 ): Promise<void> {
   const { at, owner, title } = parseOptions("fork", schema(), options);
-  const { forks } = requireCapability("fork()", context.store, "forks");
+  const { copies } = requireGroup("fork()", context.store, "copies");
   if (typeof newSessionId !== "string" || newSessionId === "") {
     throw new ConfigurationError("newSessionId", "fork: the new session's id must be a non-empty string.");
   }
@@ -49,7 +49,7 @@ export async function forkSession(
     ...(owner !== undefined && { owner }),
     ...(title !== undefined && { label: { title } }),
   };
-  const forked = await forks.fork(ref, target, {
+  const forked = await copies.fork(ref, target, {
     ...(at !== undefined && { at }),
     ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
     identifyHead: headIds,

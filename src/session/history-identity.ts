@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { lazy, parseOptions } from "../base/options.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { MemoryContext } from "./memory-context.js";
 import { checkOwnerName } from "./owner-name.js";
@@ -47,6 +47,6 @@ export function callerOf(
   }
   const label = labelOf("history", checked);
   const hasLabel = Object.keys(label).length > 0;
-  requireCapability('history() with "owner", "title" or "metadata"', store, "index");
+  requireGroup('history() with "owner", "title" or "metadata"', store, "lists");
   return { id: sessionId, ...(owner !== undefined && { owner }), ...(hasLabel && { label }) };
 }

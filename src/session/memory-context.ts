@@ -8,7 +8,7 @@ import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { openStore, storeFields, type StoreOptions } from "./open-store.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import type { DiscardedIds } from "../store/discarded-ids.js";
 import { refreshedOnRead } from "../store/refreshing-store.js";
 import type { SessionStore } from "../store/session-store.js";
@@ -183,10 +183,10 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
   const { ownsStore } = opened;
   const store = checked.refreshTTLOnRead ? refreshedOnRead(owner, opened.store, { ttlMs, pending }) : opened.store;
   if (onDamage === "rebuild") {
-    requireCapability(`${owner}: onDamage "rebuild"`, store, "rebuild");
+    requireGroup(`${owner}: onDamage "rebuild"`, store, "edits");
   }
   if (trackUsage) {
-    requireCapability(`${owner}: trackUsage`, store, "index");
+    requireGroup(`${owner}: trackUsage`, store, "lists");
   }
   const resolved = reducer === undefined ? undefined : asReducer(reducer);
   const tokenCounter = checked.tokenCounter ?? resolved?.tokenCounter;
@@ -210,5 +210,5 @@ export async function drainContext(context: MemoryContext): Promise<void> {
   while (context.pending.size > 0) {
     await Promise.all(context.pending);
   }
-  await context.store.index?.flush();
+  await context.store.lists?.flush();
 }

@@ -3,8 +3,8 @@ import { checkEncryption, type EncryptionOptions } from "../sealed/keys/encrypti
 import { KeyRing } from "../sealed/keys/key-ring.js";
 import { ConfigurationError } from "../base/errors.js";
 import { lazy } from "../base/options.js";
-import { checkSessionStore, requireCapability } from "../store/capabilities.js";
-import { SealedSessionStore } from "../sealed/sealed-session-store.js";
+import { checkSessionStore, requireGroup } from "../store/groups.js";
+import { sealedStore } from "../sealed/sealed-session-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import { RedisSessionStore } from "../redis-store/redis-session-store.js";
 import {
@@ -60,8 +60,8 @@ export function openStore(owner: string, options: StoreOptions): OpenedStore {
   }
   checkEncryption(owner, encryption);
   const { store, ownsStore } = openPlainStore(owner, options);
-  const inner = requireCapability(`${owner}: encryption`, store, "recordSwaps");
-  return { store: new SealedSessionStore(inner, KeyRing.of(encryption)), ownsStore };
+  const inner = requireGroup(`${owner}: encryption`, store, "edits");
+  return { store: sealedStore(inner, KeyRing.of(encryption)), ownsStore };
 }
 
 function openPlainStore(owner: string, options: StoreOptions): OpenedStore {

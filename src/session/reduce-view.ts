@@ -4,7 +4,6 @@ import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
-import { hasCapability } from "../store/capabilities.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { CommitRequest } from "../store/session-writes.js";
 import { planCommit, type CommitPlan } from "./plan-commit.js";
@@ -74,17 +73,17 @@ export async function reduceAfterWrite(
  */
 async function underLease<T>({ ref, context }: SessionOfMemory, reduce: () => Promise<T>): Promise<T | "taken"> {
   const { store, reducer } = context;
-  if (!reducer!.requiresLease || !hasCapability(store, "leases")) {
+  if (!reducer!.requiresLease || store.beside === undefined) {
     return reduce();
   }
-  const lease = await store.acquireLease(ref, reducer!.leaseMs);
+  const lease = await store.beside.acquireLease(ref, reducer!.leaseMs);
   if (lease === undefined) {
     return "taken";
   }
   try {
     return await reduce();
   } finally {
-    await store.releaseLease(ref, lease);
+    await store.beside.releaseLease(ref, lease);
   }
 }
 

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import { positionConflict } from "../store/refusals.js";
 import type { StoredPage } from "../store/session-pages.js";
 import type { RewindRequest } from "../store/session-writes.js";
@@ -33,13 +33,13 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
   const { session, messageId, options, write } = replacement;
   const { sessionId, ref, context } = session;
   const { expectedNext, ...rest } = options;
-  const { pages } = requireCapability("replaceFrom()", context.store, "pages");
-  requireCapability("replaceFrom()", context.store, "replaceTail");
+  const { beside } = requireGroup("replaceFrom()", context.store, "beside");
+  requireGroup("replaceFrom()", context.store, "edits");
   if (replacement.messages.length === 0) {
     throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
   }
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const page = await pages.readPage(ref, { since: messageId, limit: noLimit });
+    const page = await beside.readPage(ref, { since: messageId, limit: noLimit });
     if (page === undefined) {
       return repetition(replacement);
     }
@@ -78,8 +78,8 @@ async function repetition({ session, messageId, messages, options }: Replacement
     messageIdOf(message, { index, ...(turnId !== undefined && { turnId }) }),
   );
   const first = ids[0];
-  const { pages } = requireCapability("replaceFrom()", context.store, "pages");
-  const page = first === undefined ? undefined : await pages.readPage(ref, { since: first, limit: ids.length + 1 });
+  const { beside } = requireGroup("replaceFrom()", context.store, "beside");
+  const page = first === undefined ? undefined : await beside.readPage(ref, { since: first, limit: ids.length + 1 });
   const stored = page?.records.map((record) => identifyRecord(record)?.id);
   if (page !== undefined && page.to === page.next && ids.every((id, index) => stored?.[index] === id)) {
     return { appended: 0, duplicates: ids.length, next: page.next, repeated: false };

@@ -1,7 +1,7 @@
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/record-meta.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import type { LogPage } from "../store/session-reads.js";
 import type { TurnRemainder } from "../store/turns.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -18,7 +18,7 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
   if (typeof messageId !== "string" || messageId === "") {
     throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
   }
-  const store = requireCapability("rewind()", context.store, "rewind");
+  const store = requireGroup("rewind()", context.store, "edits");
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const { epoch, rev, next } = await store.readView(ref);
     const page = await store.readLog(ref);
@@ -38,7 +38,7 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
     const turns = turnsCutAt(page, to);
     const isAsRead = page.next === next;
     const read = { epoch, rev, next, ...lastIdOf(page.records) };
-    if (isAsRead && (await store.rewind(ref, { ...read, to, forget, turns })) === "rewound") {
+    if (isAsRead && (await store.edits.rewind(ref, { ...read, to, forget, turns })) === "rewound") {
       return;
     }
   }

@@ -4,7 +4,7 @@ import { metaOf } from "../codec/record-meta.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions, positiveInteger } from "../base/options.js";
-import { requireCapability } from "../store/capabilities.js";
+import { requireGroup } from "../store/groups.js";
 import type { StoredPage, StoredReduction } from "../store/session-pages.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
@@ -120,14 +120,14 @@ export async function readMessagePage(
 ): Promise<MessagePage> {
   const { store, onEvent, strict } = context;
   const checked = parseOptions("getPage", schema(), options);
-  const { pages } = requireCapability("getPage()", store, "pages");
+  const { beside } = requireGroup("getPage()", store, "beside");
   const { before, after, around, limit } = checked;
   const places = [before, after, around].filter((place) => place !== undefined);
   if (places.length > 1) {
     const message = 'getPage: give at most one of "before", "after" and "around".';
     throw new ConfigurationError(after === undefined ? "around" : "after", message);
   }
-  const page = await pages.readPage(ref, {
+  const page = await beside.readPage(ref, {
     limit,
     ...(before !== undefined && { before: before ?? inFrontOfAll }),
     ...(after !== undefined && { after: after ?? behindAll }),
@@ -153,8 +153,8 @@ export async function readMessagePage(
 
 /** The figures of a session. One round trip. */
 export async function readHistoryStats({ sessionId, ref, context }: SessionOfMemory): Promise<HistoryStats> {
-  const { pages } = requireCapability("stats()", context.store, "pages");
-  const stats = await pages.readStats(ref);
+  const { beside } = requireGroup("stats()", context.store, "beside");
+  const stats = await beside.readStats(ref);
   if (stats === undefined) {
     return { messages: 0, rounds: 0, view: { messages: 0 }, reductions: 0 };
   }
@@ -174,8 +174,8 @@ export async function readHistoryStats({ sessionId, ref, context }: SessionOfMem
 
 /** The last reductions of a session, oldest first. One round trip. */
 export async function readLastReductions({ ref, context }: SessionOfMemory): Promise<StoredReduction[]> {
-  const { pages } = requireCapability("getReductions()", context.store, "pages");
-  return [...(await pages.readReductions(ref))];
+  const { beside } = requireGroup("getReductions()", context.store, "beside");
+  return [...(await beside.readReductions(ref))];
 }
 
 function edgesOf({ base, from, to, next }: StoredPage): Omit<MessagePage, "items"> {

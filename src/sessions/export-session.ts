@@ -4,10 +4,10 @@ import { unknownKey } from "../store/key-refusals.js";
 import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
 import { parseSealed } from "../sealed/keys/sealed-header.js";
 import { ConflictError, type MemoryError } from "../base/errors.js";
-import type { StoreWith } from "../store/capabilities.js";
+import type { StoreWith } from "../store/groups.js";
 import { beginsRound } from "../store/round-starts.js";
 import { sessionLabel } from "../store/refusals.js";
-import type { SessionIndex } from "../store/lists.js";
+import type { SessionLists } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { NamedMark, WholeState } from "../store/session-transfers.js";
 import { namesIn, refuseLocked } from "../session/session-labels.js";
@@ -17,7 +17,7 @@ const pageLength = 500;
 
 /** A session that is read. */
 interface Source {
-  readonly store: StoreWith<"transfers">;
+  readonly store: StoreWith<"copies">;
   readonly session: SessionRef;
 }
 
@@ -28,9 +28,9 @@ interface Source {
  *
  * @throws ConflictError `stale` if records that the export was to hold were removed meanwhile.
  */
-export async function* exportSession(store: StoreWith<"transfers">, session: SessionRef): AsyncGenerator<string> {
+export async function* exportSession(store: StoreWith<"copies">, session: SessionRef): AsyncGenerator<string> {
   const { id: sessionId } = session;
-  const found = await store.transfers.readState(session);
+  const found = await store.copies.readState(session);
   if (found === undefined) {
     return;
   }
@@ -62,8 +62,8 @@ export async function* exportSession(store: StoreWith<"transfers">, session: Ses
 
 /** Sessions of an owner to export. */
 export interface OwnerExport extends ProblemListeners {
-  readonly index: SessionIndex;
-  readonly store: StoreWith<"transfers">;
+  readonly lists: SessionLists;
+  readonly store: StoreWith<"copies">;
   readonly owner: string;
 }
 
@@ -73,9 +73,9 @@ export interface OwnerExport extends ProblemListeners {
  *
  * @throws the first error of a session that was left out, when the others are written, unless `onProblem` heard of it.
  */
-export async function* exportOwnerSessions({ index, store, owner, ...listeners }: OwnerExport): AsyncGenerator<string> {
+export async function* exportOwnerSessions({ lists, store, owner, ...listeners }: OwnerExport): AsyncGenerator<string> {
   let first: MemoryError | undefined;
-  for await (const sessionId of index.scan({ owner })) {
+  for await (const sessionId of lists.scan({ owner })) {
     let hasBegun = false;
     try {
       for await (const line of exportSession(store, { id: sessionId, owner })) {
@@ -153,7 +153,7 @@ async function* pagesOf({ store, session }: Source, state: WholeState): AsyncGen
     yield page.records;
     position += page.records.length;
   }
-  const { epoch, cut } = (await store.transfers.readState(session)) ?? {};
+  const { epoch, cut } = (await store.copies.readState(session)) ?? {};
   if (epoch !== state.epoch || cut !== state.cut) {
     throw changed(sessionId);
   }
@@ -165,7 +165,7 @@ async function marksIn(
   records: readonly string[],
 ): Promise<(record: string) => NamedMark | undefined> {
   const names = [...new Set(records.flatMap((record) => metaOf(record).turn ?? []))];
-  const found = await store.transfers.readTurns(session, names);
+  const found = await store.copies.readTurns(session, names);
   const marks = new Map(names.flatMap((name, index) => (found[index] ? [[name, { name, ...found[index] }]] : [])));
   return (record) => marks.get(metaOf(record).turn ?? "");
 }

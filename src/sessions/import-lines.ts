@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { MemoryError } from "../base/errors.js";
 import { ConfigurationError } from "../base/errors.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
-import type { StoreWith } from "../store/capabilities.js";
+import type { StoreWith } from "../store/groups.js";
 import { sealedParts } from "../sealed/sealed-session-store.js";
 import { importSessions } from "./import-sessions.js";
 
@@ -70,13 +70,13 @@ const schema = lazy(() =>
 );
 
 /** A memory that encrypts what it writes encrypts what it imports. */
-async function defaultEncryption(store: StoreWith<"transfers">): Promise<"keep" | "seal"> {
+async function defaultEncryption(store: StoreWith<"copies">): Promise<"keep" | "seal"> {
   return (await sealedParts(store)?.ring.current("")) === undefined ? "keep" : "seal";
 }
 
 /** Imports the sessions of an export; see `memory.sessions.import`. */
 export async function importLines(
-  store: StoreWith<"transfers">,
+  store: StoreWith<"copies">,
   lines: AsyncIterable<string> | Iterable<string>,
   options: SessionImportOptions,
 ): Promise<SessionImportSummary> {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError, EncryptionError, MemoryError } from "../base/errors.js";
-import type { StoreWith } from "../store/capabilities.js";
+import type { StoreWith } from "../store/groups.js";
 import { sessionLabel } from "../store/refusals.js";
 import type { CopiedRecord } from "../store/session-forks.js";
 import type { KeptState, NamedMark, TransferPage } from "../store/session-transfers.js";
@@ -46,7 +46,7 @@ export interface ImportSetting {
  * @throws what may pass by itself, such as a StoreError `unavailable`; what is wrong with a session is an outcome.
  */
 export async function* importSessions(
-  store: StoreWith<"transfers">,
+  store: StoreWith<"copies">,
   lines: AsyncIterable<string> | Iterable<string>,
   setting: ImportSetting,
 ): AsyncGenerator<SessionImport> {
@@ -80,7 +80,7 @@ export async function* importSessions(
 }
 
 interface Import {
-  readonly store: StoreWith<"transfers">;
+  readonly store: StoreWith<"copies">;
   readonly reader: LineReader;
   readonly setting: ImportSetting;
 }
@@ -91,7 +91,7 @@ async function importSession(
   first: ExportLine,
 ): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
   const { sessionId } = started;
-  if ((await store.transfers.readState({ id: sessionId })) !== undefined) {
+  if ((await store.copies.readState({ id: sessionId })) !== undefined) {
     return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first), sealed: false };
   }
   const target = await targetFor(store, started, setting);
@@ -112,7 +112,7 @@ async function importSession(
 
 /** Where a session is created: sealed with the current key, or as plain text. */
 async function targetFor(
-  store: StoreWith<"transfers">,
+  store: StoreWith<"copies">,
   { sessionId, wasSealed }: StateLines,
   { encryption }: ImportSetting,
 ) {
@@ -124,8 +124,8 @@ async function targetFor(
       `Without a current key ${sessionLabel(sessionId)} cannot be encrypted as it was; nothing was imported of it.`,
     );
   }
-  const { transfers } = seals ? store : (parts?.store ?? store);
-  return { seals, create: transfers.create.bind(transfers) };
+  const { copies } = seals ? store : (parts?.store ?? store);
+  return { seals, create: copies!.create.bind(copies) };
 }
 
 /** The records of a session, from a line on to the line of its end. */

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
-import { requireCapability, type StoreWith } from "../store/capabilities.js";
-import { maxListLimit, type IndexProgress, type SessionAccess } from "../store/lists.js";
+import { requireGroup } from "../store/groups.js";
+import { maxListLimit, type ListsProgress, type SessionAccess, type SessionLists } from "../store/lists.js";
 import type { SessionStore } from "../store/session-store.js";
 import { reencryptSessions, type ReencryptProgress } from "./reencrypt-sessions.js";
 import { exportOwnerSessions, exportSession } from "./export-session.js";
@@ -42,7 +42,7 @@ const erasureSchema = lazy(() =>
   z.strictObject({
     owner: z.optional(z.unknown()),
     guardMs: z._default(positiveInteger(), defaultGuardMs),
-    onProgress: z.optional(anyFunction<(progress: IndexProgress) => void>()),
+    onProgress: z.optional(anyFunction<(progress: ListsProgress) => void>()),
   }),
 );
 const reencryptSchema = lazy(() =>
@@ -81,7 +81,7 @@ export class MemorySessions {
       return { sessions: [], next: null };
     }
     const before = cursor === undefined ? undefined : placeIn(cursor);
-    const page = await this.#indexed("list").index.list(owner, {
+    const page = await this.#lists("list").list(owner, {
       limit,
       ...(before !== undefined && { before }),
       ...(verify !== undefined && { verify }),
@@ -94,7 +94,7 @@ export class MemorySessions {
   async count(options: Pick<SessionListOptions, "owner">): Promise<number> {
     const { owner } = parseOptions("sessions.count", accessSchema(), options);
     checkOwnerName("sessions.count", owner);
-    return this.#indexed("count").index.count(owner);
+    return this.#lists("count").count(owner);
   }
 
   /**
@@ -103,7 +103,7 @@ export class MemorySessions {
    * @throws EncryptionError where title or metadata are encrypted with a key that this process does not have.
    */
   async get(sessionId: string, options: SessionAccess = {}): Promise<StoredSession | undefined> {
-    const details = await this.#indexed("get").index.describe({ id: sessionId, ...accessOf("sessions.get", options) });
+    const details = await this.#lists("get").describe({ id: sessionId, ...accessOf("sessions.get", options) });
     if (details === undefined) {
       return undefined;
     }
@@ -125,12 +125,12 @@ export class MemorySessions {
     options: SessionAccess = {},
   ): Promise<StoredSession | undefined> {
     const session = { id: sessionId, ...accessOf("sessions.update", options) };
-    const { index } = this.#indexed("update");
+    const lists = this.#lists("update");
     const { title, metadata = {} } = parseOptions("sessions.update", changesSchema(), changes) as SessionNames;
     const given = Object.entries(metadata);
     labelOf("sessions.update", { ...(title !== undefined && { title }), metadata: definedOnly(given) });
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      const details = await index.describe(session);
+      const details = await lists.describe(session);
       if (details === undefined) {
         return undefined;
       }
@@ -141,7 +141,7 @@ export class MemorySessions {
         ...(title !== undefined && { title }),
         metadata: definedOnly([...Object.entries(current.metadata), ...given]),
       });
-      const outcome = await index.relabel(session, { label, version: details.labelVersion });
+      const outcome = await lists.relabel(session, { label, version: details.labelVersion });
       if (outcome !== "stale") {
         return outcome === "missing" ? undefined : storedSession({ ...details, label });
       }
@@ -163,7 +163,7 @@ export class MemorySessions {
   ): Promise<boolean> {
     const { owner, guardMs } = parseOptions("sessions.delete", erasureSchema(), options);
     const access = accessOf("sessions.delete", owner === undefined ? {} : { owner });
-    return this.#indexed("delete").index.erase({ id: sessionId, ...access }, { guardMs });
+    return this.#lists("delete").erase({ id: sessionId, ...access }, { guardMs });
   }
 
   /**
@@ -174,7 +174,7 @@ export class MemorySessions {
   async deleteOwner(owner: string, options: SessionErasureOptions = {}): Promise<number> {
     checkOwnerName("sessions.deleteOwner", owner);
     const { guardMs, onProgress } = parseOptions("sessions.deleteOwner", erasureSchema(), options);
-    return this.#indexed("deleteOwner").index.eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
+    return this.#lists("deleteOwner").eraseOwner(owner, { guardMs, ...(onProgress && { onProgress }) });
   }
 
   /**
@@ -186,7 +186,7 @@ export class MemorySessions {
    */
   export(sessionId: string, options: SessionAccess = {}): AsyncIterable<string> {
     const session = { id: sessionId, ...accessOf("sessions.export", options) };
-    return exportSession(requireCapability("sessions.export()", this.#store, "transfers"), session);
+    return exportSession(requireGroup("sessions.export()", this.#store, "copies"), session);
   }
 
   /**
@@ -198,9 +198,9 @@ export class MemorySessions {
   exportOwner(owner: string, options: OwnerExportOptions = {}): AsyncIterable<string> {
     checkOwnerName("sessions.exportOwner", owner);
     const { onProblem } = parseOptions("sessions.exportOwner", ownerExportSchema(), options);
-    const store = requireCapability("sessions.exportOwner()", this.#store, "transfers");
-    const { index } = this.#indexed("exportOwner");
-    return exportOwnerSessions({ index, store, owner, onProblem, onEvent: this.#onEvent });
+    const store = requireGroup("sessions.exportOwner()", this.#store, "copies");
+    const lists = this.#lists("exportOwner");
+    return exportOwnerSessions({ lists, store, owner, onProblem, onEvent: this.#onEvent });
   }
 
   /**
@@ -217,7 +217,7 @@ export class MemorySessions {
     lines: AsyncIterable<string> | Iterable<string>,
     options: SessionImportOptions = {},
   ): Promise<SessionImportSummary> {
-    return importLines(requireCapability("sessions.import()", this.#store, "transfers"), lines, options);
+    return importLines(requireGroup("sessions.import()", this.#store, "copies"), lines, options);
   }
 
   /**
@@ -226,7 +226,7 @@ export class MemorySessions {
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
     const { onProgress } = parseOptions("sessions.reindex", erasureSchema(), options);
-    return this.#indexed("reindex").index.reindex(onProgress && { onProgress });
+    return this.#lists("reindex").reindex(onProgress && { onProgress });
   }
 
   /**
@@ -238,13 +238,13 @@ export class MemorySessions {
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptProgress> {
     const { onProgress, onProblem } = parseOptions("sessions.reencrypt", reencryptSchema(), options);
-    const { index } = this.#indexed("reencrypt");
+    const lists = this.#lists("reencrypt");
     const listeners = { onProblem, onEvent: this.#onEvent };
-    return reencryptSessions(this.#store, { sessionIds: index.scan(), onProgress, ...listeners });
+    return reencryptSessions(this.#store, { sessionIds: lists.scan(), onProgress, ...listeners });
   }
 
-  #indexed(method: string): StoreWith<"index"> {
-    return requireCapability(`sessions.${method}()`, this.#store, "index");
+  #lists(method: string): SessionLists {
+    return requireGroup(`sessions.${method}()`, this.#store, "lists").lists;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { IndexProgress } from "../store/lists.js";
+import type { ListsProgress } from "../store/lists.js";
 import type { ReencryptProgress } from "./reencrypt-sessions.js";
 import type { SessionProblem } from "./session-problems.js";
 import type { ListedSession } from "./stored-sessions.js";
@@ -28,7 +28,7 @@ export interface SessionErasureOptions {
   /** Milliseconds for which late writers are refused, so that none of them brings a session back. @default 600,000 */
   readonly guardMs?: number;
   /** Is told after each step how many sessions were erased. */
-  readonly onProgress?: (progress: IndexProgress) => void;
+  readonly onProgress?: (progress: ListsProgress) => void;
 }
 
 /**
@@ -41,7 +41,7 @@ export interface SessionErasureOptions {
  */
 export interface ReindexOptions {
   /** Is told after each step how many sessions were looked at. */
-  readonly onProgress?: (progress: IndexProgress) => void;
+  readonly onProgress?: (progress: ListsProgress) => void;
 }
 
 /** How to encrypt sessions anew. */

@@ -31,7 +31,7 @@ export interface ModelUsage {
   readonly total: number;
 }
 
-/** What an index says of a session. Times are milliseconds since 1970, server time. */
+/** What a list says of a session. Times are milliseconds since 1970, server time. */
 export interface SessionSummary {
   /** The session's id. */
   readonly sessionId: string;
@@ -70,7 +70,7 @@ export interface SessionsPage {
 }
 
 /** How far an erasure or a reindexing has come. */
-export interface IndexProgress {
+export interface ListsProgress {
   /** Sessions that were erased, or looked at. */
   readonly sessions: number;
 }
@@ -82,11 +82,9 @@ export const maxListLimit = 1_000;
 export const maxUsageModels = 32;
 
 /**
- * Lists of sessions by owner (capability `index`). The owner, the label and the times of a session stand in the session
- * itself, which is the truth; lists are read from a copy that follows it. A store with this capability honours
- * `owner` and `label` of a {@link SessionRef}, and `NewRecord.usage`.
- *
- * Missing: an owner, a title or metadata for a history, `trackUsage` and `memory.sessions` throw a ConfigurationError.
+ * Lists of sessions by owner. The owner, the label and the times of a session stand in the session itself, which is the
+ * truth; lists are read from a copy that follows it. A store with this group honours `owner` and `label` of a
+ * {@link SessionRef}, and `NewRecord.usage`.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -95,12 +93,12 @@ export const maxUsageModels = 32;
  * const usage = { model: "gpt-4o-mini", input: 12, output: 3, total: 15 };
  * const session = { id: "chat-7", owner: "user-1", label: { title: "Oslo" } };
  * await store.append(session, { records: [{ ...hello, usage }] });
- * const { sessions } = await store.index.list("user-1", { limit: 30 });
- * const { labelVersion: version = "" } = (await store.index.describe(session)) ?? {};
- * await store.index.relabel(session, { label: { title: "Trip to Oslo" }, version });
+ * const { sessions } = await store.lists.list("user-1", { limit: 30 });
+ * const { labelVersion: version = "" } = (await store.lists.describe(session)) ?? {};
+ * await store.lists.relabel(session, { label: { title: "Trip to Oslo" }, version });
  * console.log(sessions[0]?.usage?.[0]?.total); // 15
  */
-export interface SessionIndex {
+export interface SessionLists {
   /**
    * A page of the sessions of an owner, newest first by their last write. One round trip from the copy; with `verify`
    * each session of the page is looked at, and what disagrees is repaired.
@@ -151,7 +149,7 @@ export interface SessionIndex {
       /** Milliseconds for which writes to the erased sessions are refused. */
       readonly guardMs: number;
       /** Is told after each step how many sessions were erased. */
-      readonly onProgress?: (progress: IndexProgress) => void;
+      readonly onProgress?: (progress: ListsProgress) => void;
     },
   ): Promise<number>;
   /** The ids of all sessions, or of those of an owner, each once, in no order; found by looking through all keys. */
@@ -159,7 +157,7 @@ export interface SessionIndex {
   /** Makes every list agree with the sessions. Returns the number of sessions that were looked at. */
   reindex(options?: {
     /** Is told after each step how many sessions were looked at. */
-    readonly onProgress?: (progress: IndexProgress) => void;
+    readonly onProgress?: (progress: ListsProgress) => void;
   }): Promise<number>;
   /** Resolves when lists show everything that this process has written. */
   flush(): Promise<void>;

@@ -1,12 +1,12 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { ConfigurationError } from "../base/errors.js";
-import { requireCapability, type StoreWith } from "./capabilities.js";
+import { around, requireGroup, type StoreWith } from "./groups.js";
 import type { SessionRef } from "./session-ref.js";
 import type { SessionStore } from "./session-store.js";
 import type { AppendResult } from "./session-writes.js";
 
 /** Methods whose reads keep a session alive. */
-const reads = new Set<string | symbol>(["readView", "readLog", "readPage", "readRounds", "readSide"]);
+const reads = new Set(["readView", "readLog", "readPage", "readRounds", "readSide"]);
 /** Milliseconds in which a session is extended once, or a tenth of its time to live where that is less. */
 const interval = 1_000;
 const capacity = 10_000;
@@ -33,14 +33,14 @@ export function refreshedOnRead(
     const reason = 'option "refreshTTLOnRead" needs "sessionTTL", the time that a read gives the session.';
     throw new ConfigurationError("refreshTTLOnRead", `${user}: ${reason}`);
   }
-  return refreshingStore(requireCapability(`${user}: refreshTTLOnRead`, store, "expiry"), { ttlMs, pending });
+  return refreshingStore(requireGroup(`${user}: refreshTTLOnRead`, store, "beside"), { ttlMs, pending });
 }
 
 /**
  * The same store, whose reads of messages and side data extend the life of the session. The extension is sent with the
  * read, which does not wait for it; where it fails, the next read tries again.
  */
-function refreshingStore(store: StoreWith<"expiry">, { ttlMs, pending }: Refreshing): SessionStore {
+function refreshingStore(store: StoreWith<"beside">, { ttlMs, pending }: Refreshing): SessionStore {
   const extended = new BoundedMap<string, number>(capacity);
   const pause = Math.min(interval, ttlMs / 10);
   const extend = ({ id, owner }: SessionRef) => {
@@ -50,7 +50,7 @@ function refreshingStore(store: StoreWith<"expiry">, { ttlMs, pending }: Refresh
       return;
     }
     extended.set(key, now);
-    const work = store.extendExpiry({ id, ...(owner !== undefined && { owner }) }, ttlMs);
+    const work = store.beside.extendExpiry({ id, ...(owner !== undefined && { owner }) }, ttlMs);
     const tracked: Promise<unknown> = work
       .catch(() => extended.delete(key))
       .finally(() => {
@@ -58,39 +58,17 @@ function refreshingStore(store: StoreWith<"expiry">, { ttlMs, pending }: Refresh
       });
     pending.add(tracked);
   };
-  return reading(store, extend);
-}
-
-type Extend = (session: SessionRef) => void;
-
-/** A write that finds its turn stored is a read of it. */
-async function repeated(writing: Promise<AppendResult>, session: SessionRef, extend: Extend): Promise<AppendResult> {
-  const result = await writing;
-  if (result.turn !== undefined) {
-    extend(session);
-  }
-  return result;
-}
-
-function reading<T extends object>(target: T, extend: Extend): T {
-  return new Proxy(target, {
-    get(_, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === "pages" && typeof value === "object" && value !== null) {
-        return reading(value, extend);
-      }
-      if (typeof value !== "function") {
-        return value;
-      }
-      return (...given: unknown[]): unknown => {
-        // In one tick, so that both travel together.
-        const result: unknown = Reflect.apply(value, target, given);
-        const session = given[0] as SessionRef;
-        if (reads.has(name)) {
-          extend(session);
-        }
-        return name === "append" ? repeated(result as Promise<AppendResult>, session, extend) : result;
-      };
-    },
+  return around(store, async ({ method, session }, go) => {
+    const answer = go();
+    if (reads.has(method)) {
+      // In one tick, so that both travel together.
+      extend(session);
+    }
+    const result = await answer;
+    // A write that finds its turn stored is a read of it.
+    if (method === "append" && (result as AppendResult).turn !== undefined) {
+      extend(session);
+    }
+    return result;
   });
 }

@@ -4,7 +4,7 @@ import type { SessionHold, SessionRef } from "./session-ref.js";
 import { outOfRange } from "./refusals.js";
 import type { CommitRequest, RewindRequest } from "./session-writes.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
-import type { HeldTicket, TurnEntry } from "./holds.js";
+import type { HeldTicket, HoldRequest } from "./holds.js";
 
 /** Rejects a session whose id or hold is invalid. */
 export function checkSession({ id, hold }: SessionRef): void {
@@ -149,7 +149,7 @@ export function checkTicket({ ticket, holdMs, ttlMs }: HeldTicket): void {
 }
 
 /** Rejects a request for a turn with invalid parts. */
-export function checkTurnEntry(entry: TurnEntry): void {
+export function checkHoldRequest(entry: HoldRequest): void {
   checkTicket(entry);
   positive("graceMs", entry.graceMs);
 }

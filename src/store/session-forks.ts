@@ -13,7 +13,7 @@ import type { IdentifiedRecord } from "./session-writes.js";
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
  * const copyRecord = (record: string) => ({ record, identity: { id: hello.id, digest: hello.digest } });
- * const forked = await store.forks.fork({ id: "chat-7" }, { id: "branch" }, { at: 1, copyRecord });
+ * const forked = await store.copies.fork({ id: "chat-7" }, { id: "branch" }, { at: 1, copyRecord });
  * console.log(forked?.next); // 1
  */
 export interface SessionForks {

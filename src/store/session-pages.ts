@@ -1,26 +1,4 @@
-import type { SessionRef } from "./session-ref.js";
 import { checkInteger, checkOptional } from "./request-checks.js";
-
-/**
- * Parts of a session for those who show it: pages of the log by position, figures, and the last reductions.
- * @example
- * import { InMemorySessionStore } from "langchain-redis-memory/store";
- *
- * const store = new InMemorySessionStore();
- * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
- * await store.append({ id: "chat-7" }, { records: [hello] });
- * const page = await store.pages.readPage({ id: "chat-7" }, { limit: 50 });
- * const stats = await store.pages.readStats({ id: "chat-7" });
- * console.log(page?.records.length, stats?.messages); // 1 1
- */
-export interface SessionPages {
-  /** A page of the log with what a screen needs to know of the session; undefined if `around` is not in the log. */
-  readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined>;
-  /** The figures of a session; undefined if it does not exist. */
-  readStats(session: SessionRef): Promise<StoredStats | undefined>;
-  /** The last reductions, oldest first, at most {@link maxReductions}. */
-  readReductions(session: SessionRef): Promise<readonly StoredReduction[]>;
-}
 
 /** Reductions of a session that are remembered; the oldest are forgotten first. */
 export const maxReductions = 100;

@@ -56,7 +56,7 @@ export interface SessionView {
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
- * const { firstRound, records } = await store.readRounds({ id: "chat-7" }, 3);
+ * const { firstRound, records } = await store.beside.readRounds({ id: "chat-7" }, 3);
  * console.log(firstRound, records.length); // 1 1
  */
 export interface StoredRounds {

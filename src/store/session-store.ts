@@ -1,22 +1,11 @@
-import type { SessionForks } from "./session-forks.js";
-import type { SessionIndex } from "./lists.js";
+import type { SessionBeside } from "./beside.js";
+import type { SessionCopies } from "./copies.js";
+import type { SessionEdits } from "./edits.js";
+import type { SessionLists } from "./lists.js";
 import type { SessionRef } from "./session-ref.js";
-import type { RecordSwaps } from "./record-swaps.js";
-import type { SessionPages } from "./session-pages.js";
-import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView, StoredRounds } from "./session-reads.js";
-import type { SessionTransfers } from "./session-transfers.js";
-import type {
-  AppendRequest,
-  AppendResult,
-  CommitRequest,
-  IdentifyRecord,
-  ReplaceTailRequest,
-  RewindRequest,
-} from "./session-writes.js";
-import type { SideWrite } from "./side-fields.js";
+import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView } from "./session-reads.js";
+import type { AppendRequest, AppendResult, CommitRequest } from "./session-writes.js";
 import type { SizeLimits } from "./size-limits.js";
-import type { TurnQueue } from "./holds.js";
-import type { StoredTurn } from "./turns.js";
 
 /**
  * Where conversations are kept: the methods that every store has. This is the contract in prose; `sessionStoreContract`
@@ -57,96 +46,39 @@ export interface SessionStoreCore {
   clear(session: SessionRef): Promise<void>;
 }
 
-/**
- * A store of sessions: the five methods of the core, and optional capabilities that are recognized by their methods. A
- * capability is there as a whole or not at all. Each docstring says what happens if it is missing.
- */
-export interface SessionStore extends SessionStoreCore {
+/** The groups beyond the core. Each is there as a whole, with all of its methods, or not at all. */
+export interface SessionStoreGroups {
   /**
-   * The last `count` rounds of the log, whole, even if they lie before the start; fewer if the log has fewer.
+   * Changes of what the log holds already.
    *
-   * Missing: a history reads the whole log for `getRounds()`, and after retention `discard` it numbers rounds from the
-   * oldest kept record.
+   * Missing: `rewind()`, `rebuild()`, `replaceFrom()`, `onDamage: "rebuild"` and `encryption` throw a
+   * ConfigurationError, and an interrupted answer is not replaced by that of a retry, which stores nothing.
    */
-  readRounds?(session: SessionRef, count: number): Promise<StoredRounds>;
+  readonly edits: SessionEdits;
   /**
-   * Removes all records from position `to` on if the session is as it was read. Before the start, and at the start
-   * where the head is empty: the head empties and the start goes to `base`, so that the view shows what is left.
+   * What a store keeps of a session beside its log and its view: side fields, turns, holds, leases, the expiry, and the
+   * counts from which rounds, pages and figures are read.
    *
-   * Missing: `history.rewind()` throws a ConfigurationError.
+   * Missing: side data, `withTurn` and `oneTurnAtATime`, `refreshTTLOnRead`, `getPage()`, `stats()` and
+   * `getReductions()` throw a ConfigurationError; a repeated turn is recognized by message ids only, two processes may
+   * pay for two summaries at the same time, and `getRounds()` reads the whole log.
    */
-  rewind?(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale">;
+  readonly beside: SessionBeside;
   /**
-   * Rewinds and appends in one step, if the session is as it was read; else changes nothing (`stale`).
+   * Lists of sessions by owner.
    *
-   * Missing: an interrupted answer is not replaced by the answer of a retry; the retry stores nothing.
+   * Missing: an owner, a title or metadata for a history, `trackUsage` and `memory.sessions` throw a
+   * ConfigurationError.
    */
-  replaceTail?(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale">;
-  /**
-   * What is stored of a turn; undefined for an unknown turn. A store with this method honours `AppendRequest.turn`;
-   * this is the capability `turns`.
-   *
-   * Missing: a repeated turn is recognized by message ids only.
-   */
-  readTurn?(session: SessionRef, name: string): Promise<StoredTurn | undefined>;
-  /**
-   * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
-   * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
-   * a record that cannot be read. Owner and label come back from what is left; where nothing says whose the session is,
-   * a call that names an owner is refused as `damaged`, unless it `assigns` that owner, as an operator may.
-   *
-   * Missing: `history.rebuild()` and `onDamage: "rebuild"` throw a ConfigurationError.
-   */
-  rebuild?(
-    session: SessionRef,
-    identify: IdentifyRecord,
-    options?: {
-      /** True to take the named owner where nothing says whose it is. @default false */ readonly assigns?: boolean;
-    },
-  ): Promise<void>;
-  /**
-   * Side fields of the session whose names begin with `prefix`. Together with `writeSide` and `AppendRequest.side` this
-   * is the capability `sideData`.
-   *
-   * Missing: `HistoryManager`, `RedisToolInvocationHistory` and `append()` with `side` throw a ConfigurationError.
-   */
-  readSide?(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>>;
-  /** Writes side fields in one step and creates the session if needed; false if an expected value is not stored. */
-  writeSide?(session: SessionRef, changes: SideWrite): Promise<boolean>;
-  /**
-   * Takes a session's lease (capability `leases`); returns its token, or undefined while another holds it.
-   *
-   * Missing: two processes may pay for two summaries at the same time, of which one is stored.
-   */
-  acquireLease?(session: SessionRef, ttlMs: number): Promise<string | undefined>;
-  /** Gives the lease back if `token` still holds it. */
-  releaseLease?(session: SessionRef, token: string): Promise<void>;
-  /**
-   * Lets a session that expires live for `ttlMs` from now (capability `expiry`); its place in lists follows. Nothing
-   * changes, and the result is false, for a session that does not expire or does not exist, and for the guard of an
-   * erased one.
-   *
-   * Missing: `refreshTTLOnRead` throws a ConfigurationError.
-   */
-  extendExpiry?(session: SessionRef, ttlMs: number): Promise<boolean>;
-  /** Lists of sessions by owner. Missing: see {@link SessionIndex}. */
-  readonly index?: SessionIndex;
-  /** One turn of a session at a time, see {@link TurnQueue}. Missing: `withTurn` throws a ConfigurationError. */
-  readonly turnQueue?: TurnQueue;
-  /**
-   * Pages of the log for a screen, figures, and the last reductions.
-   *
-   * Missing: `history.getPage()`, `stats()` and `getReductions()` throw a ConfigurationError.
-   */
-  readonly pages?: SessionPages;
+  readonly lists: SessionLists;
+  /** Whole sessions out and in. Missing: `fork()`, `export` and `import` throw a ConfigurationError. */
+  readonly copies: SessionCopies;
+}
+
+/** A store of sessions: the five methods of the core, and groups of further ones. */
+export interface SessionStore extends SessionStoreCore, Partial<SessionStoreGroups> {
   /** Sizes that the store refuses, for writers to refuse them before they count tokens. Missing: they refuse none. */
   readonly limits?: SizeLimits;
-  /** Copies of sessions. Missing: `history.fork()` throws a ConfigurationError. */
-  readonly forks?: SessionForks;
-  /** Replaces stored texts by others that say the same. Missing: `encryption` throws a ConfigurationError. */
-  readonly recordSwaps?: RecordSwaps;
-  /** Whole sessions out and in. Missing: `export` and `import` of `memory.sessions` throw a ConfigurationError. */
-  readonly transfers?: SessionTransfers;
   /**
    * Closes what this store opened. Later calls fail with a `StoreError` `closed`.
    *
@@ -155,5 +87,8 @@ export interface SessionStore extends SessionStoreCore {
   close?(): Promise<void>;
 }
 
-/** A store with all capabilities, such as `RedisSessionStore` and `InMemorySessionStore`. */
-export type CompleteSessionStore = Required<Omit<SessionStore, "limits">> & Pick<SessionStore, "limits">;
+/** A store with all groups, such as `RedisSessionStore` and `InMemorySessionStore`. */
+export type CompleteSessionStore = SessionStoreCore &
+  SessionStoreGroups &
+  Required<Pick<SessionStore, "close">> &
+  Pick<SessionStore, "limits">;

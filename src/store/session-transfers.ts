@@ -22,8 +22,8 @@ import type { TurnMark } from "./turns.js";
  *   const identity = { id: hello.id, digest: hello.digest };
  *   yield { records: records.map((record) => ({ record, identity })), marks: [] };
  * }
- * const state = await store.transfers.readState(session);
- * const created = state && (await store.transfers.create({ id: "copy" }, { state, pages: pagesOf(session) }));
+ * const state = await store.copies.readState(session);
+ * const created = state && (await store.copies.create({ id: "copy" }, { state, pages: pagesOf(session) }));
  * console.log(created?.next); // 1
  */
 export interface SessionTransfers {

@@ -14,7 +14,7 @@ import type { ComparedResult, KeyedRecord } from "./writer-keys.js";
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
  * const identify: IdentifyRecord = (_record, position) => ({ id: `m${position + 1}`, digest: "AAAAAAAA" });
- * await store.rebuild({ id: "chat-7" }, identify);
+ * await store.edits.rebuild({ id: "chat-7" }, identify);
  */
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;
 
@@ -167,7 +167,7 @@ export interface CommitRequest extends ReadState {
  * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
  * const cut = { epoch, rev, next, to: 0, forget: [hello.id] };
  * const edited = { id: "m1", digest: "BBBBBBBB", record: '{"type":"human","data":{"content":"Hello"}}' };
- * const replaced = await store.replaceTail({ id: "chat-7" }, { cut, records: [edited] });
+ * const replaced = await store.edits.replaceTail({ id: "chat-7" }, { cut, records: [edited] });
  * console.log(replaced === "stale" ? replaced : replaced.next); // 1
  */
 export interface RewindRequest extends ReadState {

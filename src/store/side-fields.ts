@@ -32,8 +32,8 @@ export interface SideChanges {
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
- * await store.writeSide({ id: "chat-7" }, { set: { counter: "1" }, expected: { counter: undefined } }); // true
- * console.log(await store.readSide({ id: "chat-7" }, "count")); // { counter: '1' }
+ * await store.beside.writeSide({ id: "chat-7" }, { set: { counter: "1" }, expected: { counter: undefined } }); // true
+ * console.log(await store.beside.readSide({ id: "chat-7" }, "count")); // { counter: '1' }
  */
 export interface SideWrite extends SideChanges {
   /** What each field must hold for the write to happen. @default anything */

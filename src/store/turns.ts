@@ -49,8 +49,8 @@ export interface StoredTurn extends TurnMark {
  * await store.append({ id: "chat-7" }, { records: [hello], turn });
  * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
  * const turns: TurnRemainder[] = [{ name: turn.name, removed: 1 }];
- * await store.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
- * console.log(await store.readTurn({ id: "chat-7" }, turn.name)); // undefined
+ * await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
+ * console.log(await store.beside.readTurn({ id: "chat-7" }, turn.name)); // undefined
  */
 export type TurnRemainder =
   | {

@@ -7,7 +7,7 @@ import { anyFunction, lazy, nonEmptyText, objectWith, parseOptions, positiveInte
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { historySession, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { requireCapability, type StoreWith } from "../store/capabilities.js";
+import { requireGroup, type StoreWith } from "../store/groups.js";
 import { systemClock, type Clock } from "../openai/timestamp.js";
 import { ToolCallbackHandler } from "./tool-callback-handler.js";
 import {
@@ -77,7 +77,7 @@ const optionsSchema = lazy(() =>
  */
 export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation> {
   readonly #session: ConversationSession;
-  readonly #store: StoreWith<"sideData">;
+  readonly #store: StoreWith<"beside">;
   readonly #limit: number;
   readonly #maxCharacters: number;
   readonly #clock: Clock;
@@ -86,7 +86,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
   constructor(options: RedisToolInvocationHistoryOptions) {
     const { limit, maxCharacters, clock, ...source } = parseOptions(owner, optionsSchema(), options);
     this.#session = historySession(owner, historyOf(source));
-    this.#store = requireCapability(owner, this.#session.context.store, "sideData");
+    this.#store = requireGroup(owner, this.#session.context.store, "beside");
     this.#limit = limit;
     this.#maxCharacters = maxCharacters;
     this.#clock = clock ?? systemClock;
@@ -104,7 +104,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
       this.#maxCharacters,
     );
     const { ref, context } = this.#session;
-    await this.#store.writeSide(ref, {
+    await this.#store.beside.writeSide(ref, {
       set: { [`${prefix}${record.id}`]: JSON.stringify(record) },
       bound: { prefix, keep: this.#limit },
       ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
@@ -114,7 +114,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
 
   /** Returns all records, oldest first. Skips records that cannot be read and reports them to the memory's `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
-    const fields = Object.entries(await this.#store.readSide(this.#session.ref, prefix));
+    const fields = Object.entries(await this.#store.beside.readSide(this.#session.ref, prefix));
     const texts = fields.map(([, text]) => text);
     refuseSealedFields(this.sessionId, texts);
     return fields.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, text]) => this.#read(name, text) ?? []);

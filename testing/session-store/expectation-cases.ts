@@ -62,9 +62,9 @@ export const expectationCases: readonly StoreCase[] = [
       const before = await everything(context);
       const cut = { ...read, to: 1, forget: ["a2", "a3"] };
       assert.equal(await store.commitReduction(session, { ...read, start: 2, head: "h", headCount: 1 }), "stale");
-      assert.equal(has("rewind") ? await store.rewind(session, cut) : "stale", "stale");
+      assert.equal(has("edits") ? await store.edits.rewind(session, cut) : "stale", "stale");
       assert.equal(
-        has("replaceTail") ? await store.replaceTail(session, { records: [record("c")], cut }) : "stale",
+        has("edits") ? await store.edits.replaceTail(session, { records: [record("c")], cut }) : "stale",
         "stale",
       );
       assert.deepEqual(await everything(context), before);
@@ -78,14 +78,14 @@ export const expectationCases: readonly StoreCase[] = [
       const read = { ...asRead(await written(context, records("a", 3))), lastId: "a3" };
       await store.append(session, { records: [record("b")] });
       assert.equal(await store.commitReduction(session, { ...read, start: 2, head: "h", headCount: 1 }), "committed");
-      if (has("rewind")) {
+      if (has("edits")) {
         const cut = { ...asRead(await store.readView(session)), lastId: "b", to: 3, forget: ["b"] };
-        assert.equal(await store.rewind(session, cut), "rewound");
+        assert.equal(await store.edits.rewind(session, cut), "rewound");
       }
-      if (has("replaceTail")) {
-        const lastId = has("rewind") ? "a3" : "b";
+      if (has("edits")) {
+        const lastId = has("edits") ? "a3" : "b";
         const cut = { ...asRead(await store.readView(session)), lastId, to: 2, forget: ["a3", "b"] };
-        assert.notEqual(await store.replaceTail(session, { records: [record("c")], cut }), "stale");
+        assert.notEqual(await store.edits.replaceTail(session, { records: [record("c")], cut }), "stale");
       }
     },
   },
@@ -123,7 +123,7 @@ export const expectationCases: readonly StoreCase[] = [
       };
       await assert.rejects(store.append(session, request), code("position"));
       await wait(60);
-      assert.deepEqual(has("sideData") ? await store.readSide(session, "") : { kept: "1" }, { kept: "1" });
+      assert.deepEqual(has("beside") ? await store.beside.readSide(session, "") : { kept: "1" }, { kept: "1" });
       assert.equal((await store.readView(session)).next, 1);
     },
   },

@@ -1,15 +1,15 @@
 import { strict as assert } from "node:assert";
 import { code, option, record, type StoreCase, type StoreContext } from "./store-case.js";
 
-const needs = ["expiry"] as const;
+const needs = ["beside"] as const;
 
 async function expiryOf({ store, session }: StoreContext): Promise<number> {
-  return (await store.index.describe(session))!.expiresAt!;
+  return (await store.lists.describe(session))!.expiresAt!;
 }
 
 /** The list names the session, with its expiry; two readings of that may differ by their rounding. */
 async function assertListed(context: StoreContext, owner: string): Promise<void> {
-  const { sessions } = await context.store.index.list(owner, { limit: 5 });
+  const { sessions } = await context.store.lists.list(owner, { limit: 5 });
   assert.equal(sessions.length, 1);
   assert.ok(Math.abs(sessions[0]!.expiresAt! - (await expiryOf(context))) <= 2);
 }
@@ -22,42 +22,42 @@ export const expiryCases: readonly StoreCase[] = [
     async check({ store, session, time, wait }) {
       await store.append(session, { records: [record("a")], ttlMs: time(400) });
       await wait(250);
-      assert.equal(await store.extendExpiry(session, time(60_000)), true);
+      assert.equal(await store.beside.extendExpiry(session, time(60_000)), true);
       await wait(250);
       assert.equal((await store.readView(session)).next, 1);
       const lasting = `${session.id}-lasting`;
       await store.append({ id: lasting }, { records: [record("a")] });
-      assert.equal(await store.extendExpiry({ id: lasting }, time(50)), false);
+      assert.equal(await store.beside.extendExpiry({ id: lasting }, time(50)), false);
       await wait(80);
       assert.equal((await store.readView({ id: lasting })).next, 1);
-      assert.equal(await store.extendExpiry({ id: `${session.id}-missing` }, time(60_000)), false);
+      assert.equal(await store.beside.extendExpiry({ id: `${session.id}-missing` }, time(60_000)), false);
       assert.equal((await store.readView({ id: `${session.id}-missing` })).epoch, "");
     },
   },
   {
     title: "the list follows a session whose life is extended, and another owner cannot extend it",
-    needs: ["expiry", "index"],
+    needs: ["beside", "lists"],
     async check(context) {
       const { store, session, time, wait } = context;
       const owner = `${session.id}-ann`;
       await store.append({ ...session, owner }, { records: [record("a")], ttlMs: time(400) });
-      await store.index.flush();
+      await store.lists.flush();
       const before = await expiryOf(context);
-      await assert.rejects(store.extendExpiry({ ...session, owner: "bob" }, time(60_000)), code("other_owner"));
+      await assert.rejects(store.beside.extendExpiry({ ...session, owner: "bob" }, time(60_000)), code("other_owner"));
       assert.ok(Math.abs((await expiryOf(context)) - before) <= 2);
-      assert.equal(await store.extendExpiry({ ...session, owner }, time(60_000)), true);
-      await store.index.flush();
+      assert.equal(await store.beside.extendExpiry({ ...session, owner }, time(60_000)), true);
+      await store.lists.flush();
       await wait(500);
       await assertListed(context, owner);
-      assert.equal(await store.index.count(owner), 1);
+      assert.equal(await store.lists.count(owner), 1);
     },
   },
   {
     title: "the guard of an erased session is not prolonged",
-    needs: ["expiry", "index"],
+    needs: ["beside", "lists"],
     async check({ store, session, time, wait }) {
-      await store.index.erase(session, { guardMs: time(200) });
-      assert.equal(await store.extendExpiry(session, time(60_000)), false);
+      await store.lists.erase(session, { guardMs: time(200) });
+      assert.equal(await store.beside.extendExpiry(session, time(60_000)), false);
       await wait(260);
       await store.append(session, { records: [record("a")] });
     },
@@ -67,46 +67,46 @@ export const expiryCases: readonly StoreCase[] = [
     needs,
     async check({ store, session }) {
       for (const ttlMs of [0, -1, 1.5, Number.NaN]) {
-        await assert.rejects(store.extendExpiry(session, ttlMs), option("ttlMs"));
+        await assert.rejects(store.beside.extendExpiry(session, ttlMs), option("ttlMs"));
       }
     },
   },
   {
     title: "the list follows a session that its turn keeps alive",
-    needs: ["turnQueue", "index"],
+    needs: ["beside", "lists"],
     async check(context) {
       const { store, session, time, wait } = context;
       const owner = `${session.id}-ann`;
       await store.append({ ...session, owner }, { records: [record("a")], ttlMs: time(400) });
       const held = { ticket: "a", holdMs: time(5_000), ttlMs: time(60_000) };
-      await store.turnQueue.enter({ ...session, owner }, { ...held, graceMs: time(1_000) });
-      await store.index.flush();
+      await store.beside.takeHold({ ...session, owner }, { ...held, graceMs: time(1_000) });
+      await store.lists.flush();
       await wait(500);
       await assertListed(context, owner);
     },
   },
   {
     title: "a turn is refused to another owner, to take and to clear with, and a session that it cleared is not listed",
-    needs: ["turnQueue", "index"],
+    needs: ["beside", "lists"],
     async check(context) {
       const { store, session } = context;
       const [owner, bob] = [`${session.id}-ann`, `${session.id}-bob`];
       await store.append({ ...session, owner }, { records: [record("a")] });
       const entry = { ticket: "a", holdMs: 60_000, graceMs: 60_000 };
-      await assert.rejects(store.turnQueue.enter({ ...session, owner: bob }, entry), code("other_owner"));
-      const place = await store.turnQueue.enter({ ...session, owner }, entry);
+      await assert.rejects(store.beside.takeHold({ ...session, owner: bob }, entry), code("other_owner"));
+      const place = await store.beside.takeHold({ ...session, owner }, entry);
       assert.ok(place.isHeld);
       const held = { ...session, hold: place.hold };
-      await assert.rejects(store.turnQueue.restart({ ...held, owner: bob }), code("other_owner"));
+      await assert.rejects(store.beside.restart({ ...held, owner: bob }), code("other_owner"));
       assert.equal((await store.readView(session)).next, 1);
-      await store.turnQueue.restart({ ...held, owner });
-      await store.index.flush();
+      await store.beside.restart({ ...held, owner });
+      await store.lists.flush();
       assert.deepEqual(
-        [await store.index.list(owner, { limit: 5 }), await store.index.count(owner)],
+        [await store.lists.list(owner, { limit: 5 }), await store.lists.count(owner)],
         [{ sessions: [] }, 0],
       );
-      await store.index.erase(session, { guardMs: 60_000 });
-      await assert.rejects(store.turnQueue.restart(held), code("erased"));
+      await store.lists.erase(session, { guardMs: 60_000 });
+      await assert.rejects(store.beside.restart(held), code("erased"));
     },
   },
 ];

@@ -1,19 +1,19 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, record, records, type StoreCase } from "./store-case.js";
-import { taken } from "./turn-queue-cases.js";
+import { taken } from "./hold-cases.js";
 
-const needs = ["turnQueue"] as const;
+const needs = ["beside"] as const;
 
 /** What a turn that is over can no longer write. */
 export const fenceCases: readonly StoreCase[] = [
   {
     title: "no write of a turn passes once another has begun, even before that one writes",
-    needs: [...needs, "sideData", "rewind", "replaceTail"],
+    needs: [...needs, "beside", "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2) });
       const late = await taken(context, "late");
-      await store.turnQueue.leave(session, "late");
+      await store.beside.giveBackHold(session, "late");
       await taken(context, "next");
       const before = await everything(context);
       const view = await store.readView(session);
@@ -21,11 +21,11 @@ export const fenceCases: readonly StoreCase[] = [
       const commit = { ...asRead(view), start: 1, head: "", headCount: 0 };
       const writes = [
         store.append(late, { records: [record("b")] }),
-        store.replaceTail(late, { records: [record("b")], cut }),
-        store.rewind(late, cut),
-        store.writeSide(late, { set: { a: "1" } }),
+        store.edits.replaceTail(late, { records: [record("b")], cut }),
+        store.edits.rewind(late, cut),
+        store.beside.writeSide(late, { set: { a: "1" } }),
         store.commitReduction(late, commit),
-        store.turnQueue.restart(late),
+        store.beside.restart(late),
       ];
       for (const write of writes) {
         await assert.rejects(write, { code: "fenced", sessionId: session.id });
@@ -35,7 +35,7 @@ export const fenceCases: readonly StoreCase[] = [
   },
   {
     title: "no write of a turn passes once its session was cleared, whether it came back or not",
-    needs: [...needs, "sideData"],
+    needs: [...needs, "beside"],
     async check(context) {
       const { store, session } = context;
       const late = await taken(context, "late");
@@ -47,8 +47,8 @@ export const fenceCases: readonly StoreCase[] = [
         }
         const before = await everything(context);
         await assert.rejects(store.append(late, { records: [record("b")] }), { code: "epoch", sessionId: session.id });
-        await assert.rejects(store.writeSide(late, { set: { a: "1" } }), code("epoch"));
-        await assert.rejects(store.turnQueue.restart(late), code("epoch"));
+        await assert.rejects(store.beside.writeSide(late, { set: { a: "1" } }), code("epoch"));
+        await assert.rejects(store.beside.restart(late), code("epoch"));
         assert.deepEqual(await everything(context), before);
       }
     },
@@ -66,29 +66,29 @@ export const fenceCases: readonly StoreCase[] = [
   },
   {
     title: "a session that is cleared within its turn is empty, and the turn goes on",
-    needs: [...needs, "sideData"],
+    needs: [...needs, "beside"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2), side: { set: { a: "1" } } });
       const held = await taken(context, "a");
-      const epoch = await store.turnQueue.restart(held);
+      const epoch = await store.beside.restart(held);
       assert.notEqual(epoch, held.hold.epoch);
       const empty = await store.readView(session);
-      assert.deepEqual([empty.next, empty.records, await store.readSide(session, "")], [0, [], {}]);
-      assert.equal((await store.turnQueue.enter(session, { ticket: "b", holdMs: 1, graceMs: 9_000 })).isHeld, false);
+      assert.deepEqual([empty.next, empty.records, await store.beside.readSide(session, "")], [0, [], {}]);
+      assert.equal((await store.beside.takeHold(session, { ticket: "b", holdMs: 1, graceMs: 9_000 })).isHeld, false);
       const again = { ...held, hold: { ...held.hold, epoch } };
       assert.equal((await store.append(again, { records: records("a", 2) })).appended, 2);
     },
   },
   {
     title: "a session that is rewound to nothing within a turn lives until the turn ends",
-    needs: [...needs, "rewind"],
+    needs: [...needs, "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: records("a", 2) });
       const held = await taken(context, "a");
       const request = { ...asRead(await store.readView(session)), to: 0, forget: ["a1", "a2"] };
-      assert.equal(await store.rewind(held, request), "rewound");
+      assert.equal(await store.edits.rewind(held, request), "rewound");
       const { appended } = await store.append(held, { records: records("a", 1) });
       assert.equal(appended, 1);
       const { next, damaged } = await store.readView(session);

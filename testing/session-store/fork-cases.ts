@@ -23,23 +23,23 @@ function copying(list: readonly NewRecord[], turn: readonly NewRecord[] = []): F
 export const forkCases: readonly StoreCase[] = [
   {
     title: "a fork is refused where the new id was erased a short time ago",
-    needs: ["forks", "index"],
+    needs: ["copies", "lists"],
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1")];
       await written(context, list);
-      await store.index.erase({ id: `${session.id}-copy` }, { guardMs: 60_000 });
-      await assert.rejects(store.forks.fork(session, { id: `${session.id}-copy` }, copying(list)), code("erased"));
+      await store.lists.erase({ id: `${session.id}-copy` }, { guardMs: 60_000 });
+      await assert.rejects(store.copies.fork(session, { id: `${session.id}-copy` }, copying(list)), code("erased"));
     },
   },
   {
     title: "a fork has the records of its source, knows their ids, and lives on its own",
-    needs: ["forks"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")];
       const view = await written(context, list);
-      const forked = await store.forks.fork(session, { id: `${session.id}-copy` }, copying(list));
+      const forked = await store.copies.fork(session, { id: `${session.id}-copy` }, copying(list));
       const copy = await store.readView({ id: `${session.id}-copy` });
       assert.deepEqual(forked, { epoch: copy.epoch, next: 4 });
       assert.notEqual(copy.epoch, view.epoch);
@@ -53,21 +53,21 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork holds the records before a position, and can hold none",
-    needs: ["forks"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 5);
       await written(context, list);
-      await store.forks.fork(session, { id: `${session.id}-some` }, { ...copying(list), at: 3 });
+      await store.copies.fork(session, { id: `${session.id}-some` }, { ...copying(list), at: 3 });
       const some = await store.readView({ id: `${session.id}-some` });
       assert.deepEqual([some.records, some.next], [texts(list.slice(0, 3)), 3]);
-      const none = await store.forks.fork(session, { id: `${session.id}-none` }, { ...copying(list), at: 0 });
+      const none = await store.copies.fork(session, { id: `${session.id}-none` }, { ...copying(list), at: 0 });
       assert.equal(none?.next, 0);
       assert.equal((await store.readView({ id: `${session.id}-none` })).epoch, none?.epoch);
       await store.append({ id: `${session.id}-none` }, { records: list });
       assert.equal((await store.readView({ id: `${session.id}-none` })).records.length, 5);
       await assert.rejects(
-        store.forks.fork(session, { id: `${session.id}-more` }, { ...copying(list), at: 6 }),
+        store.copies.fork(session, { id: `${session.id}-more` }, { ...copying(list), at: 6 }),
         code("position"),
       );
       assert.equal((await store.readView({ id: `${session.id}-more` })).epoch, "");
@@ -75,7 +75,7 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork at the view's start or behind it has the same view, one before it shows all of its log",
-    needs: ["forks"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 8);
@@ -85,12 +85,12 @@ export const forkCases: readonly StoreCase[] = [
         ...{ start: 4, head: "h", headCount: 2, tokens: 9, counter: "c" },
       });
       for (const at of [4, 6, 8]) {
-        await store.forks.fork(session, { id: `${session.id}-${at}` }, { ...copying(list), at });
+        await store.copies.fork(session, { id: `${session.id}-${at}` }, { ...copying(list), at });
         const copy = await store.readView({ id: `${session.id}-${at}` });
         assert.deepEqual([copy.start, copy.head, copy.headCount, copy.tokens], [4, "h", 2, undefined]);
         assert.deepEqual(copy.records, texts(list.slice(4, at)));
       }
-      await store.forks.fork(session, { id: `${session.id}-3` }, { ...copying(list), at: 3 });
+      await store.copies.fork(session, { id: `${session.id}-3` }, { ...copying(list), at: 3 });
       const early = await store.readView({ id: `${session.id}-3` });
       assert.deepEqual([early.start, early.head, early.headCount, early.tokens], [0, "", 0, undefined]);
       assert.deepEqual(early.records, texts(list.slice(0, 3)));
@@ -98,7 +98,7 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork is refused onto a session that exists, and of one that does not",
-    needs: ["forks"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 2);
@@ -106,11 +106,11 @@ export const forkCases: readonly StoreCase[] = [
       const other = `${session.id}-other`;
       await store.append({ id: other }, { records: records("b", 1) });
       const before = await store.readView({ id: other });
-      await assert.rejects(store.forks.fork(session, { id: other }, copying(list)), code("exists"));
-      await assert.rejects(store.forks.fork(session, session, copying(list)), code("exists"));
+      await assert.rejects(store.copies.fork(session, { id: other }, copying(list)), code("exists"));
+      await assert.rejects(store.copies.fork(session, session, copying(list)), code("exists"));
       assert.deepEqual(await store.readView({ id: other }), before);
       assert.equal(
-        await store.forks.fork({ id: `${session.id}-no` }, { id: `${session.id}-new` }, copying(list)),
+        await store.copies.fork({ id: `${session.id}-no` }, { id: `${session.id}-new` }, copying(list)),
         undefined,
       );
       assert.equal((await store.readView({ id: `${session.id}-new` })).epoch, "");
@@ -118,14 +118,14 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork keeps side fields, and expires as it is told to",
-    needs: ["forks", "sideData"],
+    needs: ["copies", "beside"],
     async check(context) {
       const { store, session, time, wait } = context;
       const list = records("a", 2);
       await written(context, list, { ...sideOf(context, { set: { field: "x" } }), ttlMs: time(60_000) });
-      await store.forks.fork(session, { id: `${session.id}-stays` }, copying(list));
-      await store.forks.fork(session, { id: `${session.id}-goes` }, { ...copying(list), ttlMs: time(200) });
-      assert.deepEqual(await store.readSide({ id: `${session.id}-stays` }, ""), { field: "x" });
+      await store.copies.fork(session, { id: `${session.id}-stays` }, copying(list));
+      await store.copies.fork(session, { id: `${session.id}-goes` }, { ...copying(list), ttlMs: time(200) });
+      assert.deepEqual(await store.beside.readSide({ id: `${session.id}-stays` }, ""), { field: "x" });
       await wait(300);
       assert.equal((await store.readView({ id: `${session.id}-goes` })).epoch, "");
       assert.equal((await store.readView({ id: `${session.id}-stays` })).records.length, 2);
@@ -133,7 +133,7 @@ export const forkCases: readonly StoreCase[] = [
   },
   {
     title: "a fork knows the turns of its source; one that it holds in part is open",
-    needs: ["forks", "turns"],
+    needs: ["copies", "beside"],
     async check(context) {
       const { store, session } = context;
       const list = [record("a"), human("q"), record("b")];
@@ -141,36 +141,36 @@ export const forkCases: readonly StoreCase[] = [
       const turn = { name: turnName, stored: 0, done: true };
       await store.append(session, { records: list.slice(1), turn });
       const copy = copying(list, list.slice(1));
-      await store.forks.fork(session, { id: `${session.id}-whole` }, copy);
-      const whole = await store.readTurn({ id: `${session.id}-whole` }, turnName);
+      await store.copies.fork(session, { id: `${session.id}-whole` }, copy);
+      const whole = await store.beside.readTurn({ id: `${session.id}-whole` }, turnName);
       assert.deepEqual([whole?.done, whole?.count, whole?.first], [true, 2, 1]);
-      await store.forks.fork(session, { id: `${session.id}-part` }, { ...copy, at: 2 });
-      const part = await store.readTurn({ id: `${session.id}-part` }, turnName);
+      await store.copies.fork(session, { id: `${session.id}-part` }, { ...copy, at: 2 });
+      const part = await store.beside.readTurn({ id: `${session.id}-part` }, turnName);
       assert.deepEqual([part?.done, part?.count, part?.first], [false, 1, 1]);
     },
   },
   {
     title: "a fork after records were discarded keeps their positions",
-    needs: ["forks"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 6);
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2", "a3"] };
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "", headCount: 0, discard });
-      await store.forks.fork(session, { id: `${session.id}-copy` }, { ...copying(list), at: 5 });
+      await store.copies.fork(session, { id: `${session.id}-copy` }, { ...copying(list), at: 5 });
       const log = await store.readLog({ id: `${session.id}-copy` });
       assert.deepEqual([log.base, log.next, log.records], [3, 5, texts(list.slice(3, 5))]);
     },
   },
   {
     title: "a fork without a proper position is refused",
-    needs: ["forks"],
+    needs: ["copies"],
     async check({ store, session }) {
       const request = { copyRecord: () => ({ record: "{}", identity: undefined }) };
-      await assert.rejects(store.forks.fork(session, { id: "copy" }, { ...request, at: -1 }), option("at"));
-      await assert.rejects(store.forks.fork(session, { id: "copy" }, { ...request, ttlMs: 0 }), option("ttlMs"));
-      await assert.rejects(store.forks.fork(session, { id: "" }, request), option("sessionId"));
+      await assert.rejects(store.copies.fork(session, { id: "copy" }, { ...request, at: -1 }), option("at"));
+      await assert.rejects(store.copies.fork(session, { id: "copy" }, { ...request, ttlMs: 0 }), option("ttlMs"));
+      await assert.rejects(store.copies.fork(session, { id: "" }, request), option("sessionId"));
     },
   },
 ];

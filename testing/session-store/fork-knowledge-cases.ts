@@ -14,15 +14,15 @@ function copying(list: readonly NewRecord[], rest: Partial<ForkRequest> = {}): F
 }
 
 async function listed({ store }: StoreContext, owner: string): Promise<string[]> {
-  await store.index.flush();
-  return (await store.index.list(owner, { limit: 9 })).sessions.map(({ sessionId }) => sessionId);
+  await store.lists.flush();
+  return (await store.lists.list(owner, { limit: 9 })).sessions.map(({ sessionId }) => sessionId);
 }
 
 /** What copies know of discarded messages, whose they are, and what they are called. */
 export const forkKnowledgeCases: readonly StoreCase[] = [
   {
     title: "a discarded message that is sent again to a fork adds nothing, also one that stands in the head",
-    needs: ["forks"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 6);
@@ -35,7 +35,7 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
         ["none", 4],
       ] as const) {
         const copy = `${session.id}-${name}`;
-        await store.forks.fork(session, { id: copy }, { ...request, ...(at !== undefined && { at }) });
+        await store.copies.fork(session, { id: copy }, { ...request, ...(at !== undefined && { at }) });
         const again = await store.append({ id: copy }, { records: list.slice(0, 4) });
         assert.deepEqual([again.appended, again.duplicates, again.next], [0, 4, at ?? 6]);
         const more = await store.append({ id: copy }, { records: [record("b")] });
@@ -45,66 +45,66 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
   },
   {
     title: "a copy that would end among what was discarded is refused, and one without records knows nothing of it",
-    needs: ["forks"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 4);
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2"], remember: { count: 100, seconds: 600 } };
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
-      const early = store.forks.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 1 }));
+      const early = store.copies.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 1 }));
       await assert.rejects(early, code("position"));
       assert.equal((await store.readLog({ id: `${session.id}-copy` })).next, 0);
-      await store.forks.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 0 }));
+      await store.copies.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 0 }));
       const { appended, next } = await store.append({ id: `${session.id}-copy` }, { records: list.slice(0, 2) });
       assert.deepEqual([appended, next], [2, 2]);
     },
   },
   {
     title: "a title that a fork gives is not taken back by a later write's label",
-    needs: ["forks", "index"],
+    needs: ["copies", "lists"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 2);
       const copy = `${session.id}-copy`;
       await written(context, list);
-      await store.forks.fork(session, { id: copy, label: { title: "copy" } }, copying(list));
-      assert.notEqual((await store.index.describe({ id: copy }))!.labelVersion, "");
+      await store.copies.fork(session, { id: copy, label: { title: "copy" } }, copying(list));
+      assert.notEqual((await store.lists.describe({ id: copy }))!.labelVersion, "");
       await store.append({ id: copy, label: { title: "late" } }, { records: [record("b")] });
-      assert.deepEqual((await store.index.describe({ id: copy }))!.label, { title: "copy" });
+      assert.deepEqual((await store.lists.describe({ id: copy }))!.label, { title: "copy" });
     },
   },
   {
     title: "a fork is refused to another owner, and is listed for its own",
-    needs: ["forks", "index"],
+    needs: ["copies", "lists"],
     async check(context) {
       const { store, session } = context;
       const list = [human("q1"), record("a1")];
       const [ann, copy] = [`${session.id}-ann`, `${session.id}-copy`];
       await store.append({ ...session, owner: ann }, { records: list });
-      const refused = store.forks.fork({ ...session, owner: `${session.id}-bob` }, { id: copy }, copying(list));
+      const refused = store.copies.fork({ ...session, owner: `${session.id}-bob` }, { id: copy }, copying(list));
       await assert.rejects(refused, code("other_owner"));
-      assert.equal(await store.index.describe({ id: copy }), undefined);
-      await store.forks.fork({ ...session, owner: ann }, { id: copy }, copying(list));
+      assert.equal(await store.lists.describe({ id: copy }), undefined);
+      await store.copies.fork({ ...session, owner: ann }, { id: copy }, copying(list));
       assert.deepEqual(await listed(context, ann), [copy, session.id]);
-      await store.index.erase({ id: copy }, { guardMs: 60_000 });
-      await assert.rejects(store.forks.fork(session, { id: copy }, copying(list)), code("erased"));
+      await store.lists.erase({ id: copy }, { guardMs: 60_000 });
+      await assert.rejects(store.copies.fork(session, { id: copy }, copying(list)), code("erased"));
       assert.deepEqual(await listed(context, ann), [session.id]);
     },
   },
   {
     title: "no fork outlives the erasure of its owner",
-    needs: ["forks", "index"],
+    needs: ["copies", "lists"],
     async check({ store, session }) {
       const list = [human("q1"), record("a1")];
       const owner = `${session.id}-ann`;
       await store.append({ ...session, owner }, { records: list });
       const forks = Array.from({ length: 10 }, (_, index) =>
-        store.forks.fork(session, { id: `${session.id}-copy-${index}` }, copying(list)).catch(code("erased")),
+        store.copies.fork(session, { id: `${session.id}-copy-${index}` }, copying(list)).catch(code("erased")),
       );
-      const [erased] = await Promise.all([store.index.eraseOwner(owner, { guardMs: 60_000 }), ...forks]);
+      const [erased] = await Promise.all([store.lists.eraseOwner(owner, { guardMs: 60_000 }), ...forks]);
       assert.ok(erased >= 1);
-      for await (const left of store.index.scan({ owner })) {
+      for await (const left of store.lists.scan({ owner })) {
         assert.fail(`${left} is left`);
       }
     },

@@ -27,11 +27,15 @@ export const inputCases: readonly StoreCase[] = [
           store.readLog({ id }),
           store.commitReduction({ id }, { epoch: "e", rev: "r", next: 1, start: 0, head: "", headCount: 0 }),
           store.clear({ id }),
-          ...(has("rounds") ? [store.readRounds({ id }, 1)] : []),
-          ...(has("rewind") ? [store.rewind({ id }, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] })] : []),
-          ...(has("rebuild") ? [store.rebuild({ id }, () => undefined)] : []),
-          ...(has("sideData") ? [store.readSide({ id }, ""), store.writeSide({ id }, { set: { field: "1" } })] : []),
-          ...(has("leases") ? [store.acquireLease({ id }, 1_000), store.releaseLease({ id }, "token")] : []),
+          ...(has("beside") ? [store.beside.readRounds({ id }, 1)] : []),
+          ...(has("edits") ? [store.edits.rewind({ id }, { epoch: "e", rev: "r", next: 1, to: 0, forget: [] })] : []),
+          ...(has("edits") ? [store.edits.rebuild({ id }, () => undefined)] : []),
+          ...(has("beside")
+            ? [store.beside.readSide({ id }, ""), store.beside.writeSide({ id }, { set: { field: "1" } })]
+            : []),
+          ...(has("beside")
+            ? [store.beside.acquireLease({ id }, 1_000), store.beside.releaseLease({ id }, "token")]
+            : []),
         ];
         for (const outcome of await Promise.allSettled(calls)) {
           assert.ok(
@@ -116,31 +120,31 @@ export const inputCases: readonly StoreCase[] = [
   },
   {
     title: "an invalid number of rounds is refused",
-    needs: ["rounds"],
+    needs: ["beside"],
     async check({ store, session }) {
       for (const bad of [0, ...badNumbers] as number[]) {
-        await assert.rejects(store.readRounds(session, bad), option("count"));
+        await assert.rejects(store.beside.readRounds(session, bad), option("count"));
       }
     },
   },
   {
     title: "invalid numbers of a side write are refused",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       for (const bad of badNumbers as number[]) {
         const side = { bound: { prefix: "", keep: bad } };
         await assert.rejects(store.append(session, { records: [], side }), option("side.bound.keep"));
-        await assert.rejects(store.writeSide(session, { set: { field: "1" }, ttlMs: bad }), option("ttlMs"));
+        await assert.rejects(store.beside.writeSide(session, { set: { field: "1" }, ttlMs: bad }), option("ttlMs"));
       }
       assert.equal((await store.readView(session)).epoch, "");
     },
   },
   {
     title: "an invalid lease duration is refused",
-    needs: ["leases"],
+    needs: ["beside"],
     async check({ store, session }) {
       for (const bad of [0, ...badNumbers] as number[]) {
-        await assert.rejects(store.acquireLease(session, bad), option("ttlMs"));
+        await assert.rejects(store.beside.acquireLease(session, bad), option("ttlMs"));
       }
     },
   },

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, human, record, texts, type StoreCase, type StoreContext } from "./store-case.js";
 
-const needs = ["recordSwaps"] as const;
+const needs = ["edits"] as const;
 const [first, second] = ["k1.AAAAAAAA", "k2.BBBBBBBB"];
 const both = { current: second, known: [first, second] };
 
@@ -24,8 +24,8 @@ export const keyCases: readonly StoreCase[] = [
         await refused(store.append(caller, { records: [record("c")] }));
         await refused(store.append(caller, { records: [human("a")] }));
         await refused(store.commitReduction(caller, { ...view, start: 1, head: "head", headCount: 1 }));
-        if (context.has("sideData")) {
-          await refused(store.writeSide(caller, { set: { name: "value" } }));
+        if (context.has("beside")) {
+          await refused(store.beside.writeSide(caller, { set: { name: "value" } }));
         }
       }
       assert.deepEqual(await everything(context), before);
@@ -40,9 +40,9 @@ export const keyCases: readonly StoreCase[] = [
       await store.append({ ...session, keys: both }, { records: [record("c")] });
       const only = { current: second, known: [second] };
       await assert.rejects(store.append({ ...session, keys: only }, { records: [record("d")] }), code("unknown_key"));
-      await assert.rejects(store.recordSwaps.begin({ ...session, keys: only }), code("unknown_key"));
-      const pass = (await store.recordSwaps.begin({ ...session, keys: both }))!;
-      assert.equal(await store.recordSwaps.finish(session, pass, second), true);
+      await assert.rejects(store.edits.beginSwaps({ ...session, keys: only }), code("unknown_key"));
+      const pass = (await store.edits.beginSwaps({ ...session, keys: both }))!;
+      assert.equal(await store.edits.finishSwaps(session, pass, second), true);
       await store.append({ ...session, keys: only }, { records: [record("d")] });
       await store.clear(session);
       await store.append(session, { records: [record("a")] });
@@ -76,23 +76,23 @@ export const keyCases: readonly StoreCase[] = [
     title: "a pass ends only if no other key wrote since it began",
     needs,
     async check({ store, session }) {
-      assert.equal(await store.recordSwaps.begin({ ...session, keys: both }), undefined);
+      assert.equal(await store.edits.beginSwaps({ ...session, keys: both }), undefined);
       await store.append({ ...session, keys: { current: first, known: [first] } }, { records: [record("a")] });
-      const pass = (await store.recordSwaps.begin({ ...session, keys: both }))!;
+      const pass = (await store.edits.beginSwaps({ ...session, keys: both }))!;
       await store.append({ ...session, keys: { current: first, known: [first, second] } }, { records: [record("b")] });
       await store.append({ ...session, keys: both }, { records: [record("c")] });
-      assert.equal(await store.recordSwaps.finish(session, pass, second), false);
+      assert.equal(await store.edits.finishSwaps(session, pass, second), false);
     },
   },
 ];
 
 async function swapsTexts({ store, session }: StoreContext): Promise<void> {
   await store.append(session, { records: [record("a"), record("b")] });
-  const { epoch, fields } = (await store.recordSwaps.begin({ ...session, keys: both }))!;
+  const { epoch, fields } = (await store.edits.beginSwaps({ ...session, keys: both }))!;
   assert.deepEqual(fields, {});
   const [was, other] = [record("b"), record("b", { text: "other" })];
   const swap = { position: 1, was: was.record, text: other.record, identity: other };
-  const swapped = (request: object) => store.recordSwaps.swap(session, { epoch, records: [swap], ...request });
+  const swapped = (request: object) => store.edits.swapRecords(session, { epoch, records: [swap], ...request });
   assert.equal(await swapped({ epoch: "another" }), 0);
   assert.equal(
     await swapped({

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, record, records, written, type StoreCase } from "./store-case.js";
 
-const needs = ["index"] as const;
+const needs = ["lists"] as const;
 
 /** Whose a session is: what claims it, and who is refused. */
 export const ownerCases: readonly StoreCase[] = [
@@ -10,11 +10,11 @@ export const ownerCases: readonly StoreCase[] = [
     needs,
     async check({ store, session }) {
       await store.append(session, { records: records("a", 1) });
-      assert.equal((await store.index.describe(session))?.owner, undefined);
+      assert.equal((await store.lists.describe(session))?.owner, undefined);
       await store.append({ ...session, owner: "ann" }, { records: records("b", 1) });
-      assert.equal((await store.index.describe(session))?.owner, "ann");
+      assert.equal((await store.lists.describe(session))?.owner, "ann");
       await store.append(session, { records: records("c", 1) });
-      assert.equal((await store.index.describe(session))?.owner, "ann");
+      assert.equal((await store.lists.describe(session))?.owner, "ann");
     },
   },
   {
@@ -24,7 +24,7 @@ export const ownerCases: readonly StoreCase[] = [
       const { store, session, has } = context;
       const view = await written(context, records("a", 3), {
         as: { owner: "ann" },
-        ...(has("sideData") && { side: { set: { f: "1" } } }),
+        ...(has("beside") && { side: { set: { f: "1" } } }),
       });
       const before = await everything(context);
       const owner = "bob";
@@ -37,18 +37,19 @@ export const ownerCases: readonly StoreCase[] = [
         store.commitReduction({ ...session, owner }, { ...asRead(view), start: 1, head: "", headCount: 0 }),
       );
       await refused(store.clear({ ...session, owner }));
-      await refused(store.index.describe({ ...session, owner }));
-      await refused(store.index.relabel({ ...session, owner }, { label: { title: "x" }, version: "" }));
-      await refused(store.index.erase({ ...session, owner }, { guardMs: 1 }));
-      await (has("rounds") && refused(store.readRounds({ ...session, owner }, 1)));
-      await (has("turns") && refused(store.readTurn({ ...session, owner }, "turn-name-0001")));
-      await (has("rewind") && refused(store.rewind({ ...session, owner }, { ...asRead(view), to: 0, forget: [] })));
-      await (has("rebuild") && refused(store.rebuild({ ...session, owner }, () => undefined)));
-      await (has("sideData") && refused(store.readSide({ ...session, owner }, "")));
-      await (has("sideData") && refused(store.writeSide({ ...session, owner }, { set: { f: "2" } })));
+      await refused(store.lists.describe({ ...session, owner }));
+      await refused(store.lists.relabel({ ...session, owner }, { label: { title: "x" }, version: "" }));
+      await refused(store.lists.erase({ ...session, owner }, { guardMs: 1 }));
+      await (has("beside") && refused(store.beside.readRounds({ ...session, owner }, 1)));
+      await (has("beside") && refused(store.beside.readTurn({ ...session, owner }, "turn-name-0001")));
+      await (has("edits") &&
+        refused(store.edits.rewind({ ...session, owner }, { ...asRead(view), to: 0, forget: [] })));
+      await (has("edits") && refused(store.edits.rebuild({ ...session, owner }, () => undefined)));
+      await (has("beside") && refused(store.beside.readSide({ ...session, owner }, "")));
+      await (has("beside") && refused(store.beside.writeSide({ ...session, owner }, { set: { f: "2" } })));
       assert.deepEqual(await everything(context), before);
-      await store.index.flush();
-      assert.equal(await store.index.count(owner), 0);
+      await store.lists.flush();
+      assert.equal(await store.lists.count(owner), 0);
     },
   },
   {
@@ -64,10 +65,10 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "a side write claims a session, also one that it begins",
-    needs: ["index", "sideData"],
+    needs: ["lists", "beside"],
     async check({ store, session }) {
-      await store.writeSide({ ...session, owner: "ann", label: { title: "t" } }, { set: { f: "1" } });
-      const found = await store.index.describe(session);
+      await store.beside.writeSide({ ...session, owner: "ann", label: { title: "t" } }, { set: { f: "1" } });
+      const found = await store.lists.describe(session);
       assert.deepEqual([found?.owner, found?.label, found?.messages], ["ann", { title: "t" }, 0]);
       await assert.rejects(
         store.append({ ...session, owner: "bob" }, { records: records("a", 1) }),
@@ -82,36 +83,36 @@ export const ownerCases: readonly StoreCase[] = [
       await store.append(session, { records: records("a", 1) });
       await store.append({ ...session, label: { title: "one", metadata: "{}" } }, { records: records("b", 1) });
       await store.append({ ...session, label: { title: "two" } }, { records: records("c", 1) });
-      const first = await store.index.describe(session);
+      const first = await store.lists.describe(session);
       assert.deepEqual(first?.label, { title: "one", metadata: "{}" });
       const version = first?.labelVersion ?? "";
-      assert.equal(await store.index.relabel(session, { label: { title: "é👍" }, version }), "changed");
+      assert.equal(await store.lists.relabel(session, { label: { title: "é👍" }, version }), "changed");
       await store.append({ ...session, label: { title: "two" } }, { records: records("d", 1) });
-      assert.deepEqual((await store.index.describe(session))?.label, { title: "é👍" });
+      assert.deepEqual((await store.lists.describe(session))?.label, { title: "é👍" });
     },
   },
   {
     title: "a label is replaced by compare-and-set, and an unknown session has none",
     needs,
     async check({ store, session }) {
-      const { index } = store;
-      assert.equal(await index.relabel(session, { label: { title: "x" }, version: "" }), "missing");
+      const { lists } = store;
+      assert.equal(await lists.relabel(session, { label: { title: "x" }, version: "" }), "missing");
       await store.append(session, { records: records("a", 1) });
-      assert.equal(await index.relabel(session, { label: { title: "x" }, version: "" }), "changed");
-      assert.equal(await index.relabel(session, { label: { title: "y" }, version: "" }), "stale");
-      assert.deepEqual((await index.describe(session))?.label, { title: "x" });
+      assert.equal(await lists.relabel(session, { label: { title: "x" }, version: "" }), "changed");
+      assert.equal(await lists.relabel(session, { label: { title: "y" }, version: "" }), "stale");
+      assert.deepEqual((await lists.describe(session))?.label, { title: "x" });
     },
   },
   {
     title: "a rewind to nothing does not end a session that has an owner or a title",
-    needs: ["index", "rewind"],
+    needs: ["lists", "edits"],
     async check(context) {
       const { store, session } = context;
       const rest = [{ owner: "ann" }, { label: { title: "t" } }, {}];
       for (const [position, claim] of rest.entries()) {
         const own = { ...context, session: { id: `${session.id}-${position}` } };
         const view = await written(own, records("a", 2), { as: claim });
-        await store.rewind(own.session, { ...asRead(view), to: 0, forget: ["a1", "a2"] });
+        await store.edits.rewind(own.session, { ...asRead(view), to: 0, forget: ["a1", "a2"] });
         const after = await store.readView(own.session);
         assert.deepEqual([after.epoch === view.epoch, after.next, after.damaged], [position < 2, 0, false]);
         assert.equal((await written(own, records("a", 2))).next, 2);
@@ -121,7 +122,7 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title: "usage is summed by model, for new records only, and stays after a rewind",
-    needs: ["index", "rewind"],
+    needs: ["lists", "edits"],
     async check(context) {
       const { store, session } = context;
       const paid = (id: string, model: string, input: number) => ({
@@ -134,10 +135,10 @@ export const ownerCases: readonly StoreCase[] = [
         { model: "m1", input: 10 + 2 ** 40, output: 4, total: 14 + 2 ** 40 },
         { model: "m 2:é", input: 1, output: 2, total: 3 },
       ];
-      assert.deepEqual((await store.index.describe(session))?.usage, expected);
+      assert.deepEqual((await store.lists.describe(session))?.usage, expected);
       const { next } = await store.readView(session);
-      await store.rewind(session, { ...asRead(view), next, to: 1, forget: ["b", "c", "d"] });
-      assert.deepEqual((await store.index.describe(session))?.usage, expected);
+      await store.edits.rewind(session, { ...asRead(view), next, to: 1, forget: ["b", "c", "d"] });
+      assert.deepEqual((await store.lists.describe(session))?.usage, expected);
     },
   },
   {
@@ -148,7 +149,7 @@ export const ownerCases: readonly StoreCase[] = [
       const list = Array.from({ length: 40 }, (_, index) => ({ ...record(`a${index}`), usage: usage(`m${index}`) }));
       await store.append(session, { records: list });
       await store.append(session, { records: [{ ...record("b"), usage: usage("m3") }] });
-      const found = (await store.index.describe(session))?.usage ?? [];
+      const found = (await store.lists.describe(session))?.usage ?? [];
       assert.equal(found.length, 33);
       assert.deepEqual(found[3], { model: "m3", input: 2, output: 2, total: 4 });
       assert.deepEqual(found[32], { model: "other", input: 8, output: 8, total: 16 });

@@ -6,13 +6,13 @@ import { asRead, human, option, record, records, sideOf, texts, written, type St
 export const pageCases: readonly StoreCase[] = [
   {
     title: "a page holds the newest records, and those before, behind and around a place",
-    needs: ["pages"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 10);
       await written(context, list);
       const page = async (request: object) => {
-        const found = await store.pages.readPage(session, { limit: 3, ...request });
+        const found = await store.beside.readPage(session, { limit: 3, ...request });
         assert.deepEqual(found?.records, texts(list.slice(found?.from, found?.to)));
         return [found?.from, found?.to];
       };
@@ -29,57 +29,57 @@ export const pageCases: readonly StoreCase[] = [
       assert.deepEqual(await page({ around: "a1" }), [0, 3]);
       assert.deepEqual(await page({ around: "a10" }), [7, 10]);
       assert.deepEqual(await page({ around: "a10", limit: 99 }), [0, 10]);
-      assert.equal(await store.pages.readPage(session, { around: "b1", limit: 3 }), undefined);
+      assert.equal(await store.beside.readPage(session, { around: "b1", limit: 3 }), undefined);
     },
   },
   {
     title: "a page of an unknown session is empty, and its figures are undefined",
-    needs: ["pages"],
+    needs: ["beside"],
     async check({ store, session }) {
-      const page = await store.pages.readPage(session, { limit: 3 });
+      const page = await store.beside.readPage(session, { limit: 3 });
       assert.deepEqual([page?.records, page?.from, page?.to, page?.next, page?.damaged], [[], 0, 0, 0, false]);
-      assert.equal(await store.pages.readPage(session, { around: "a1", limit: 3 }), undefined);
-      assert.equal(await store.pages.readStats(session), undefined);
-      assert.deepEqual(await store.pages.readReductions(session), []);
+      assert.equal(await store.beside.readPage(session, { around: "a1", limit: 3 }), undefined);
+      assert.equal(await store.beside.readStats(session), undefined);
+      assert.deepEqual(await store.beside.readReductions(session), []);
     },
   },
   {
     title: "a page that begins before the start comes with the head",
-    needs: ["pages"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, records("a", 6));
       await store.commitReduction(session, { ...asRead(view), start: 4, head: "h", headCount: 1 });
-      const newest = await store.pages.readPage(session, { limit: 2 });
+      const newest = await store.beside.readPage(session, { limit: 2 });
       assert.deepEqual([newest?.start, newest?.head], [4, ""]);
-      const older = await store.pages.readPage(session, { limit: 3 });
+      const older = await store.beside.readPage(session, { limit: 3 });
       assert.deepEqual([older?.from, older?.start, older?.head], [3, 4, "h"]);
     },
   },
   {
     title: "pages keep their positions after records were discarded",
-    needs: ["pages"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const list = records("a", 6);
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2", "a3", "a4"] };
       await store.commitReduction(session, { ...asRead(view), start: 4, head: "", headCount: 0, discard });
-      const page = await store.pages.readPage(session, { limit: 5 });
+      const page = await store.beside.readPage(session, { limit: 5 });
       assert.deepEqual([page?.base, page?.from, page?.to, page?.next], [4, 4, 6, 6]);
       assert.deepEqual(page?.records, texts(list.slice(4)));
-      assert.equal(await store.pages.readPage(session, { limit: 5, around: "a2" }), undefined);
-      assert.deepEqual((await store.pages.readPage(session, { limit: 5, before: 3 }))?.records, []);
+      assert.equal(await store.beside.readPage(session, { limit: 5, around: "a2" }), undefined);
+      assert.deepEqual((await store.beside.readPage(session, { limit: 5, before: 3 }))?.records, []);
     },
   },
   {
     title: "the figures of a session count records, rounds, the view and reductions",
-    needs: ["pages"],
+    needs: ["beside"],
     async check(context) {
       const { store, session, wait } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")].map((item) => ({ ...item, tokens: 5 }));
       const view = await written(context, list, { counter: "c", ttlMs: 60_000 });
-      const before = (await store.pages.readStats(session))!;
+      const before = (await store.beside.readStats(session))!;
       const { createdAt, updatedAt, expiresAt, ...figures } = before;
       assert.deepEqual(figures, {
         ...{ messages: 4, rounds: 2, viewMessages: 4, viewTokens: 20, counter: "c" },
@@ -92,7 +92,7 @@ export const pageCases: readonly StoreCase[] = [
         ...asRead(view),
         ...{ start: 2, head: "h", headCount: 1, tokens: 11, counter: "c" },
       });
-      const after = (await store.pages.readStats(session))!;
+      const after = (await store.beside.readStats(session))!;
       assert.deepEqual(
         [after.messages, after.viewMessages, after.viewTokens, after.isWhole, after.reductions],
         [4, 3, 11, false, 1],
@@ -105,23 +105,23 @@ export const pageCases: readonly StoreCase[] = [
   },
   {
     title: "a session of side fields alone has figures",
-    needs: ["pages", "sideData"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [], ...sideOf(context, { set: { field: "x" } }) });
-      const stats = await store.pages.readStats(session);
+      const stats = await store.beside.readStats(session);
       assert.deepEqual([stats?.messages, stats?.viewMessages, stats?.expiresAt], [0, 0, undefined]);
       assert.ok(stats!.createdAt !== undefined);
     },
   },
   {
     title: "each reduction is remembered with its sizes, the last ones of many",
-    needs: ["pages"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       let view = await written(context, records("a", 5));
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "h", headCount: 2 });
-      const [first] = await store.pages.readReductions(session);
+      const [first] = await store.beside.readReductions(session);
       const { at, ...rest } = first!;
       assert.ok(Number.isSafeInteger(at));
       assert.deepEqual(rest, { start: 3, head: 2, before: { messages: 5 }, after: { messages: 4 } });
@@ -130,25 +130,25 @@ export const pageCases: readonly StoreCase[] = [
         ...asRead(view),
         ...{ start: 5, head: "", headCount: 0, tokens: 2.5, counter: "c" },
       });
-      const [, second] = await store.pages.readReductions(session);
+      const [, second] = await store.beside.readReductions(session);
       assert.deepEqual([second!.before, second!.after], [{ messages: 4 }, { messages: 0, tokens: 2.5 }]);
       for (let index = 0; index < maxReductions; index += 1) {
         view = await store.readView(session);
         await store.commitReduction(session, { ...asRead(view), start: 5, head: "", headCount: index });
       }
-      const all = await store.pages.readReductions(session);
+      const all = await store.beside.readReductions(session);
       assert.deepEqual([all.length, all[0]!.head, all.at(-1)!.head], [maxReductions, 0, maxReductions - 1]);
-      assert.equal((await store.pages.readStats(session))!.reductions, maxReductions + 2);
+      assert.equal((await store.beside.readStats(session))!.reductions, maxReductions + 2);
     },
   },
   {
     title: "pages without a proper limit or place are refused",
-    needs: ["pages"],
+    needs: ["beside"],
     async check({ store, session }) {
-      await assert.rejects(store.pages.readPage(session, { limit: 0 }), option("limit"));
-      await assert.rejects(store.pages.readPage(session, { limit: 1.5 }), option("limit"));
-      await assert.rejects(store.pages.readPage(session, { limit: 1, before: -1 }), option("before"));
-      await assert.rejects(store.pages.readPage(session, { limit: 1, after: -2 }), option("after"));
+      await assert.rejects(store.beside.readPage(session, { limit: 0 }), option("limit"));
+      await assert.rejects(store.beside.readPage(session, { limit: 1.5 }), option("limit"));
+      await assert.rejects(store.beside.readPage(session, { limit: 1, before: -1 }), option("before"));
+      await assert.rejects(store.beside.readPage(session, { limit: 1, after: -2 }), option("after"));
     },
   },
 ];

@@ -31,30 +31,30 @@ export const readCases: readonly StoreCase[] = [
           damaged: false,
         };
         assert.deepEqual(await store.readView(session), empty);
-        assert.deepEqual(has("rounds") ? await store.readRounds(session, 3) : noRounds, noRounds);
+        assert.deepEqual(has("beside") ? await store.beside.readRounds(session, 3) : noRounds, noRounds);
         assert.deepEqual(await store.readLog(session), { records: [], from: 0, base: 0, next: 0, damaged: false });
-        assert.deepEqual(has("sideData") ? await store.readSide(session, "") : {}, {});
+        assert.deepEqual(has("beside") ? await store.beside.readSide(session, "") : {}, {});
       }
     },
   },
   {
     title: "the last rounds are whole and numbered across the whole session",
-    needs: ["rounds"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: chat });
-      assert.deepEqual(await store.readRounds(session, 1), {
+      assert.deepEqual(await store.beside.readRounds(session, 1), {
         records: texts(chat.slice(7)),
         from: 7,
         firstRound: 3,
         damaged: false,
       });
-      assert.deepEqual(await store.readRounds(session, 2), {
+      assert.deepEqual(await store.beside.readRounds(session, 2), {
         records: texts(chat.slice(3)),
         from: 3,
         firstRound: 2,
         damaged: false,
       });
-      assert.deepEqual(await store.readRounds(session, 3), {
+      assert.deepEqual(await store.beside.readRounds(session, 3), {
         records: texts(chat.slice(1)),
         from: 1,
         firstRound: 1,
@@ -64,16 +64,16 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "asking for more rounds than exist returns everything, including what precedes the first",
-    needs: ["rounds"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: chat });
-      assert.deepEqual(await store.readRounds(session, 4), {
+      assert.deepEqual(await store.beside.readRounds(session, 4), {
         records: texts(chat),
         from: 0,
         firstRound: 1,
         damaged: false,
       });
-      assert.deepEqual(await store.readRounds(session, 1_000_000), {
+      assert.deepEqual(await store.beside.readRounds(session, 1_000_000), {
         records: texts(chat),
         from: 0,
         firstRound: 1,
@@ -83,10 +83,10 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "a session without a human message is one round",
-    needs: ["rounds"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3) });
-      assert.deepEqual(await store.readRounds(session, 1), {
+      assert.deepEqual(await store.beside.readRounds(session, 1), {
         records: texts(records("a", 3)),
         from: 0,
         firstRound: 1,
@@ -96,7 +96,7 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "rounds of hundreds of messages are whole, too",
-    needs: ["rounds"],
+    needs: ["beside"],
     async check({ store, session }) {
       const long = [
         human("q1"),
@@ -107,19 +107,19 @@ export const readCases: readonly StoreCase[] = [
         ...records("c", 40),
       ];
       await store.append(session, { records: long });
-      assert.deepEqual(await store.readRounds(session, 1), {
+      assert.deepEqual(await store.beside.readRounds(session, 1), {
         records: texts(long.slice(1202)),
         from: 1202,
         firstRound: 3,
         damaged: false,
       });
-      assert.deepEqual(await store.readRounds(session, 2), {
+      assert.deepEqual(await store.beside.readRounds(session, 2), {
         records: texts(long.slice(701)),
         from: 701,
         firstRound: 2,
         damaged: false,
       });
-      assert.deepEqual(await store.readRounds(session, 3), {
+      assert.deepEqual(await store.beside.readRounds(session, 3), {
         records: texts(long),
         from: 0,
         firstRound: 1,
@@ -129,12 +129,12 @@ export const readCases: readonly StoreCase[] = [
   },
   {
     title: "rounds before the start of the view are read as well",
-    needs: ["rounds"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const view = await written(context, chat);
       await store.commitReduction(session, { ...asRead(view), start: 7, head: "h", headCount: 1 });
-      const rounds = await store.readRounds(session, 2);
+      const rounds = await store.beside.readRounds(session, 2);
       assert.deepEqual([rounds.from, rounds.firstRound, rounds.records], [3, 2, texts(chat.slice(3))]);
     },
   },
@@ -167,7 +167,7 @@ export const readCases: readonly StoreCase[] = [
       const { store, session, has } = context;
       const view = await written(context, records("a", 2));
       const page = await store.readLog(session);
-      const rounds = has("rounds") ? await store.readRounds(session, 1) : page;
+      const rounds = has("beside") ? await store.beside.readRounds(session, 1) : page;
       await store.append(session, { records: records("b", 2) });
       assert.deepEqual([view.records.length, page.records.length, rounds.records.length], [2, 2, 2]);
     },

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import type { StoreCapability } from "../../src/store/capabilities.js";
+import type { StoreGroup } from "../../src/store/groups.js";
 import type { SessionView } from "../../src/store/session-reads.js";
 import type { SessionRef } from "../../src/store/session-ref.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
@@ -33,7 +33,7 @@ interface Call {
 /** A method that concerns one session, and the reasons for which it can be refused. */
 export interface GatedMethod {
   readonly name: string;
-  readonly needs: readonly StoreCapability[];
+  readonly needs: readonly StoreGroup[];
   readonly reasons: readonly Reason[];
   call(call: Call): Promise<unknown>;
 }
@@ -50,11 +50,11 @@ const writers: readonly GatedMethod[] = [
     call: ({ store, session }) => store.append(session, { records: [record("n")] }),
   },
   {
-    name: "replaceTail",
-    needs: ["replaceTail"],
+    name: "edits.replaceTail",
+    needs: ["edits"],
     reasons: order,
     call: ({ store, session, read }) =>
-      store.replaceTail(session, { records: [record("n")], cut: { ...read, to: 1, forget: ["a2"] } }),
+      store.edits.replaceTail(session, { records: [record("n")], cut: { ...read, to: 1, forget: ["a2"] } }),
   },
   {
     name: "commitReduction",
@@ -63,72 +63,72 @@ const writers: readonly GatedMethod[] = [
     call: ({ store, session, read }) => store.commitReduction(session, { ...read, start: 1, head: "", headCount: 0 }),
   },
   {
-    name: "rewind",
-    needs: ["rewind"],
+    name: "edits.rewind",
+    needs: ["edits"],
     reasons: order,
-    call: ({ store, session, read }) => store.rewind(session, { ...read, to: 1, forget: ["a2"] }),
+    call: ({ store, session, read }) => store.edits.rewind(session, { ...read, to: 1, forget: ["a2"] }),
   },
   {
-    name: "writeSide",
-    needs: ["sideData"],
+    name: "beside.writeSide",
+    needs: ["beside"],
     reasons: writes,
-    call: ({ store, session }) => store.writeSide(session, { set: { field: "2" } }),
+    call: ({ store, session }) => store.beside.writeSide(session, { set: { field: "2" } }),
   },
   {
-    name: "turnQueue.enter",
-    needs: ["turnQueue"],
+    name: "beside.takeHold",
+    needs: ["beside"],
     reasons: ["erased", "owner"],
-    call: ({ store, session }) => store.turnQueue.enter(session, { ticket: "late", holdMs: 60_000, graceMs: 60_000 }),
+    call: ({ store, session }) => store.beside.takeHold(session, { ticket: "late", holdMs: 60_000, graceMs: 60_000 }),
   },
   {
-    name: "turnQueue.restart",
-    needs: ["turnQueue"],
+    name: "beside.restart",
+    needs: ["beside"],
     reasons: ["erased", "owner", "epoch", "fence"],
-    call: ({ store, session }) => store.turnQueue.restart(session),
+    call: ({ store, session }) => store.beside.restart(session),
   },
   {
-    name: "index.relabel",
-    needs: ["index"],
+    name: "lists.relabel",
+    needs: ["lists"],
     reasons: ["erased", "owner", "stale"],
-    call: ({ store, session, version }) => store.index.relabel(session, { label: { title: "t" }, version }),
+    call: ({ store, session, version }) => store.lists.relabel(session, { label: { title: "t" }, version }),
   },
   {
-    name: "rebuild",
-    needs: ["rebuild"],
+    name: "edits.rebuild",
+    needs: ["edits"],
     reasons: ["erased", "owner"],
-    call: ({ store, session }) => store.rebuild(session, () => undefined),
+    call: ({ store, session }) => store.edits.rebuild(session, () => undefined),
   },
   { name: "clear", needs: [], reasons: ["owner"], call: ({ store, session }) => store.clear(session) },
   {
-    name: "index.erase",
-    needs: ["index"],
+    name: "lists.erase",
+    needs: ["lists"],
     reasons: ["owner"],
-    call: ({ store, session }) => store.index.erase(session, { guardMs: 60_000 }),
+    call: ({ store, session }) => store.lists.erase(session, { guardMs: 60_000 }),
   },
   {
-    name: "extendExpiry",
-    needs: ["expiry"],
+    name: "beside.extendExpiry",
+    needs: ["beside"],
     reasons: ["owner"],
-    call: ({ store, session }) => store.extendExpiry(session, 60_000),
+    call: ({ store, session }) => store.beside.extendExpiry(session, 60_000),
   },
   {
-    name: "recordSwaps.begin",
-    needs: ["recordSwaps"],
+    name: "edits.beginSwaps",
+    needs: ["edits"],
     reasons: ["owner", "damaged", "key"],
-    call: ({ store, session }) => store.recordSwaps.begin(session),
+    call: ({ store, session }) => store.edits.beginSwaps(session),
   },
   {
-    name: "recordSwaps.swap",
-    needs: ["recordSwaps"],
+    name: "edits.swapRecords",
+    needs: ["edits"],
     reasons: ["owner"],
-    call: ({ store, session, read }) => store.recordSwaps.swap(session, { epoch: read.epoch, records: [] }),
+    call: ({ store, session, read }) => store.edits.swapRecords(session, { epoch: read.epoch, records: [] }),
   },
   {
-    name: "recordSwaps.finish",
-    needs: ["recordSwaps"],
+    name: "edits.finishSwaps",
+    needs: ["edits"],
     reasons: ["owner"],
     call: ({ store, session, read: { epoch } }) =>
-      store.recordSwaps.finish(session, { epoch, mark: "k1.AAAAAAAA", fields: {} }, "k1.AAAAAAAA"),
+      store.edits.finishSwaps(session, { epoch, mark: "k1.AAAAAAAA", fields: {} }, "k1.AAAAAAAA"),
   },
 ];
 
@@ -137,16 +137,16 @@ const readers: readonly GatedMethod[] = (
   [
     ["readView", [], ({ store, session }) => store.readView(session)],
     ["readLog", [], ({ store, session }) => store.readLog(session)],
-    ["readTurn", ["turns"], ({ store, session }) => store.readTurn(session, turn)],
-    ["readRounds", ["rounds"], ({ store, session }) => store.readRounds(session, 1)],
-    ["readSide", ["sideData"], ({ store, session }) => store.readSide(session, "")],
-    ["pages.readPage", ["pages"], ({ store, session }) => store.pages.readPage(session, { limit: 1 })],
-    ["pages.readStats", ["pages"], ({ store, session }) => store.pages.readStats(session)],
-    ["pages.readReductions", ["pages"], ({ store, session }) => store.pages.readReductions(session)],
-    ["index.describe", ["index"], ({ store, session }) => store.index.describe(session)],
-    ["transfers.readState", ["transfers"], ({ store, session }) => store.transfers.readState(session)],
-    ["transfers.readTurns", ["transfers"], ({ store, session }) => store.transfers.readTurns(session, [turn])],
-  ] as const satisfies readonly (readonly [string, readonly StoreCapability[], GatedMethod["call"]])[]
+    ["beside.readTurn", ["beside"], ({ store, session }) => store.beside.readTurn(session, turn)],
+    ["beside.readRounds", ["beside"], ({ store, session }) => store.beside.readRounds(session, 1)],
+    ["beside.readSide", ["beside"], ({ store, session }) => store.beside.readSide(session, "")],
+    ["beside.readPage", ["beside"], ({ store, session }) => store.beside.readPage(session, { limit: 1 })],
+    ["beside.readStats", ["beside"], ({ store, session }) => store.beside.readStats(session)],
+    ["beside.readReductions", ["beside"], ({ store, session }) => store.beside.readReductions(session)],
+    ["lists.describe", ["lists"], ({ store, session }) => store.lists.describe(session)],
+    ["copies.readState", ["copies"], ({ store, session }) => store.copies.readState(session)],
+    ["copies.readTurns", ["copies"], ({ store, session }) => store.copies.readTurns(session, [turn])],
+  ] as const satisfies readonly (readonly [string, readonly StoreGroup[], GatedMethod["call"]])[]
 ).map(([name, needs, call]) => ({ name, needs, call, reasons: ["owner"] as const }));
 
 /** Every method that asks who calls. */
@@ -158,7 +158,7 @@ const keys = { current: key, known: [key] };
 /** Of each method, whatever closes the session: the refusal that comes is the first of all that apply. */
 export const refusalCases: readonly StoreCase[] = gatedMethods.map((method) => ({
   title: `a refused ${method.name} gives the first reason of: ${order.join(", ")}`,
-  needs: ["index", "turnQueue", ...method.needs],
+  needs: ["lists", "beside", ...method.needs],
   check: (context) => checkMethod(context, method),
 }));
 
@@ -170,9 +170,9 @@ async function checkMethod(context: StoreContext, method: GatedMethod): Promise<
     const id = `${context.session.id}-${state}`;
     const view = await written(context, id);
     const token = await heldTwice(context, id);
-    const version = (await context.store.index.describe({ id }))?.labelVersion ?? "";
+    const version = (await context.store.lists.describe({ id }))?.labelVersion ?? "";
     if (state === "erased") {
-      await context.store.index.erase({ id }, { guardMs: 600_000 });
+      await context.store.lists.erase({ id }, { guardMs: 600_000 });
     }
     await (state === "damaged" ? damage?.(id) : undefined);
     const own = { ...context, session: { id } };
@@ -212,8 +212,8 @@ async function written({ store }: StoreContext, id: string): Promise<SessionView
 /** The fence of the second hold of a session. */
 async function heldTwice({ store }: StoreContext, id: string): Promise<number> {
   for (const ticket of ["first", "second"]) {
-    const place = await store.turnQueue.enter({ id }, { ticket, holdMs: 60_000, graceMs: 60_000 });
-    await store.turnQueue.leave({ id }, ticket);
+    const place = await store.beside.takeHold({ id }, { ticket, holdMs: 60_000, graceMs: 60_000 });
+    await store.beside.giveBackHold({ id }, ticket);
     if (ticket === "second" && place.isHeld) {
       return place.hold.token;
     }

@@ -5,7 +5,7 @@ import { code, record, records, texts, written, type StoreCase } from "./store-c
 export const sideCases: readonly StoreCase[] = [
   {
     title: "side fields are read by name prefix",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       const odd = {
         "tool:1": "a",
@@ -16,44 +16,44 @@ export const sideCases: readonly StoreCase[] = [
         epoch: "f",
         "*": "g",
       };
-      assert.equal(await store.writeSide(session, { set: odd }), true);
-      assert.deepEqual(await store.readSide(session, ""), odd);
-      assert.deepEqual(await store.readSide(session, "tool:"), { "tool:1": "a", "tool:2": "" });
-      assert.deepEqual(await store.readSide(session, "*"), { "*": "g" });
-      assert.deepEqual(await store.readSide(session, "none"), {});
+      assert.equal(await store.beside.writeSide(session, { set: odd }), true);
+      assert.deepEqual(await store.beside.readSide(session, ""), odd);
+      assert.deepEqual(await store.beside.readSide(session, "tool:"), { "tool:1": "a", "tool:2": "" });
+      assert.deepEqual(await store.beside.readSide(session, "*"), { "*": "g" });
+      assert.deepEqual(await store.beside.readSide(session, "none"), {});
     },
   },
   {
     title: "side fields do not affect the store's own data about the session",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const before = await written(context, records("a", 2));
-      await store.writeSide(session, { set: { epoch: "x", next: "99", start: "7", rev: "r", head: "h" } });
+      await store.beside.writeSide(session, { set: { epoch: "x", next: "99", start: "7", rev: "r", head: "h" } });
       assert.deepEqual(await store.readView(session), before);
       assert.equal((await store.append(session, { records: [record("b")] })).next, 3);
     },
   },
   {
     title: "a session may consist of side fields, and its first message joins them in the same epoch",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
-      await store.writeSide(session, { set: { field: "1" } });
+      await store.beside.writeSide(session, { set: { field: "1" } });
       const alone = await store.readView(session);
       assert.ok(alone.epoch !== "" && alone.rev !== "");
       assert.deepEqual([alone.next, alone.records, alone.damaged], [0, [], false]);
       const view = await written(context, records("a", 2), { as: { hold: { epoch: alone.epoch } }, expectedNext: 0 });
       assert.deepEqual([view.epoch, view.rev, view.records], [alone.epoch, alone.rev, texts(records("a", 2))]);
-      assert.deepEqual(await store.readSide(session, ""), { field: "1" });
+      assert.deepEqual(await store.beside.readSide(session, ""), { field: "1" });
     },
   },
   {
     title: "the first message in a session of side fields keeps its expiry",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check(context) {
       const { store, session, time, wait } = context;
-      await store.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
+      await store.beside.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
       assert.equal((await written(context, records("a", 2))).next, 2);
       await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
@@ -62,21 +62,21 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "an append changes side fields in the same step",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [record("a")], side: { set: { one: "1", two: "2" } } });
       await store.append(session, {
         records: [record("b")],
         side: { set: { three: "3" }, remove: ["one", "unknown"] },
       });
-      assert.deepEqual(await store.readSide(session, ""), { two: "2", three: "3" });
+      assert.deepEqual(await store.beside.readSide(session, ""), { two: "2", three: "3" });
       await store.append(session, { records: [], side: { set: { two: "II" } } });
-      assert.deepEqual(await store.readSide(session, ""), { two: "II", three: "3" });
+      assert.deepEqual(await store.beside.readSide(session, ""), { two: "II", three: "3" });
     },
   },
   {
     title: "an append with only side fields creates a session",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       const { epoch } = await store.append(session, { records: [], side: { set: { field: "1" } } });
       assert.equal((await store.readView(session)).epoch, epoch);
@@ -85,96 +85,103 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "a bound keeps the last fields in byte order of their names",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       const set = { "t:1": "", "t:B": "", "t:a": "", "t:é": "", "t:\u{ff5e}": "", "t:👍": "", "u:1": "" };
-      await store.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
-      assert.deepEqual(Object.keys(await store.readSide(session, "")), ["t:é", "t:\u{ff5e}", "t:👍", "u:1"]);
+      await store.beside.writeSide(session, { set, bound: { prefix: "t:", keep: 3 } });
+      assert.deepEqual(Object.keys(await store.beside.readSide(session, "")), ["t:é", "t:\u{ff5e}", "t:👍", "u:1"]);
       await store.append(session, {
         records: [record("a")],
         side: { set: { "t:zz": "" }, bound: { prefix: "t:", keep: 2 } },
       });
-      assert.deepEqual(Object.keys(await store.readSide(session, "t:")), ["t:\u{ff5e}", "t:👍"]);
-      await store.writeSide(session, { bound: { prefix: "t:", keep: 0 } });
-      assert.deepEqual(await store.readSide(session, ""), { "u:1": "" });
+      assert.deepEqual(Object.keys(await store.beside.readSide(session, "t:")), ["t:\u{ff5e}", "t:👍"]);
+      await store.beside.writeSide(session, { bound: { prefix: "t:", keep: 0 } });
+      assert.deepEqual(await store.beside.readSide(session, ""), { "u:1": "" });
     },
   },
   {
     title: "a field that is removed and set in one change is set",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
-      await store.writeSide(session, { set: { field: "1" } });
-      await store.writeSide(session, { set: { field: "2" }, remove: ["field"] });
-      assert.deepEqual(await store.readSide(session, ""), { field: "2" });
+      await store.beside.writeSide(session, { set: { field: "1" } });
+      await store.beside.writeSide(session, { set: { field: "2" }, remove: ["field"] });
+      assert.deepEqual(await store.beside.readSide(session, ""), { field: "2" });
     },
   },
   {
     title: "a side write that expects different values changes nothing",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
-      assert.equal(await store.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
+      assert.equal(await store.beside.writeSide(session, { set: { field: "1" }, expected: { field: "0" } }), false);
       assert.equal((await store.readView(session)).epoch, "");
-      assert.equal(await store.writeSide(session, { set: { field: "1" }, expected: { field: undefined } }), true);
       assert.equal(
-        await store.writeSide(session, { set: { field: "2", other: "x" }, expected: { field: undefined } }),
-        false,
-      );
-      assert.equal(
-        await store.writeSide(session, { set: { field: "2" }, remove: ["x"], expected: { field: "1", other: "x" } }),
-        false,
-      );
-      assert.deepEqual(await store.readSide(session, ""), { field: "1" });
-      assert.equal(
-        await store.writeSide(session, { set: { field: "2" }, expected: { field: "1", other: undefined } }),
+        await store.beside.writeSide(session, { set: { field: "1" }, expected: { field: undefined } }),
         true,
       );
-      assert.deepEqual(await store.readSide(session, ""), { field: "2" });
+      assert.equal(
+        await store.beside.writeSide(session, { set: { field: "2", other: "x" }, expected: { field: undefined } }),
+        false,
+      );
+      assert.equal(
+        await store.beside.writeSide(session, {
+          set: { field: "2" },
+          remove: ["x"],
+          expected: { field: "1", other: "x" },
+        }),
+        false,
+      );
+      assert.deepEqual(await store.beside.readSide(session, ""), { field: "1" });
+      assert.equal(
+        await store.beside.writeSide(session, { set: { field: "2" }, expected: { field: "1", other: undefined } }),
+        true,
+      );
+      assert.deepEqual(await store.beside.readSide(session, ""), { field: "2" });
     },
   },
   {
     title: "exactly one of several side writes that expect the same value succeeds",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       const tries = Array.from({ length: 8 }, (_, index) =>
-        store.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }),
+        store.beside.writeSide(session, { set: { field: `${index}` }, expected: { field: undefined } }),
       );
       const outcomes = await Promise.all(tries);
       assert.equal(outcomes.filter(Boolean).length, 1);
-      assert.deepEqual(await store.readSide(session, ""), { field: String(outcomes.indexOf(true)) });
+      assert.deepEqual(await store.beside.readSide(session, ""), { field: String(outcomes.indexOf(true)) });
     },
   },
   {
     title: "removing fields creates no session, and removing the last keeps the session",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
-      assert.equal(await store.writeSide(session, { remove: ["field"], ttlMs: 60_000 }), true);
+      assert.equal(await store.beside.writeSide(session, { remove: ["field"], ttlMs: 60_000 }), true);
       assert.equal((await store.readView(session)).epoch, "");
-      await store.writeSide(session, { set: { field: "1" } });
+      await store.beside.writeSide(session, { set: { field: "1" } });
       const { epoch } = await store.readView(session);
-      await store.writeSide(session, { remove: ["field"] });
+      await store.beside.writeSide(session, { remove: ["field"] });
       assert.equal((await store.readView(session)).epoch, epoch);
     },
   },
   {
     title: "a side write with a time to live sets it for the whole session; one without leaves it alone",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check(context) {
       const { store, session, time, wait } = context;
       await written(context, records("a", 2));
-      await store.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
-      await store.writeSide(session, { set: { field: "2" } });
+      await store.beside.writeSide(session, { set: { field: "1" }, ttlMs: time(400) });
+      await store.beside.writeSide(session, { set: { field: "2" } });
       assert.equal((await store.readView(session)).next, 2);
       await wait(500);
       assert.equal((await store.readView(session)).epoch, "");
-      assert.deepEqual(await store.readSide(session, ""), {});
+      assert.deepEqual(await store.beside.readSide(session, ""), {});
     },
   },
   {
     title: "a side value that is not a string is refused",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       await assert.rejects(
-        store.writeSide(session, { set: { field: 1 as unknown as string } }),
+        store.beside.writeSide(session, { set: { field: 1 as unknown as string } }),
         code("invalid_option"),
       );
       assert.equal((await store.readView(session)).epoch, "");
@@ -182,16 +189,16 @@ export const sideCases: readonly StoreCase[] = [
   },
   {
     title: "clearing a session removes its side fields",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: records("a", 3), side: { set: { field: "1" } } });
       await store.clear(session);
-      assert.deepEqual(await store.readSide(session, ""), {});
+      assert.deepEqual(await store.beside.readSide(session, ""), {});
     },
   },
   {
     title: "side fields count toward the size limit of an append",
-    needs: ["sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       const list = records("a", 10).map((item) => ({ ...item, record: "x".repeat(950_000) }));
       const side = { set: { file: "x".repeat(600_000) } };

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StoreCapability } from "../../src/store/capabilities.js";
+import type { StoreGroup } from "../../src/store/groups.js";
 import type { ReadState, SessionView } from "../../src/store/session-reads.js";
 import type { SessionRef } from "../../src/store/session-ref.js";
 import type { CompleteSessionStore, SessionStore } from "../../src/store/session-store.js";
@@ -8,11 +8,8 @@ import type { SideChanges } from "../../src/store/side-fields.js";
 
 /** How to create the store under test. */
 export interface StoreSetup {
-  /**
-   * Shows which optional methods the stores have: a store, or the prototype of its class. Cases of capabilities that it
-   * lacks are left out. @default a store with every capability
-   */
-  readonly probe?: object;
+  /** The groups that the stores have; cases of others are left out. @default every group */
+  readonly groups?: readonly StoreGroup[];
   /** Creates a store with default limits, without the sessions `contract-<number>`. */
   create(): SessionStore | Promise<SessionStore>;
   /**
@@ -34,7 +31,7 @@ export interface StoreContext {
   /** Has the core and what the case {@link StoreCase.needs}; anything else only where `has` says so. */
   readonly store: CompleteSessionStore;
   readonly session: SessionRef;
-  has(capability: StoreCapability): boolean;
+  has(group: StoreGroup): boolean;
   /** Takes a part of a session away; undefined where the store loses nothing. */
   readonly damage: ((sessionId: string) => Promise<void>) | undefined;
   /** What a store is told where the case waits for it: as many milliseconds as `wait` lets pass. */
@@ -46,8 +43,8 @@ export interface StoreContext {
 /** A promise and its proof. */
 export interface StoreCase {
   readonly title: string;
-  /** Capabilities without which the case does not apply. @default none */
-  readonly needs?: readonly StoreCapability[];
+  /** Groups without which the case does not apply. @default none */
+  readonly needs?: readonly StoreGroup[];
   check(context: StoreContext): Promise<void>;
 }
 
@@ -91,14 +88,14 @@ export async function everything({ store, session, has }: StoreContext): Promise
   return {
     view: await store.readView(session),
     log: await store.readLog(session),
-    rounds: has("rounds") && (await store.readRounds(session, 1_000)),
-    side: has("sideData") && (await store.readSide(session, "")),
+    rounds: has("beside") && (await store.beside.readRounds(session, 1_000)),
+    side: has("beside") && (await store.beside.readSide(session, "")),
   };
 }
 
 /** Returns side changes for a request if the store supports them. */
 export function sideOf({ has }: StoreContext, side: SideChanges): Pick<AppendRequest, "side"> {
-  return has("sideData") ? { side } : {};
+  return has("beside") ? { side } : {};
 }
 
 /** For `assert.rejects`: an error with this code. */

@@ -30,7 +30,7 @@ function creating(state: Partial<KeptState>, list: readonly NewRecord[]): Create
 export const transferCases: readonly StoreCase[] = [
   {
     title: "a session that is created has the state, the records, their ids and its turns, and lives on",
-    needs: ["transfers", "turns", "sideData"],
+    needs: ["copies", "beside"],
     async check({ store, session }) {
       const list = [human("q1"), record("a1"), record("a2"), human("q2"), record("a3")];
       const state = {
@@ -43,14 +43,14 @@ export const transferCases: readonly StoreCase[] = [
         createdAt: 5,
         updatedAt: 6,
       };
-      const created = await store.transfers.create(session, creating(state, list));
+      const created = await store.copies.create(session, creating(state, list));
       const view = await store.readView(session);
       assert.deepEqual(created, { epoch: view.epoch, next: 9 });
       assert.deepEqual([view.base, view.start, view.head, view.headCount, view.damaged], [4, 7, "h", 2, false]);
       assert.deepEqual(view.records, texts(list.slice(3)));
-      const read = (await store.transfers.readState(session))!;
+      const read = (await store.copies.readState(session))!;
       assert.deepEqual([read.rounds, read.side, read.createdAt, read.updatedAt], [3, { f: "x" }, 5, 6]);
-      const marks = await store.transfers.readTurns(session, [turnName, "turn-name-0009"]);
+      const marks = await store.copies.readTurns(session, [turnName, "turn-name-0009"]);
       assert.deepEqual(marks, [{ done: false, count: 3, first: 4 }, undefined]);
       const more = await store.append(session, { records: [list[4]!, record("a4")] });
       assert.deepEqual([more.appended, more.duplicates, more.next], [1, 1, 10]);
@@ -58,25 +58,25 @@ export const transferCases: readonly StoreCase[] = [
   },
   {
     title: "the state of a session is all that is kept about it besides its log",
-    needs: ["transfers", "index", "pages", "sideData"],
+    needs: ["copies", "lists", "beside"],
     async check(context) {
       const { store, session } = context;
       const label = { title: "T", metadata: "{}" };
       const view = await written(context, records("a", 4), { as: { owner: "ann", label }, side: { set: { f: "x" } } });
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
-      const state = (await store.transfers.readState({ ...session, owner: "ann" }))!;
+      const state = (await store.copies.readState({ ...session, owner: "ann" }))!;
       assert.deepEqual([state.epoch, state.base, state.start, state.next], [view.epoch, 0, 2, 4]);
       assert.deepEqual([state.owner, state.label, state.hasLabel, state.side], ["ann", label, true, { f: "x" }]);
-      assert.deepEqual(state.reductions, await store.pages.readReductions(session));
+      assert.deepEqual(state.reductions, await store.beside.readReductions(session));
       assert.equal(state.reduced, 1);
-      await assert.rejects(store.transfers.readState({ ...session, owner: "bob" }), code("other_owner"));
-      await assert.rejects(store.transfers.readTurns({ ...session, owner: "bob" }, [turnName]), code("other_owner"));
-      assert.equal(await store.transfers.readState({ id: `${session.id}-none` }), undefined);
+      await assert.rejects(store.copies.readState({ ...session, owner: "bob" }), code("other_owner"));
+      await assert.rejects(store.copies.readTurns({ ...session, owner: "bob" }, [turnName]), code("other_owner"));
+      assert.equal(await store.copies.readState({ id: `${session.id}-none` }), undefined);
     },
   },
   {
     title: "a session is created whole or not at all, and never in the place of another",
-    needs: ["transfers"],
+    needs: ["copies"],
     async check(context) {
       const { store, session } = context;
       const broken = creating({}, records("a", 3));
@@ -84,34 +84,34 @@ export const transferCases: readonly StoreCase[] = [
         yield* broken.pages;
         throw new Error("The pages end here.");
       })();
-      await assert.rejects(store.transfers.create(session, { ...broken, pages }), /end here/);
+      await assert.rejects(store.copies.create(session, { ...broken, pages }), /end here/);
       assert.equal((await store.readView(session)).epoch, "");
-      await assert.rejects(store.transfers.create(session, creating({ start: 3 }, records("a", 2))), option("start"));
+      await assert.rejects(store.copies.create(session, creating({ start: 3 }, records("a", 2))), option("start"));
       assert.equal((await store.readView(session)).epoch, "");
       const view = await written(context, records("b", 1));
-      await assert.rejects(store.transfers.create(session, creating({}, records("a", 3))), code("exists"));
+      await assert.rejects(store.copies.create(session, creating({}, records("a", 3))), code("exists"));
       assert.deepEqual(await store.readView(session), view);
     },
   },
   {
     title: "a session that is created stands in its owner's list by the time of its last write, until the next one",
-    needs: ["transfers", "index"],
+    needs: ["copies", "lists"],
     async check({ store, session }) {
       const owner = `owner of ${session.id}`;
       const list = async () => {
-        await store.index.flush();
+        await store.lists.flush();
         const found: string[] = [];
         for (let before: number | undefined, isFirst = true; isFirst || before !== undefined; isFirst = false) {
-          const page = await store.index.list(owner, { limit: 1, ...(before !== undefined && { before }) });
+          const page = await store.lists.list(owner, { limit: 1, ...(before !== undefined && { before }) });
           found.push(...page.sessions.map(({ sessionId }) => sessionId.slice(session.id.length)));
           before = page.next;
         }
         return found;
       };
       await store.append({ id: `${session.id}-now`, owner }, { records: records("n", 1) });
-      const { updatedAt } = (await store.index.describe({ id: `${session.id}-now` }))!;
+      const { updatedAt } = (await store.lists.describe({ id: `${session.id}-now` }))!;
       const create = (name: string, at: number) =>
-        store.transfers.create({ id: `${session.id}-${name}` }, creating({ owner, updatedAt: at }, records(name, 1)));
+        store.copies.create({ id: `${session.id}-${name}` }, creating({ owner, updatedAt: at }, records(name, 1)));
       await create("never", 0);
       await create("old-1", updatedAt - 5_000);
       await create("old-2", updatedAt - 5_000);
@@ -127,16 +127,16 @@ export const transferCases: readonly StoreCase[] = [
   },
   {
     title: "a session that is created expires when its state says so",
-    needs: ["transfers"],
+    needs: ["copies"],
     async check({ store, session, wait }) {
       await store.append({ id: `${session.id}-clock` }, { records: records("c", 1) });
-      const now = (await store.transfers.readState({ id: `${session.id}-clock` }))!.updatedAt!;
-      await store.transfers.create(session, creating({ expiresAt: now + 600_000 }, records("a", 2)));
-      const { expiresAt = 0 } = (await store.transfers.readState(session))!;
+      const now = (await store.copies.readState({ id: `${session.id}-clock` }))!.updatedAt!;
+      await store.copies.create(session, creating({ expiresAt: now + 600_000 }, records("a", 2)));
+      const { expiresAt = 0 } = (await store.copies.readState(session))!;
       // Redis says how long a session lives, not until when.
       assert.ok(Math.abs(expiresAt - now - 600_000) < 100, `It expires at ${expiresAt - now}.`);
       await wait(20);
-      await store.transfers.create({ id: `${session.id}-over` }, creating({ expiresAt: now + 1 }, records("a", 2)));
+      await store.copies.create({ id: `${session.id}-over` }, creating({ expiresAt: now + 1 }, records("a", 2)));
       assert.equal((await store.readView({ id: `${session.id}-over` })).epoch, "");
     },
   },

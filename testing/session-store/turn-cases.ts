@@ -18,7 +18,7 @@ const answer = record("a");
 export const turnCases: readonly StoreCase[] = [
   {
     title: "a turn is stored once, even if the retry has other ids and texts",
-    needs: ["turns"],
+    needs: ["beside"],
     async check({ store, session }) {
       const first = await store.append(session, { records: [question, answer], ...claim() });
       assert.deepEqual([first.appended, first.turn], [2, undefined]);
@@ -30,7 +30,7 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "of concurrent appends of one turn, exactly one is stored",
-    needs: ["turns"],
+    needs: ["beside"],
     async check({ store, session }) {
       const results = await Promise.all(
         ["x", "y", "z"].map((id) => store.append(session, { records: [human(`q${id}`), record(id)], ...claim() })),
@@ -41,7 +41,7 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "an append to an open turn that is sent again is the same, also where others wrote in between",
-    needs: ["turns"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question], ...claim({ done: false }) });
       await store.append(session, { records: [record("b")] });
@@ -55,7 +55,7 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "an open turn accepts more records from a writer that knows how many are stored",
-    needs: ["turns"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question], ...claim({ done: false }) });
       const unaware = await store.append(session, { records: [question, answer], ...claim() });
@@ -68,7 +68,7 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "an append to a turn that the store has forgotten returns the turn and writes nothing",
-    needs: ["turns"],
+    needs: ["beside"],
     async check({ store, session }) {
       const result = await store.append(session, { records: [answer], ...claim({ stored: 1 }) });
       assert.deepEqual([result.appended, result.turn?.count, result.turn?.done], [0, 0, false]);
@@ -77,7 +77,7 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "a repeated turn writes no side data and checks no expectations",
-    needs: ["turns", "sideData"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim() });
       const again = await store.append(
@@ -88,12 +88,12 @@ export const turnCases: readonly StoreCase[] = [
         },
       );
       assert.equal(again.turn?.done, true);
-      assert.deepEqual(await store.readSide(session, ""), {});
+      assert.deepEqual(await store.beside.readSide(session, ""), {});
     },
   },
   {
     title: "a read also returns what is stored of a turn, and the positions of messages",
-    needs: ["turns"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [record("old")] });
       await store.append(session, { records: [question, answer], ...claim() });
@@ -102,13 +102,13 @@ export const turnCases: readonly StoreCase[] = [
       assert.deepEqual(view.turn, { done: true, count: 2, first: 1 });
       const without = await store.readView(session, { ids: [], turn: other });
       assert.deepEqual([without.positions, without.turn], [[], undefined]);
-      assert.deepEqual((await store.readTurn!(session, name))?.records, texts([question, answer]));
-      assert.equal(await store.readTurn!(session, other), undefined);
+      assert.deepEqual((await store.beside.readTurn(session, name))?.records, texts([question, answer]));
+      assert.equal(await store.beside.readTurn(session, other), undefined);
     },
   },
   {
     title: "a turn is still recognized after a reduction, even if its records are discarded",
-    needs: ["turns"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [question, answer], ...claim() });
@@ -120,7 +120,7 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: `the last ${maxDiscardedTurns} turns whose records were discarded are still recognized`,
-    needs: ["turns"],
+    needs: ["beside"],
     async check(context) {
       const { store, session } = context;
       const names = Array.from(
@@ -131,18 +131,18 @@ export const turnCases: readonly StoreCase[] = [
         await store.append(session, { records: [record(`r${index}`)], turn: { name: turn, stored: 0, done: true } });
       }
       await discardTo(context, { start: names.length, forget: names.map((_, index) => `r${index}`), turns: names });
-      const known = await Promise.all(names.slice(0, 4).map((turn) => store.readTurn!(session, turn)));
+      const known = await Promise.all(names.slice(0, 4).map((turn) => store.beside.readTurn(session, turn)));
       assert.deepEqual(
         known.map((turn) => turn?.done),
         [undefined, undefined, true, true],
       );
       await store.append(session, { records: [record("n")] });
-      assert.equal((await store.readTurn!(session, names.at(-1)!))?.done, true);
+      assert.equal((await store.beside.readTurn(session, names.at(-1)!))?.done, true);
     },
   },
   {
     title: "a rewind forgets the turns that it removes, and reopens a turn that it cuts",
-    needs: ["turns", "rewind"],
+    needs: ["beside", "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [question, answer], ...claim() });
@@ -152,9 +152,12 @@ export const turnCases: readonly StoreCase[] = [
         { name, count: 1, first: 0 },
         { name: other, count: 0, first: 2 },
       ];
-      assert.equal(await store.rewind(session, { ...asRead(view), to: 1, forget: ["a", "q2"], turns }), "rewound");
-      assert.equal(await store.readTurn!(session, other), undefined);
-      assert.deepEqual(await store.readTurn!(session, name), {
+      assert.equal(
+        await store.edits.rewind(session, { ...asRead(view), to: 1, forget: ["a", "q2"], turns }),
+        "rewound",
+      );
+      assert.equal(await store.beside.readTurn(session, other), undefined);
+      assert.deepEqual(await store.beside.readTurn(session, name), {
         ...{ done: false, count: 1, first: 0, records: texts([question]) },
       });
       const rest = await store.append(session, { records: [record("a2")], ...claim({ stored: 1 }) });
@@ -163,26 +166,26 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "a rebuild restores the turns named in records, and keeps those whose records were discarded",
-    needs: ["turns", "rebuild"],
+    needs: ["beside", "edits"],
     async check(context) {
       const { store, session } = context;
       await store.append(session, { records: [record("gone")], ...claim({ name: other }) });
       await store.append(session, { records: [question, answer], ...claim() });
       await discardTo(context, { start: 1, forget: ["gone"], turns: [other] });
       const identities = new Map<string, NewRecord>([question, answer].map((item) => [item.record, item]));
-      await store.rebuild!(session, (text) => {
+      await store.edits.rebuild(session, (text) => {
         const { id, digest } = identities.get(text)!;
         return { id, digest, turn: { name, ends: id === "a" } };
       });
-      assert.deepEqual(await store.readTurn!(session, name), {
+      assert.deepEqual(await store.beside.readTurn(session, name), {
         ...{ done: true, count: 2, first: 1, records: texts([question, answer]) },
       });
-      assert.equal((await store.readTurn!(session, other))?.done, true);
+      assert.equal((await store.beside.readTurn(session, other))?.done, true);
     },
   },
   {
     title: "clearing a session forgets its turns",
-    needs: ["turns"],
+    needs: ["beside"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim() });
       await store.clear(session);
@@ -191,16 +194,16 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "replaceTail replaces the end of the log in one step",
-    needs: ["turns", "replaceTail"],
+    needs: ["beside", "edits"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer], ...claim({ done: false }) });
       const view = await store.readView(session);
       const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [{ name, count: 1, first: 0 }] };
       const better = record("a", { text: "better" });
-      const result = await store.replaceTail!(session, { records: [better], cut, ...claim({ stored: 2 }) });
+      const result = await store.edits.replaceTail(session, { records: [better], cut, ...claim({ stored: 2 }) });
       assert.notEqual(result, "stale");
       assert.deepEqual((await store.readLog(session)).records, texts([question, better]));
-      assert.deepEqual(await store.readTurn!(session, name), {
+      assert.deepEqual(await store.beside.readTurn(session, name), {
         ...{ done: true, count: 2, first: 0, records: texts([question, better]) },
       });
       assert.notEqual((await store.readView(session)).rev, view.rev);
@@ -208,25 +211,25 @@ export const turnCases: readonly StoreCase[] = [
   },
   {
     title: "replaceTail replaces nothing if the log changed since it was read",
-    needs: ["replaceTail"],
+    needs: ["edits"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer] });
       const view = await store.readView(session);
       await store.append(session, { records: [record("late")] });
       const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
-      assert.equal(await store.replaceTail!(session, { records: [record("b")], cut }), "stale");
+      assert.equal(await store.edits.replaceTail(session, { records: [record("b")], cut }), "stale");
       assert.equal((await store.readLog(session)).next, 3);
     },
   },
   {
     title: "replaceTail leaves the log unchanged on a conflict",
-    needs: ["replaceTail"],
+    needs: ["edits"],
     async check({ store, session }) {
       await store.append(session, { records: [question, answer] });
       const view: SessionView = await store.readView(session);
       const cut = { ...asRead(view), to: 1, forget: ["a"], turns: [] };
       const request = { records: [{ ...question, digest: "other-01" }], cut };
-      await assert.rejects(store.replaceTail!(session, request));
+      await assert.rejects(store.edits.replaceTail(session, request));
       assert.deepEqual((await store.readLog(session)).records, texts([question, answer]));
     },
   },

@@ -936,65 +936,6 @@ expireIndex()
 return count`,
 };
 
-const holderAt4: ScriptPart = {
-  file: "includes/holder.lua",
-  line: 4,
-  text: `\
-local function holderOf(field)
-return (field or ''):match('^(%S+) (%d+) (%d+)$')
-end`,
-};
-
-const enterTurnAt16: ScriptPart = {
-  file: "enter-turn.lua",
-  line: 16,
-  text: `\
-local state, request, clock = KEYS[1], cjson.decode(ARGV[1]), redis.call('TIME')
-local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local s = loadSession(state)
-local refusal = gate(request, s, 'erased owner')
-if refusal then return refusal end
-local field = redis.call('HMGET', state, 'holder', 'waiters')
-local epoch, holder, ends, fence = s.epoch, holderOf(field[1])
-local ticket, ending = request.ticket, string.format(' %.0f ', time + request.holdMs)
-if holder == ticket then
-redis.call('HSET', state, 'holder', ticket .. ending .. fence)
-return { 'HELD', fence, epoch, redis.call('PTTL', state) }
-end
-local waiters, ahead, own = {}, nil, string.format('%s %.0f', ticket, time)
-for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
-if other == ticket then
-ahead = #waiters
-waiters[#waiters + 1] = own
-elseif time - seen <= request.graceMs then
-waiters[#waiters + 1] = other .. ' ' .. seen
-end
-end
-if not ahead then
-ahead = #waiters
-waiters[#waiters + 1] = own
-end
-if ahead > 0 or holder and tonumber(ends) >= time then
-redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
-return { 'WAITS', ahead }
-end
-fence = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], s.fence + 1))
-redis.call('HSET', state, 'fence', fence, 'holder', ticket .. ending .. fence)
-table.remove(waiters, 1)
-if #waiters > 0 then
-redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
-else
-redis.call('HDEL', state, 'waiters')
-end
-if epoch == '' then
-epoch = request.epoch
-local at = string.format('%.0f', time)
-redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
-if request.ttlMs then expireAll(time + request.ttlMs) end
-end
-return { 'HELD', fence, epoch, redis.call('PTTL', state) }`,
-};
-
 const eraseSessionAt18: ScriptPart = {
   file: "erase-session.lua",
   line: 18,
@@ -1109,8 +1050,17 @@ redis.call('HSET', KEYS[1], 'key', ARGV[4])
 return { 'FINISHED' }`,
 };
 
-const leaveTurnAt14: ScriptPart = {
-  file: "leave-turn.lua",
+const holderAt4: ScriptPart = {
+  file: "includes/holder.lua",
+  line: 4,
+  text: `\
+local function holderOf(field)
+return (field or ''):match('^(%S+) (%d+) (%d+)$')
+end`,
+};
+
+const giveBackHoldAt14: ScriptPart = {
+  file: "give-back-hold.lua",
   line: 14,
   text: `\
 local state, ticket = KEYS[1], ARGV[1]
@@ -1628,8 +1578,8 @@ redis.call('UNLINK', KEYS[1])
 return { 'RELEASED' }`,
 };
 
-const renewTurnAt14: ScriptPart = {
-  file: "renew-turn.lua",
+const renewHoldAt14: ScriptPart = {
+  file: "renew-hold.lua",
   line: 14,
   text: `\
 local holder, _, fence = holderOf(redis.call('HGET', KEYS[1], 'holder'))
@@ -1745,6 +1695,56 @@ swapped = swapped + 1
 end
 end
 return { 'SWAPPED', swapped }`,
+};
+
+const takeHoldAt16: ScriptPart = {
+  file: "take-hold.lua",
+  line: 16,
+  text: `\
+local state, request, clock = KEYS[1], cjson.decode(ARGV[1]), redis.call('TIME')
+local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local s = loadSession(state)
+local refusal = gate(request, s, 'erased owner')
+if refusal then return refusal end
+local field = redis.call('HMGET', state, 'holder', 'waiters')
+local epoch, holder, ends, fence = s.epoch, holderOf(field[1])
+local ticket, ending = request.ticket, string.format(' %.0f ', time + request.holdMs)
+if holder == ticket then
+redis.call('HSET', state, 'holder', ticket .. ending .. fence)
+return { 'HELD', fence, epoch, redis.call('PTTL', state) }
+end
+local waiters, ahead, own = {}, nil, string.format('%s %.0f', ticket, time)
+for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
+if other == ticket then
+ahead = #waiters
+waiters[#waiters + 1] = own
+elseif time - seen <= request.graceMs then
+waiters[#waiters + 1] = other .. ' ' .. seen
+end
+end
+if not ahead then
+ahead = #waiters
+waiters[#waiters + 1] = own
+end
+if ahead > 0 or holder and tonumber(ends) >= time then
+redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
+return { 'WAITS', ahead }
+end
+fence = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], s.fence + 1))
+redis.call('HSET', state, 'fence', fence, 'holder', ticket .. ending .. fence)
+table.remove(waiters, 1)
+if #waiters > 0 then
+redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
+else
+redis.call('HDEL', state, 'waiters')
+end
+if epoch == '' then
+epoch = request.epoch
+local at = string.format('%.0f', time)
+redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
+if request.ttlMs then expireAll(time + request.ttlMs) end
+end
+return { 'HELD', fence, epoch, redis.call('PTTL', state) }`,
 };
 
 const unmarkOwnerAt17: ScriptPart = {
@@ -1886,16 +1886,6 @@ export const dropEntriesScript = script([
   dropEntriesAt14,
 ]);
 
-export const enterTurnScript = script([
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt11,
-  gateAt17,
-  expireAllAt4,
-  holderAt4,
-  enterTurnAt16,
-]);
-
 export const eraseSessionScript = script([
   numbersAt5,
   ownerLeftAt8,
@@ -1942,9 +1932,9 @@ export const finishSwapsScript = script([
   finishSwapsAt11,
 ]);
 
-export const leaveTurnScript = script([
+export const giveBackHoldScript = script([
   holderAt4,
-  leaveTurnAt14,
+  giveBackHoldAt14,
 ]);
 
 export const listEntriesScript = script([
@@ -2122,10 +2112,10 @@ export const releaseLeaseScript = script([
   releaseLeaseAt9,
 ]);
 
-export const renewTurnScript = script([
+export const renewHoldScript = script([
   holderAt4,
   nowAt3,
-  renewTurnAt14,
+  renewHoldAt14,
 ]);
 
 export const restartSessionScript = script([
@@ -2174,6 +2164,16 @@ export const swapRecordsScript = script([
   loadSessionAt11,
   gateAt17,
   swapRecordsAt13,
+]);
+
+export const takeHoldScript = script([
+  numbersAt5,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
+  expireAllAt4,
+  holderAt4,
+  takeHoldAt16,
 ]);
 
 export const unmarkOwnerScript = script([

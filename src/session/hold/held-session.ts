@@ -1,11 +1,11 @@
-import type { TurnQueue } from "../../store/holds.js";
+import type { SessionBeside } from "../../store/beside.js";
 import type { SessionRef } from "../../store/session-ref.js";
 import { RunningTurn } from "./nested-holds.js";
 import type { SpentTickets } from "./spent-tickets.js";
 
 /** What a turn that was taken needs to stay and to be given back. */
 export interface HeldTurnParts {
-  readonly queue: TurnQueue;
+  readonly beside: SessionBeside;
   /** The store, as all users of the session know it. */
   readonly store: object;
   readonly session: SessionRef;
@@ -51,21 +51,21 @@ export class HeldTurn {
   release(): Promise<void> {
     clearInterval(this.#timer);
     this.#running.end();
-    const { queue, session, ticket, holdMs, spent, onRelease } = this.#parts;
+    const { beside, session, ticket, holdMs, spent, onRelease } = this.#parts;
     onRelease();
-    this.#released ??= spent.giveBack({ queue, session, ticket, holdMs });
+    this.#released ??= spent.giveBack({ beside, session, ticket, holdMs });
     return this.#released;
   }
 
   #renew(): void {
-    const { queue, session, ticket, holdMs, ttlMs, longestMs } = this.#parts;
+    const { beside, session, ticket, holdMs, ttlMs, longestMs } = this.#parts;
     if (!this.#isWorking && performance.now() - this.#lastSign > longestMs) {
       clearInterval(this.#timer);
     } else {
       const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
       const lost = (isHeld: boolean) => void (isHeld || clearInterval(this.#timer));
       // One that fails is tried again: the connection may be back in time.
-      queue.renew(session, turn).then(lost, () => undefined);
+      beside.renewHold(session, turn).then(lost, () => undefined);
     }
   }
 }

@@ -1,12 +1,12 @@
 import { StoreError } from "../../base/errors.js";
-import type { TurnQueue } from "../../store/holds.js";
+import type { SessionBeside } from "../../store/beside.js";
 import type { SessionRef } from "../../store/session-ref.js";
 
 const [firstPauseMs, longestPauseMs] = [100, 2_000];
 
 /** A ticket that its process no longer needs. */
 export interface SpentTicket {
-  readonly queue: TurnQueue;
+  readonly beside: SessionBeside;
   readonly session: SessionRef;
   readonly ticket: string;
   /** Milliseconds after which the turn ends by itself. */
@@ -18,7 +18,7 @@ export class SpentTickets {
   readonly #bySession = new Map<string, Set<SpentTicket>>();
 
   /**
-   * Gives a turn, or a place in the queue, back. Where Redis is away it is tried again until the turn has ended by
+   * Gives a turn, or a place in the beside, back. Where Redis is away it is tried again until the turn has ended by
    * itself. Never rejects; resolves after the first try.
    */
   async giveBack(ticket: SpentTicket): Promise<void> {
@@ -43,9 +43,9 @@ export class SpentTickets {
 }
 
 /** True also where nothing can be given back any more, because the store is closed. */
-async function isGivenBack({ queue, session, ticket }: SpentTicket): Promise<boolean> {
+async function isGivenBack({ beside, session, ticket }: SpentTicket): Promise<boolean> {
   try {
-    await queue.leave(session, ticket);
+    await beside.giveBackHold(session, ticket);
     return true;
   } catch (error) {
     return StoreError.isInstance(error) && error.code === "closed";

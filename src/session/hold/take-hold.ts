@@ -1,9 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { requireCapability } from "../../store/capabilities.js";
+import { requireGroup } from "../../store/groups.js";
 import { randomToken } from "../../store/random-token.js";
-import type { TurnEntry, TurnQueue } from "../../store/holds.js";
+import type { SessionBeside } from "../../store/beside.js";
+import type { HoldRequest } from "../../store/holds.js";
 import type { SessionHold, SessionRef } from "../../store/session-ref.js";
 import type { ConversationSession } from "../conversation-session.js";
 import { HeldTurn } from "./held-session.js";
@@ -48,7 +49,7 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
   const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = withDefaultTimes(options);
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
-  const { turnQueue: queue } = requireCapability(owner, context.store, "turnQueue");
+  const { beside } = requireGroup(owner, context.store, "beside");
   const { ttlMs } = context;
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
@@ -61,9 +62,9 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
   const hold = await inLine(holds.join(sessionId), waiting, async () => {
     try {
       await spent.giveBackAll(sessionId);
-      return await enter(queue, entry, waiting);
+      return await enter(beside, entry, waiting);
     } catch (error) {
-      session.inBackground(spent.giveBack({ queue, session: ref, ticket, holdMs }));
+      session.inBackground(spent.giveBack({ beside, session: ref, ticket, holdMs }));
       throw error;
     }
   });
@@ -73,7 +74,7 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
     giveBack();
     forget();
   };
-  const parts = { queue, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
+  const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
   return new HeldTurn(parts);
 }
 
@@ -130,11 +131,11 @@ async function settlesInTime(first: Promise<void>, { deadline, signal }: Waiting
 }
 
 /** Asks for the turn until it is there: the less often, the more wait before and the longer nothing has changed. */
-async function enter(queue: TurnQueue, entry: TurnEntry, waiting: Waiting): Promise<Required<SessionHold>> {
+async function enter(beside: SessionBeside, entry: HoldRequest, waiting: Waiting): Promise<Required<SessionHold>> {
   const { session, deadline, signal } = waiting;
   let place = { ahead: -1, since: performance.now() };
   for (;;) {
-    const found = await queue.enter(session, entry);
+    const found = await beside.takeHold(session, entry);
     // Who was stopped meanwhile would hold the turn for nobody.
     signal?.throwIfAborted();
     if (found.isHeld) {

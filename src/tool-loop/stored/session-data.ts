@@ -1,7 +1,7 @@
 import { refuseSealedFields } from "../../sealed/keys/sealed-field.js";
 import { ConflictError } from "../../base/errors.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
-import { requireCapability, type StoreWith } from "../../store/capabilities.js";
+import { requireGroup, type StoreWith } from "../../store/groups.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import { openTurn, type OpenTurn } from "../../turns/open-turn.js";
 import type { SourceReference } from "./reference-manager.js";
@@ -33,13 +33,13 @@ const attempts = 16;
 /** The side data that a session's HistoryManagers share: uploads, cited sources, and the next source number. */
 export class SessionData {
   readonly #session: ConversationSession;
-  readonly #store: StoreWith<"sideData">;
+  readonly #store: StoreWith<"beside">;
   readonly #maxSources: number;
   #nextStored: string | undefined;
 
   constructor(session: ConversationSession, maxSources: number) {
     this.#session = session;
-    this.#store = requireCapability("HistoryManager", session.context.store, "sideData");
+    this.#store = requireGroup("HistoryManager", session.context.store, "beside");
     this.#maxSources = maxSources;
   }
 
@@ -72,7 +72,7 @@ export class SessionData {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const first = Math.max(least, numberIn(this.#nextStored));
       const next = String(first + count);
-      const written = await this.#store.writeSide(this.#session.ref, {
+      const written = await this.#store.beside.writeSide(this.#session.ref, {
         set: { [nextField]: next },
         expected: { [nextField]: this.#nextStored },
         ...(ttlMs !== undefined && { ttlMs }),
@@ -104,7 +104,7 @@ export class SessionData {
 
   async #readSide(prefix: string): Promise<Readonly<Record<string, string>>> {
     const { sessionId, ref } = this.#session;
-    const fields = await this.#store.readSide(ref, prefix);
+    const fields = await this.#store.beside.readSide(ref, prefix);
     refuseSealedFields(sessionId, Object.values(fields));
     return fields;
   }

@@ -1,8 +1,10 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { sealField } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
-import type { StoreWith } from "../store/capabilities.js";
+import type { SessionBeside } from "../store/beside.js";
+import { passedOn } from "../store/groups.js";
 import type { SideWrite } from "../store/side-fields.js";
+import type { SessionRef } from "../store/session-ref.js";
 import { sealSide, sideField, type SealedWrites } from "./sealed-writes.js";
 
 const maxSeen = 10_000;
@@ -12,21 +14,40 @@ const maxSeenLength = 64;
 type Fields = Readonly<Record<string, string>>;
 type Expected = Readonly<Record<string, string | undefined>>;
 
+/** What a store keeps beside the log, with sealed side fields; records of turns, rounds and pages are opened. */
+export function sealedBeside(beside: SessionBeside, writes: (session: SessionRef) => SealedWrites): SessionBeside {
+  const side = new SealedSide(beside);
+  return {
+    ...passedOn("beside", beside),
+    readSide: async (session, prefix) => side.read(writes(session), prefix),
+    writeSide: async (session, changes) => side.write(writes(session), changes),
+    readTurn: async (session, name) => {
+      const turn = await beside.readTurn(session, name);
+      return turn && writes(session).opened(turn);
+    },
+    readRounds: async (session, count) => writes(session).opened(await beside.readRounds(session, count)),
+    readPage: async (session, request) => {
+      const page = await beside.readPage(session, request);
+      return page && writes(session).opener.view(page);
+    },
+  };
+}
+
 /**
  * Side fields of a store, sealed. The same text reads differently each time it is sealed, so an expected value is
  * compared by the stored text that this process saw last for it; where another is stored, by what that one says.
  */
-export class SealedSide {
-  readonly #store: StoreWith<"sideData">;
+class SealedSide {
+  readonly #beside: SessionBeside;
   readonly #seen = new BoundedMap<string, { readonly plain: string; readonly stored: string }>(maxSeen);
 
-  constructor(store: StoreWith<"sideData">) {
-    this.#store = store;
+  constructor(beside: SessionBeside) {
+    this.#beside = beside;
   }
 
   /** The fields whose names begin with a prefix. */
   async read({ opener, session }: SealedWrites, prefix: string): Promise<Fields> {
-    const stored = await this.#store.readSide(session, prefix);
+    const stored = await this.#beside.readSide(session, prefix);
     const opened: [string, string][] = [];
     for (const [name, text] of Object.entries(stored)) {
       const plain = await opener.field(sideField(name), text);
@@ -44,7 +65,7 @@ export class SealedSide {
     const send = (wanted: Expected | undefined) =>
       writes.send(async (caller, key) => {
         const sealed = sealSide(key, changes)!;
-        const written = await this.#store.writeSide(caller, { ...sealed, ...(wanted && { expected: wanted }) });
+        const written = await this.#beside.writeSide(caller, { ...sealed, ...(wanted && { expected: wanted }) });
         this.#note(id, written ? changes.set : {}, sealed.set);
         return written;
       });
@@ -54,7 +75,7 @@ export class SealedSide {
     if (await send(this.#guess(id, expected))) {
       return true;
     }
-    const stored = await this.#stored(writes, expected);
+    const stored = await this.#besided(writes, expected);
     return stored !== undefined && send(stored);
   }
 
@@ -75,10 +96,10 @@ export class SealedSide {
   }
 
   /** The stored texts of expected values; undefined where a field holds another value. */
-  async #stored({ opener, session }: SealedWrites, expected: Expected): Promise<Expected | undefined> {
+  async #besided({ opener, session }: SealedWrites, expected: Expected): Promise<Expected | undefined> {
     const found: [string, string | undefined][] = [];
     for (const [name, plain] of Object.entries(expected)) {
-      const text = (await this.#store.readSide(session, name))[name];
+      const text = (await this.#beside.readSide(session, name))[name];
       if ((text === undefined ? undefined : await opener.field(sideField(name), text)) !== plain) {
         return undefined;
       }

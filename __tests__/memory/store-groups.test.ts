@@ -23,13 +23,15 @@ describe("a store is checked where it is given", () => {
   });
 
   it.each([
-    ["readSide", "writeSide"],
-    ["writeSide", "readSide"],
-    ["acquireLease", "releaseLease"],
-    ["releaseLease", "acquireLease"],
-  ])("a store with %s but without %s is refused", (_, missing) => {
-    const store = storeWith({ [missing]: undefined });
-    expect(() => new RedisChatMemory({ store })).toThrow(`but not "${missing}"; implement both or neither`);
+    ["edits", "swapRecords"],
+    ["beside", "writeSide"],
+    ["lists", "eraseOwner"],
+    ["copies", "create"],
+  ] as const)("a store with a part of %s, without %s, is refused", (group, missing) => {
+    const part = Object.assign(Object.create(new InMemorySessionStore()[group]), { [missing]: undefined });
+    expect(() => new RedisChatMemory({ store: storeWith({ [group]: part }) })).toThrow(
+      `the store's "${group}" has no method "${missing}"; give it all methods of the group, or no group`,
+    );
   });
 
   it.each([null, 7, "memory", () => undefined])("%p is no store", (store) => {
@@ -38,13 +40,13 @@ describe("a store is checked where it is given", () => {
     );
   });
 
-  it("a capability that is not a method is refused", () => {
-    expect(() => new RedisChatMemory({ store: storeWith({ rewind: true }) })).toThrow('the store\'s "rewind" must be');
+  it("a group that is no object is refused", () => {
+    expect(() => new RedisChatMemory({ store: storeWith({ edits: true }) })).toThrow('the store\'s "edits" must be');
   });
 
   it('onDamage "rebuild" needs a store that can rebuild', () => {
     const store = new MapSessionStore();
-    expect(() => new RedisChatMemory({ store, onDamage: "rebuild" })).toThrow('with the method "rebuild"');
+    expect(() => new RedisChatMemory({ store, onDamage: "rebuild" })).toThrow('needs a store with "edits"');
   });
 });
 
@@ -71,16 +73,16 @@ describe("a store with the core alone", () => {
   });
 
   it.each([
-    ["rewind", () => memory.history("s").rewind("id")],
-    ["rebuild", () => memory.history("s").rebuild()],
-    ["readSide", () => memory.history("s").append([new HumanMessage("hi")], { side: { set: { a: "1" } } })],
-    ["readSide", async () => new HistoryManager({ history: memory.history("s"), maxInputTokens: 100 })],
-    ["readSide", async () => new RedisToolInvocationHistory({ history: memory.history("s") })],
-  ])("says what it cannot do: %s", async (method, call) => {
+    ["edits", () => memory.history("s").rewind("id")],
+    ["edits", () => memory.history("s").rebuild()],
+    ["beside", () => memory.history("s").append([new HumanMessage("hi")], { side: { set: { a: "1" } } })],
+    ["beside", async () => new HistoryManager({ history: memory.history("s"), maxInputTokens: 100 })],
+    ["beside", async () => new RedisToolInvocationHistory({ history: memory.history("s") })],
+  ])("says what it cannot do, for want of %s", async (group, call) => {
     await expect(call()).rejects.toMatchObject({
       code: "invalid_option",
       option: "store",
-      message: expect.stringContaining(`"${method}"`),
+      message: expect.stringContaining(`"${group}"`),
     });
   });
 

@@ -2,7 +2,8 @@ import type { KeyRing } from "./keys/key-ring.js";
 import { sealField, sealedFieldParts } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
 import { EncryptionError } from "../base/errors.js";
-import type { SessionDetails, SessionIndex, SessionLabel, SessionsPage, SessionSummary } from "../store/lists.js";
+import { passedOn } from "../store/groups.js";
+import type { SessionDetails, SessionLists, SessionLabel, SessionsPage, SessionSummary } from "../store/lists.js";
 import { SessionOpener } from "./session-opener.js";
 
 const texts = ["title", "metadata", "listed"] as const;
@@ -11,7 +12,7 @@ const texts = ["title", "metadata", "listed"] as const;
  * Lists of sessions whose titles and metadata are encrypted, each under its session's key; owners are not. A list
  * leaves sealed what cannot be opened; all other methods throw.
  */
-export function sealedIndex(inner: SessionIndex, ring: KeyRing): SessionIndex {
+export function sealedLists(inner: SessionLists, ring: KeyRing): SessionLists {
   const opened = async <Summary extends SessionSummary>(summary: Summary): Promise<Summary> => {
     const label = await openLabel(new SessionOpener(ring, summary.sessionId), summary.label);
     return { ...summary, label };
@@ -28,6 +29,7 @@ export function sealedIndex(inner: SessionIndex, ring: KeyRing): SessionIndex {
     }
   };
   return {
+    ...passedOn("lists", inner),
     list: async (owner, request): Promise<SessionsPage> => {
       const page = await inner.list(owner, request);
       return { ...page, sessions: await Promise.all(page.sessions.map(openedOrSealed)) };
@@ -40,12 +42,6 @@ export function sealedIndex(inner: SessionIndex, ring: KeyRing): SessionIndex {
       const label = sealLabel(await ring.current(session.id), request.label);
       return inner.relabel(session, { ...request, label });
     },
-    count: (owner) => inner.count(owner),
-    erase: (session, request) => inner.erase(session, request),
-    eraseOwner: (owner, request) => inner.eraseOwner(owner, request),
-    scan: (access) => inner.scan(access),
-    reindex: (options) => inner.reindex(options),
-    flush: () => inner.flush(),
   };
 }
 

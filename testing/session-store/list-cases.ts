@@ -1,14 +1,14 @@
 import { strict as assert } from "node:assert";
 import { code, option, records, type StoreCase, type StoreContext } from "./store-case.js";
 
-const needs = ["index"] as const;
+const needs = ["lists"] as const;
 
 /** The ids in an owner's list, page by page. */
 async function walk({ store }: StoreContext, owner: string, limit: number): Promise<string[][]> {
   const pages: string[][] = [];
   let before: number | undefined;
   do {
-    const { sessions, next } = await store.index.list(owner, { limit, ...(before !== undefined && { before }) });
+    const { sessions, next } = await store.lists.list(owner, { limit, ...(before !== undefined && { before }) });
     pages.push(sessions.map(({ sessionId }) => sessionId));
     before = next;
   } while (before !== undefined);
@@ -20,13 +20,13 @@ async function writeSessions({ store, session }: StoreContext, owner: string, co
   const ids = Array.from({ length: count }, (_, index) => `${session.id}-${owner}-${index}`);
   for (const id of ids) {
     await store.append({ id, owner }, { records: records("a", 1) });
-    await store.index.flush();
+    await store.lists.flush();
   }
   return ids;
 }
 
 /** Lists of sessions by owner, and erasure. */
-export const indexCases: readonly StoreCase[] = [
+export const listCases: readonly StoreCase[] = [
   {
     title: "an owner's sessions are listed newest first, page by page, each once",
     needs,
@@ -41,9 +41,9 @@ export const indexCases: readonly StoreCase[] = [
         pages.map((page) => page.length),
         [2, 2, 1],
       );
-      assert.equal(await context.store.index.count("ann"), 5);
+      assert.equal(await context.store.lists.count("ann"), 5);
       assert.deepEqual(await walk(context, "nobody", 2), [[]]);
-      assert.equal(await context.store.index.count("nobody"), 0);
+      assert.equal(await context.store.lists.count("nobody"), 0);
     },
   },
   {
@@ -52,14 +52,14 @@ export const indexCases: readonly StoreCase[] = [
     async check(context) {
       const { store } = context;
       const [first, ...others] = await writeSessions(context, "ann", 4);
-      const { sessions, next } = await store.index.list("ann", { limit: 2 });
+      const { sessions, next } = await store.lists.list("ann", { limit: 2 });
       await store.append({ id: others[2]!, owner: "ann" }, { records: records("b", 1) });
       await store.append({ id: first! }, { records: records("b", 1) });
-      await store.index.flush();
-      const rest = await store.index.list("ann", { limit: 10, before: next! });
+      await store.lists.flush();
+      const rest = await store.lists.list("ann", { limit: 10, before: next! });
       const seen = [...sessions, ...rest.sessions].map(({ sessionId }) => sessionId);
       assert.equal(new Set(seen).size, seen.length);
-      const front = await store.index.list("ann", { limit: 2 });
+      const front = await store.lists.list("ann", { limit: 2 });
       assert.deepEqual(new Set(front.sessions.map(({ sessionId }) => sessionId)), new Set([first, others[2]]));
     },
   },
@@ -69,9 +69,9 @@ export const indexCases: readonly StoreCase[] = [
     async check({ store, session }) {
       const label = { title: "é👍\n", metadata: '{"a":1}' };
       await store.append({ ...session, owner: "ann", label }, { records: records("a", 3), ttlMs: 60_000 });
-      await store.index.flush();
+      await store.lists.flush();
       for (const verify of [false, true]) {
-        const { sessions } = await store.index.list("ann", { limit: 1, verify });
+        const { sessions } = await store.lists.list("ann", { limit: 1, verify });
         const { createdAt, updatedAt, expiresAt, ...rest } = sessions[0]!;
         assert.deepEqual(rest, { sessionId: session.id, label, messages: 3, rounds: 0 });
         assert.ok(createdAt >= 0 && updatedAt >= createdAt && expiresAt! > updatedAt);
@@ -84,9 +84,9 @@ export const indexCases: readonly StoreCase[] = [
     async check({ store, session }) {
       const label = { metadata: "long", listed: "short" };
       await store.append({ ...session, owner: "ann", label }, { records: records("a", 1) });
-      await store.index.flush();
-      assert.deepEqual((await store.index.list("ann", { limit: 1 })).sessions[0]?.label, { metadata: "short" });
-      assert.deepEqual((await store.index.describe(session))?.label, label);
+      await store.lists.flush();
+      assert.deepEqual((await store.lists.list("ann", { limit: 1 })).sessions[0]?.label, { metadata: "short" });
+      assert.deepEqual((await store.lists.describe(session))?.label, label);
     },
   },
   {
@@ -95,9 +95,9 @@ export const indexCases: readonly StoreCase[] = [
     async check(context) {
       const { store } = context;
       const ids = await writeSessions(context, "ann", 3);
-      await store.index.relabel({ id: ids[0]! }, { label: { title: "new" }, version: "" });
-      await store.index.flush();
-      const { sessions } = await store.index.list("ann", { limit: 3 });
+      await store.lists.relabel({ id: ids[0]! }, { label: { title: "new" }, version: "" });
+      await store.lists.flush();
+      const { sessions } = await store.lists.list("ann", { limit: 3 });
       assert.deepEqual(
         sessions.map(({ sessionId, label }) => [sessionId, label.title]),
         [
@@ -116,9 +116,9 @@ export const indexCases: readonly StoreCase[] = [
       await store.append({ id: `${session.id}-short`, owner: "ann" }, { records: records("a", 1), ttlMs: time(400) });
       await store.append({ id: `${session.id}-long`, owner: "ann" }, { records: records("a", 1), ttlMs: time(60_000) });
       await store.append({ id: `${session.id}-ever`, owner: "ann" }, { records: records("a", 1) });
-      await store.index.flush();
+      await store.lists.flush();
       await wait(500);
-      assert.equal(await store.index.count("ann"), 2);
+      assert.equal(await store.lists.count("ann"), 2);
       assert.deepEqual((await walk(context, "ann", 1)).flat().length, 2);
     },
   },
@@ -129,10 +129,10 @@ export const indexCases: readonly StoreCase[] = [
       const { store, session } = context;
       await store.append({ ...session, owner: "ann" }, { records: records("a", 1) });
       await store.clear(session);
-      await store.index.flush();
+      await store.lists.flush();
       assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
       await store.append({ ...session, owner: "bob" }, { records: records("a", 1) });
-      await store.index.flush();
+      await store.lists.flush();
       assert.deepEqual((await walk(context, "ann", 9)).flat(), []);
       assert.deepEqual((await walk(context, "bob", 9)).flat(), [session.id]);
     },
@@ -143,20 +143,20 @@ export const indexCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session, has } = context;
       await store.append({ ...session, owner: "ann" }, { records: records("a", 2) });
-      assert.equal(await store.index.erase(session, { guardMs: 60_000 }), true);
+      assert.equal(await store.lists.erase(session, { guardMs: 60_000 }), true);
       assert.equal((await store.readView(session)).epoch, "");
       assert.equal((await store.readView(session)).damaged, false);
       assert.deepEqual((await store.readLog(session)).records, []);
-      assert.equal(await store.index.describe(session), undefined);
+      assert.equal(await store.lists.describe(session), undefined);
       for (const claim of [{}, { owner: "ann" }, { owner: "bob" }]) {
         const caller = { ...session, ...claim };
         await assert.rejects(store.append(caller, { records: records("b", 1) }), code("erased"));
-        await (has("sideData") && assert.rejects(store.writeSide(caller, { set: { f: "1" } }), code("erased")));
+        await (has("beside") && assert.rejects(store.beside.writeSide(caller, { set: { f: "1" } }), code("erased")));
       }
       await store.clear(session);
       await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
-      await store.index.flush();
-      assert.equal((await store.index.count("ann")) + (await store.index.count("bob")), 0);
+      await store.lists.flush();
+      assert.equal((await store.lists.count("ann")) + (await store.lists.count("bob")), 0);
     },
   },
   {
@@ -164,7 +164,7 @@ export const indexCases: readonly StoreCase[] = [
     needs,
     async check({ store, session, time, wait }) {
       await store.append({ ...session, owner: "ann" }, { records: records("a", 2) });
-      await store.index.erase(session, { guardMs: time(300) });
+      await store.lists.erase(session, { guardMs: time(300) });
       await wait(400);
       assert.equal((await store.append({ ...session, owner: "bob" }, { records: records("b", 1) })).next, 1);
     },
@@ -173,7 +173,7 @@ export const indexCases: readonly StoreCase[] = [
     title: "erasing a session that does not exist says so, and guards it too",
     needs,
     async check({ store, session }) {
-      assert.equal(await store.index.erase({ ...session, owner: "ann" }, { guardMs: 60_000 }), false);
+      assert.equal(await store.lists.erase({ ...session, owner: "ann" }, { guardMs: 60_000 }), false);
       await assert.rejects(store.append(session, { records: records("b", 1) }), code("erased"));
     },
   },
@@ -187,7 +187,7 @@ export const indexCases: readonly StoreCase[] = [
       await store.append({ id: `${session.id}-free` }, { records: records("a", 1) });
       const progress: number[] = [];
       const onProgress = ({ sessions }: { sessions: number }) => void progress.push(sessions);
-      assert.equal(await store.index.eraseOwner("ann", { guardMs: 60_000, onProgress }), 3);
+      assert.equal(await store.lists.eraseOwner("ann", { guardMs: 60_000, onProgress }), 3);
       assert.equal(progress.at(-1), 3);
       for (const id of ids) {
         assert.equal((await store.readView({ id })).epoch, "");
@@ -197,9 +197,9 @@ export const indexCases: readonly StoreCase[] = [
       assert.deepEqual((await walk(context, "bob", 9)).flat(), [other]);
       assert.equal((await store.readView({ id: `${session.id}-free` })).next, 1);
       await store.append({ id: `${session.id}-new`, owner: "ann" }, { records: records("a", 1) });
-      await store.index.flush();
+      await store.lists.flush();
       assert.deepEqual((await walk(context, "ann", 9)).flat(), [`${session.id}-new`]);
-      assert.equal(await store.index.eraseOwner("nobody", { guardMs: 60_000 }), 0);
+      assert.equal(await store.lists.eraseOwner("nobody", { guardMs: 60_000 }), 0);
     },
   },
   {
@@ -210,16 +210,16 @@ export const indexCases: readonly StoreCase[] = [
       const ids = await writeSessions(context, "ann", 2);
       await store.append({ id: `${session.id} %{}:é` }, { records: records("a", 1) });
       const all: string[] = [];
-      for await (const id of store.index.scan()) {
+      for await (const id of store.lists.scan()) {
         all.push(id);
       }
       assert.deepEqual(all.sort(), [...ids, `${session.id} %{}:é`].sort());
       const own: string[] = [];
-      for await (const id of store.index.scan({ owner: "ann" })) {
+      for await (const id of store.lists.scan({ owner: "ann" })) {
         own.push(id);
       }
       assert.deepEqual(own.sort(), ids);
-      await store.index.reindex();
+      await store.lists.reindex();
       assert.deepEqual((await walk(context, "ann", 9)).flat(), [...ids].reverse());
     },
   },
@@ -227,10 +227,10 @@ export const indexCases: readonly StoreCase[] = [
     title: "a page of no sessions, and a guard of no time, are refused",
     needs,
     async check({ store, session }) {
-      await assert.rejects(store.index.list("ann", { limit: 0 }), option("limit"));
-      await assert.rejects(store.index.list("ann", { limit: 1, before: -1 }), option("before"));
-      await assert.rejects(store.index.erase(session, { guardMs: 0 }), option("guardMs"));
-      await assert.rejects(store.index.eraseOwner("ann", { guardMs: 0.5 }), option("guardMs"));
+      await assert.rejects(store.lists.list("ann", { limit: 0 }), option("limit"));
+      await assert.rejects(store.lists.list("ann", { limit: 1, before: -1 }), option("before"));
+      await assert.rejects(store.lists.erase(session, { guardMs: 0 }), option("guardMs"));
+      await assert.rejects(store.lists.eraseOwner("ann", { guardMs: 0.5 }), option("guardMs"));
     },
   },
 ];

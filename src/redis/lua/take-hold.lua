@@ -1,10 +1,10 @@
--- Takes the turn and raises the fence, or takes a place in the queue.
+-- Takes the hold and raises the fence, or takes a place in the line.
 --
 -- KEYS: state.
 -- ARGV: the request as JSON { ticket, holdMs, graceMs, epoch, ttlMs?, owner? }.
 -- Replies: HELD fence epoch milliseconds-to-live | WAITS number-ahead | those of the gate.
 --
--- Holder and waiters are fields of `state`, not keys of their own: so one script of one key takes the turn and
+-- Holder and waiters are fields of `state`, not keys of their own: so one script of one key takes the hold and
 -- announces it, and none names a key that may be missing while a slot moves.
 --
 -- twin: model/holds.ts

@@ -1,4 +1,4 @@
--- Extends the turn of its holder.
+-- Extends the hold of its holder.
 --
 -- KEYS: state.
 -- ARGV: ticket, milliseconds.

@@ -1,10 +1,10 @@
+import type { ReplaceTailRequest, AppendResult, IdentifyRecord, RewindRequest } from "./session-writes.js";
 import type { SessionRef } from "./session-ref.js";
 
 /**
- * Puts other texts in the place of stored ones that say the same, beside writers: what re-encryption needs. A store
- * with this capability also honours `keys` in every request that takes them.
- *
- * Missing: the option `encryption` throws a ConfigurationError.
+ * Changes of what the log holds already: all else only adds to it. They belong together because they share what has to
+ * be kept right when a record goes or becomes another: the index of ids, the turns, the rounds and the names of keys.
+ * A store with this group also honours `keys` of a {@link SessionRef} in every write.
  * @example
  * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
@@ -12,25 +12,46 @@ import type { SessionRef } from "./session-ref.js";
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
  * const key = "2026.x3Rk90aB"; // the name of a key, not the key
- * const pass = await store.recordSwaps.begin({ id: "chat-7", keys: { current: key, known: [key] } });
+ * const pass = await store.edits.beginSwaps({ id: "chat-7", keys: { current: key, known: [key] } });
  * if (pass !== undefined) {
  *   const records = [{ position: 0, was: hello.record, text: "the same, sealed" }];
- *   console.log(await store.recordSwaps.swap({ id: "chat-7" }, { epoch: pass.epoch, records })); // 1
- *   await store.recordSwaps.finish({ id: "chat-7" }, pass, key);
+ *   console.log(await store.edits.swapRecords({ id: "chat-7" }, { epoch: pass.epoch, records })); // 1
+ *   await store.edits.finishSwaps({ id: "chat-7" }, pass, key);
  * }
  */
-export interface RecordSwaps {
+export interface SessionEdits {
   /**
-   * Begins a pass over a session; undefined for one that does not exist. The caller's `keys.current` counts as a key of
+   * Removes all records from position `to` on if the session is as it was read. Before the start, and at the start
+   * where the head is empty: the head empties and the start goes to `base`, so that the view shows what is left.
+   */
+  rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale">;
+  /** Rewinds and appends in one step, if the session is as it was read; else changes nothing (`stale`). */
+  replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale">;
+  /**
+   * Derives everything that is kept about a log from the log, so that a damaged session can be written again. Keeps
+   * side fields, and start and head where they still fit. `identify` returns a record's id and digest, or undefined for
+   * a record that cannot be read. Owner and label come back from what is left; where nothing says whose the session is,
+   * a call that names an owner is refused as `damaged`, unless it `assigns` that owner, as an operator may.
+   */
+  rebuild(session: SessionRef, identify: IdentifyRecord, options?: RebuildOptions): Promise<void>;
+  /**
+   * Begins a pass that puts other texts in the place of stored ones that say the same, beside writers: what
+   * re-encryption needs. Undefined for a session that does not exist. The caller's `keys.current` counts as a key of
    * the session from then on.
    *
    * @throws StoreError `damaged`; EncryptionError if the session needs a key that the caller does not name.
    */
-  begin(session: SessionRef): Promise<SwapPass | undefined>;
+  beginSwaps(session: SessionRef): Promise<SwapPass | undefined>;
   /** Replaces the texts that are still as they were read, and counts them; none if the session was recreated. */
-  swap(session: SessionRef, request: SwapRequest): Promise<number>;
+  swapRecords(session: SessionRef, request: SwapRequest): Promise<number>;
   /** Ends a pass: the session needs `key` only. False, and no change, if another key wrote since the pass began. */
-  finish(session: SessionRef, pass: SwapPass, key: string): Promise<boolean>;
+  finishSwaps(session: SessionRef, pass: SwapPass, key: string): Promise<boolean>;
+}
+
+/** How to rebuild a session. */
+export interface RebuildOptions {
+  /** True to take the named owner where nothing says whose it is. @default false */
+  readonly assigns?: boolean;
 }
 
 /** A pass over a session. */

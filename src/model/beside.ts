@@ -1,0 +1,202 @@
+import { emptyRounds } from "../store/empty-results.js";
+import type { SessionBeside } from "../store/beside.js";
+import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
+import { randomToken } from "../store/random-token.js";
+import { checkInteger, checkSideWrite } from "../store/request-checks.js";
+import {
+  checkPageRequest,
+  pageBounds,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "../store/session-pages.js";
+import type { StoredRounds } from "../store/session-reads.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { applySide, sideWithPrefix, type SideWrite } from "../store/side-fields.js";
+import type { StoredTurn } from "../store/turns.js";
+import { withKey } from "../store/writer-keys.js";
+import { InMemoryHolds } from "./holds.js";
+import { claimSession } from "./owners.js";
+import { newSession, nextPosition, roundsOf, type InMemorySession } from "./session.js";
+import type { InMemorySessions } from "./sessions.js";
+import { storedTurn } from "./turns.js";
+
+/** What is kept of sessions in memory beside their logs. */
+export class InMemoryBeside implements SessionBeside {
+  readonly #sessions: InMemorySessions;
+  readonly #holds: InMemoryHolds;
+  readonly #leases: InMemoryLeases;
+
+  constructor(sessions: InMemorySessions, leases: InMemoryLeases) {
+    this.#sessions = sessions;
+    this.#leases = leases;
+    this.#holds = new InMemoryHolds(sessions);
+  }
+
+  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return this.#sessions.read("readSide", session, {
+      found: ({ side }) => sideWithPrefix(side, prefix),
+      missing: () => ({}),
+    });
+  }
+
+  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
+    checkSideWrite(session, changes);
+    return this.#sessions.call("writeSide", session, () => {
+      const found = this.#sessions.writable("writeSide", session);
+      if (!Object.entries(changes.expected ?? {}).every(([name, value]) => found?.side.get(name) === value)) {
+        return false;
+      }
+      const creates = Object.keys(changes.set ?? {}).length > 0;
+      const stored = found ?? (creates ? newSession() : undefined);
+      if (stored !== undefined) {
+        applySide(stored.side, changes);
+        stored.key = withKey(stored.key, creates ? session.keys?.current : undefined);
+        claimSession(stored, session);
+      }
+      this.#sessions.keep(session.id, stored, changes.ttlMs);
+      return true;
+    });
+  }
+
+  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const found = (stored: InMemorySession) => {
+      const turn = storedTurn(stored, { name, stored: -1 })!;
+      return turn.count === 0 && !turn.done ? undefined : turn;
+    };
+    return this.#sessions.read("readTurn", session, { found, missing: () => undefined });
+  }
+
+  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
+    checkInteger("count", count, 1);
+    return this.#sessions.read("readRounds", session, {
+      found: (stored) => roundsOf(stored, count),
+      missing: emptyRounds,
+    });
+  }
+
+  async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    checkPageRequest(request);
+    return this.#sessions.call("readPage", session, () => {
+      return screenPageOf(this.#sessions.find(session) ?? newSession(), request);
+    });
+  }
+
+  async readStats(session: SessionRef): Promise<StoredStats | undefined> {
+    return this.#sessions.read("readStats", session, { found: statsOf, missing: () => undefined });
+  }
+
+  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
+    return this.#sessions.read("readReductions", session, {
+      found: ({ reductions }) => [...reductions],
+      missing: () => [],
+    });
+  }
+
+  takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    return this.#holds.take(session, request);
+  }
+
+  renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
+    return this.#holds.renew(session, held);
+  }
+
+  giveBackHold(session: SessionRef, ticket: string): Promise<void> {
+    return this.#holds.giveBack(session, ticket);
+  }
+
+  restart(session: SessionRef): Promise<string> {
+    return this.#holds.restart(session);
+  }
+
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
+    checkInteger("ttlMs", ttlMs, 1);
+    const request = { now: this.#sessions.now(), ttlMs };
+    return this.#sessions.call("acquireLease", session, () => this.#leases.acquire(session.id, request));
+  }
+
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    return this.#sessions.call("releaseLease", session, () => this.#leases.release(session.id, token));
+  }
+
+  async extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
+    checkInteger("ttlMs", ttlMs, 1);
+    return this.#sessions.call("extendExpiry", session, () => {
+      const stored = this.#sessions.find(session);
+      const isMortal = stored?.expiresAt !== undefined;
+      this.#sessions.refresh(isMortal ? stored : undefined, ttlMs);
+      return isMortal;
+    });
+  }
+}
+
+/** The leases of sessions; times in milliseconds since 1970. */
+export class InMemoryLeases {
+  readonly #leases = new Map<string, { readonly token: string; readonly expiresAt: number }>();
+
+  /** Takes a session's lease and returns its token; undefined while another holds it. */
+  acquire(sessionId: string, { now, ttlMs }: { readonly now: number; readonly ttlMs: number }): string | undefined {
+    const lease = this.#leases.get(sessionId);
+    if (lease !== undefined && lease.expiresAt >= now) {
+      return undefined;
+    }
+    const token = randomToken();
+    this.#leases.set(sessionId, { token, expiresAt: now + ttlMs });
+    return token;
+  }
+
+  /** Gives the lease back if the token still holds it. */
+  release(sessionId: string, token: string): void {
+    if (this.#leases.get(sessionId)?.token === token) {
+      this.#leases.delete(sessionId);
+    }
+  }
+
+  /** Removes the leases that ended before this time; by default all. */
+  clear(now = Infinity): void {
+    this.#leases.forEach(({ expiresAt }, sessionId) => expiresAt < now && this.#leases.delete(sessionId));
+  }
+}
+
+function screenPageOf(session: InMemorySession, request: StoredPageRequest): StoredPage | undefined {
+  const { epoch, rev, base, start, log, head } = session;
+  const isNew = session.created === undefined;
+  const next = nextPosition(session);
+  const id = request.around ?? request.since;
+  const found = id === undefined ? undefined : (session.ids.get(id)?.position ?? -1);
+  if (found !== undefined && (found < base || found >= next)) {
+    return undefined;
+  }
+  const { from, to } = pageBounds(request, { base, next, found });
+  const records = log.slice(from - base, to - base);
+  return {
+    epoch: isNew ? "" : epoch,
+    rev: isNew ? "" : rev,
+    records,
+    from,
+    to,
+    base,
+    start,
+    next,
+    head: from < start ? head : "",
+    damaged: false,
+  };
+}
+
+function statsOf(session: InMemorySession): StoredStats {
+  const { base, start, log, headCount, rounds, total, expiresAt } = session;
+  return {
+    messages: log.length,
+    rounds,
+    viewMessages: headCount + nextPosition(session) - start,
+    viewTokens: total?.tokens,
+    counter: total?.counter ?? "",
+    isWhole: base === 0 && start === 0 && headCount === 0,
+    reductions: session.reduced,
+    createdAt: session.created,
+    updatedAt: session.updated,
+    expiresAt,
+    damaged: false,
+  };
+}

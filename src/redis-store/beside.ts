@@ -1,0 +1,173 @@
+import { askText } from "../redis/ask.js";
+import { idHash } from "../redis/id-hash.js";
+import {
+  readRoundsScript,
+  readStatsScript,
+  readTurnScript,
+  readWindowScript,
+  releaseLeaseScript,
+} from "../redis/lua/scripts.js";
+import type { Script } from "../redis/script.js";
+import type { SessionBeside } from "../store/beside.js";
+import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
+import { randomToken } from "../store/random-token.js";
+import { refuseOwner } from "../store/refusals.js";
+import { checkInteger } from "../store/request-checks.js";
+import {
+  checkPageRequest,
+  type StoredPage,
+  type StoredPageRequest,
+  type StoredReduction,
+  type StoredStats,
+} from "../store/session-pages.js";
+import type { StoredRounds } from "../store/session-reads.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { SideWrite } from "../store/side-fields.js";
+import type { StoredTurn } from "../store/turns.js";
+import type { RedisCalls } from "./calls.js";
+import { extendExpiry } from "./expiry.js";
+import { RedisHolds } from "./holds.js";
+import { roundsFrom } from "./replies.js";
+import { readSide, writeSide } from "./side.js";
+import { turnFrom } from "./turn-marks.js";
+
+/** What is kept of sessions in Redis beside their logs: fields of `state`, but for the lease, a key of its own. */
+export class RedisBeside implements SessionBeside {
+  readonly #calls: RedisCalls;
+  readonly #holds: RedisHolds;
+
+  constructor(calls: RedisCalls) {
+    this.#calls = calls;
+    this.#holds = new RedisHolds(calls);
+  }
+
+  async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
+    return readSide(this.#calls.placeOf(session), prefix);
+  }
+
+  async writeSide(session: SessionRef, changes: SideWrite): Promise<boolean> {
+    const { id, owner } = session;
+    const write = async () => {
+      const stored = await writeSide(this.#calls.placeOf(session), changes);
+      this.#calls.noteOwner(id, stored);
+      return stored !== undefined;
+    };
+    return this.#calls.follow(id, { owner, ttlMs: changes.ttlMs, write, wrote: Boolean });
+  }
+
+  async readTurn(session: SessionRef, name: string): Promise<StoredTurn | undefined> {
+    const [word, ...rest] = (await this.#read("readTurn", session, readTurnScript, [name])) as unknown[];
+    const turn = turnFrom(rest);
+    return word !== "TURN" || (turn.count === 0 && !turn.done) ? undefined : turn;
+  }
+
+  async readRounds(session: SessionRef, count: number): Promise<StoredRounds> {
+    checkInteger("count", count, 1);
+    return roundsFrom(await this.#read("readRounds", session, readRoundsScript, [count]));
+  }
+
+  async readPage(session: SessionRef, request: StoredPageRequest): Promise<StoredPage | undefined> {
+    checkPageRequest(request);
+    const args = [...placeOf(request), request.limit];
+    const reply = (await this.#read("readPage", session, readWindowScript, args)) as unknown[];
+    if (reply[0] !== "PAGE") {
+      return undefined;
+    }
+    const [from, to, base, start, next, damaged] = reply.slice(1, 7).map(Number) as FixedNumbers;
+    const [head, records, epoch, rev] = reply.slice(7) as [string, string[], string, string];
+    return { epoch, rev, records, from, to, base, start, next, head, damaged: damaged === 1 };
+  }
+
+  async readStats(session: SessionRef): Promise<StoredStats | undefined> {
+    const [, ...reply] = (await this.#read("readStats", session, readStatsScript)) as unknown[];
+    const [epoch, length, rounds, viewMessages, tokens, counter, whole, reductions, ...rest] = reply;
+    const [created, updated, expires, damaged] = rest;
+    if (epoch === "" && Number(length) === 0) {
+      return undefined;
+    }
+    return {
+      messages: Number(length),
+      rounds: Number(rounds),
+      // The start of a damaged session may lie behind its end.
+      viewMessages: Math.max(0, Number(viewMessages)),
+      viewTokens: numberOr(tokens),
+      counter: String(counter),
+      isWhole: Number(whole) === 1,
+      reductions: Number(reductions),
+      createdAt: numberOr(created),
+      updatedAt: numberOr(updated),
+      expiresAt: numberOr(expires),
+      damaged: Number(damaged) === 1,
+    };
+  }
+
+  async readReductions(session: SessionRef): Promise<readonly StoredReduction[]> {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const name = { operation: "readReductions", sessionId: session.id };
+    const [fields] = await runner.transaction(name, [{ verb: "hmget", args: [keys.state, "reductions", "owner"] }]);
+    const [lines, stored] = fields as (string | null)[];
+    refuseOwner(session, stored);
+    return String(lines ?? "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as StoredReduction);
+  }
+
+  takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    return this.#holds.take(session, request);
+  }
+
+  renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
+    return this.#holds.renew(session, held);
+  }
+
+  giveBackHold(session: SessionRef, ticket: string): Promise<void> {
+    return this.#holds.giveBack(session, ticket);
+  }
+
+  restart(session: SessionRef): Promise<string> {
+    return this.#holds.restart(session);
+  }
+
+  async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
+    checkInteger("ttlMs", ttlMs, 1);
+    const { runner, keys } = this.#calls.placeOf(session);
+    const token = randomToken();
+    const command = { verb: "set", args: [keys.lease, token, "NX", "PX", ttlMs] };
+    const name = { operation: "acquireLease", sessionId: session.id };
+    return (await runner.command(name, command, [keys.lease])) === null ? undefined : token;
+  }
+
+  async releaseLease(session: SessionRef, token: string): Promise<void> {
+    const { runner, keys } = this.#calls.placeOf(session);
+    const call = { script: releaseLeaseScript, keys: [keys.lease], args: [token], writes: true };
+    await runner.run({ operation: "releaseLease", sessionId: session.id }, call);
+  }
+
+  extendExpiry(session: SessionRef, ttlMs: number): Promise<boolean> {
+    return extendExpiry(this.#calls, session, ttlMs);
+  }
+
+  #read(
+    operation: string,
+    session: SessionRef,
+    script: Script,
+    args: readonly (string | number)[] = [],
+  ): Promise<unknown> {
+    return this.#calls.script(operation, session, { script, args: [askText(session), ...args], writes: false });
+  }
+}
+
+type FixedNumbers = [from: number, to: number, base: number, start: number, next: number, damaged: number];
+
+function placeOf({ before, after, around, since }: StoredPageRequest): [kind: string, place: string | number] {
+  const id = around ?? since;
+  if (id !== undefined) {
+    return [around === undefined ? "since" : "around", idHash(id)];
+  }
+  return before !== undefined ? ["before", before] : after !== undefined ? ["after", after] : ["newest", ""];
+}
+
+function numberOr(value: unknown): number | undefined {
+  return value === "" ? undefined : Number(value);
+}

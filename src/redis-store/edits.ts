@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { askOf, askText } from "../redis/ask.js";
+import { fieldPairs } from "../redis/field-pairs.js";
+import { idHash } from "../redis/id-hash.js";
+import { beginSwapsScript, finishSwapsScript, rewindScript, swapRecordsScript } from "../redis/lua/scripts.js";
+import { runOnSession } from "../redis/script-runner.js";
+import { planReplaceTail } from "../store/append-plan.js";
+import type { RebuildOptions, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
+import { randomToken } from "../store/random-token.js";
+import { outOfRange } from "../store/refusals.js";
+import { checkRewind } from "../store/request-checks.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../store/session-writes.js";
+import type { RedisCalls } from "./calls.js";
+import { rewindArguments } from "./commit-call.js";
+import { rebuildSession } from "./rebuild-session.js";
+
+/** Changes of what the logs in Redis hold. */
+export class RedisEdits implements SessionEdits {
+  readonly #calls: RedisCalls;
+
+  constructor(calls: RedisCalls) {
+    this.#calls = calls;
+  }
+
+  async replaceTail(session: SessionRef, request: ReplaceTailRequest): Promise<AppendResult | "stale"> {
+    const plan = planReplaceTail(session, request, this.#calls.limits);
+    return this.#calls.append("replaceTail", session, { request, plan });
+  }
+
+  async rewind(session: SessionRef, request: RewindRequest): Promise<"rewound" | "stale"> {
+    checkRewind(session, request);
+    const args = rewindArguments(session, request);
+    const word = await this.#calls.write("rewind", session, { script: rewindScript, args });
+    if (word === "RANGE") {
+      throw outOfRange("to");
+    }
+    return word === "REWOUND" ? "rewound" : "stale";
+  }
+
+  async rebuild(
+    session: SessionRef,
+    identify: IdentifyRecord,
+    { assigns = false }: RebuildOptions = {},
+  ): Promise<void> {
+    const { id, owner } = session;
+    const { lists } = this.#calls;
+    const name = { operation: "rebuild", sessionId: id };
+    const rebuild = { ...this.#calls.placeOf(session), name, identify, assigns };
+    const write = async () => {
+      const rebuilt = await rebuildSession(rebuild);
+      this.#calls.noteOwner(id, rebuilt.owner);
+      await (rebuilt.lostState && rebuilt.owner !== "" ? lists.restoreLabel(id, rebuilt.owner) : undefined);
+    };
+    await this.#calls.follow(id, { owner, write });
+    this.#calls.forget(id);
+  }
+
+  async beginSwaps(session: SessionRef): Promise<SwapPass | undefined> {
+    const args = [askText(session), randomToken()];
+    const call = { script: beginSwapsScript, args, writes: true };
+    const reply = (await this.#calls.script("beginSwaps", session, call)) as unknown[];
+    if (reply[0] !== "BEGUN") {
+      return undefined;
+    }
+    const [, epoch, mark, list] = reply as [string, string, string, string[]];
+    return { epoch, mark, fields: Object.fromEntries(fieldPairs(list)) };
+  }
+
+  async swapRecords(session: SessionRef, { epoch, records, fields = [] }: SwapRequest): Promise<number> {
+    const request = {
+      ...askOf(session),
+      epoch,
+      records: records.map(({ position, was, identity }) => ({
+        ...{ position, was: sha1(was) },
+        ...(identity && { hash: idHash(identity.id), digest: identity.digest }),
+      })),
+      fields: fields.map(({ name, was }) => ({ name, was: sha1(was) })),
+    };
+    const args = [JSON.stringify(request), ...records.map(({ text }) => text), ...fields.map(({ text }) => text)];
+    const call = { script: swapRecordsScript, args, writes: true };
+    const [, swapped] = (await this.#calls.script("swapRecords", session, call)) as unknown[];
+    return Number(swapped);
+  }
+
+  async finishSwaps(session: SessionRef, { epoch, mark }: SwapPass, key: string): Promise<boolean> {
+    const { runner, keys: all } = this.#calls.placeOf(session);
+    const keys = [all.state];
+    const call = { script: finishSwapsScript, keys, args: [askText(session), epoch, mark, key], writes: true };
+    const name = { operation: "finishSwaps", sessionId: session.id };
+    const [word] = (await runOnSession(runner, name, call)) as unknown[];
+    return word === "FINISHED";
+  }
+}
+
+function sha1(text: string): string {
+  return createHash("sha1").update(text).digest("hex");
+}

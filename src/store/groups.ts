@@ -1,0 +1,166 @@
+import { ConfigurationError } from "../base/errors.js";
+import type { SessionRef } from "./session-ref.js";
+import type { SessionStore, SessionStoreCore, SessionStoreGroups } from "./session-store.js";
+
+/**
+ * The name of a group of methods that a store has beyond the core, or has not.
+ * @example
+ * import { InMemorySessionStore, type StoreGroup } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const groups: readonly StoreGroup[] = ["edits", "beside", "lists", "copies"];
+ * console.log(groups.every((group) => store[group] !== undefined)); // true
+ */
+export type StoreGroup = keyof SessionStoreGroups;
+
+/** A store that has a group. */
+export type StoreWith<G extends StoreGroup> = SessionStore & Pick<SessionStoreGroups, G>;
+
+/** For each method of an object true where it concerns one session, which it takes first. */
+type MethodsOf<T> = Readonly<Record<keyof T, boolean>>;
+
+/** Every method of the core. The compiler refuses a missing and a surplus name, here and below. */
+const coreMethods: MethodsOf<SessionStoreCore> = {
+  append: true,
+  readView: true,
+  readLog: true,
+  commitReduction: true,
+  clear: true,
+};
+
+const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G]> } = {
+  edits: {
+    rewind: true,
+    replaceTail: true,
+    rebuild: true,
+    beginSwaps: true,
+    swapRecords: true,
+    finishSwaps: true,
+  },
+  beside: {
+    readSide: true,
+    writeSide: true,
+    readTurn: true,
+    readRounds: true,
+    readPage: true,
+    readStats: true,
+    readReductions: true,
+    takeHold: true,
+    renewHold: true,
+    giveBackHold: true,
+    restart: true,
+    acquireLease: true,
+    releaseLease: true,
+    extendExpiry: true,
+  },
+  lists: {
+    list: false,
+    count: false,
+    describe: true,
+    relabel: true,
+    erase: true,
+    eraseOwner: false,
+    scan: false,
+    reindex: false,
+    flush: false,
+  },
+  copies: { fork: true, readState: true, readTurns: true, create: true },
+};
+
+/** Every group. */
+export const storeGroups = Object.keys(groupMethods) as readonly StoreGroup[];
+
+/**
+ * The store, as one that has the group.
+ *
+ * @throws ConfigurationError `store`; `user` is what needs the group, the message's first words.
+ */
+export function requireGroup<G extends StoreGroup>(user: string, store: SessionStore, group: G): StoreWith<G> {
+  if (store[group] === undefined) {
+    throw new ConfigurationError("store", `${user} needs a store with "${group}"; the store in use has none.`);
+  }
+  return store as StoreWith<G>;
+}
+
+/** The methods of a group, each bound to its object: what a store around another one passes on as it is. */
+export function passedOn<G extends StoreGroup>(group: G, methods: SessionStoreGroups[G]): SessionStoreGroups[G] {
+  return wrapped(methods, groupMethods[group], (_, go) => go());
+}
+
+/** A call that concerns one session. */
+export interface StoreCall {
+  /** The method's name, such as `readView` or `readSide`. */
+  readonly method: string;
+  readonly session: SessionRef;
+}
+
+/** Makes a call by `go`, and what belongs around it. */
+export type Around = (call: StoreCall, go: () => Promise<unknown>) => Promise<unknown>;
+
+/** The same store, each call of which that concerns one session goes through a function. */
+export function around<Store extends SessionStore>(store: Store, wrap: Around): Store {
+  const given: SessionStore = store;
+  const groups = storeGroups.flatMap((group) => {
+    const methods = given[group];
+    return methods === undefined ? [] : [[group, wrapped<object>(methods, groupMethods[group], wrap)]];
+  });
+  return {
+    ...store,
+    ...wrapped<SessionStoreCore>(store, coreMethods, wrap),
+    ...(Object.fromEntries(groups) as object),
+    ...(given.close && { close: () => given.close!() }),
+  };
+}
+
+function wrapped<Methods extends object>(methods: Methods, names: MethodsOf<Methods>, wrap: Around): Methods {
+  const target = methods as Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+  const calls = Object.entries(names).map(([method, isOfSession]) => {
+    const call = (...args: unknown[]) => target[method]!(...args);
+    const around = (...args: unknown[]) => wrap({ method, session: args[0] as SessionRef }, () => call(...args));
+    return [method, isOfSession === true ? around : call];
+  });
+  return Object.fromEntries(calls) as Methods;
+}
+
+/**
+ * Refuses what is not a session store: without a method of the core, or with a part of a group only.
+ *
+ * @throws ConfigurationError `store`, with the method's name; `user` is what the user constructs.
+ */
+export function checkSessionStore(user: string, store: unknown): asserts store is SessionStore {
+  const refuse = (reason: string) => new ConfigurationError("store", `${user}: ${reason}`);
+  if (!isObject(store)) {
+    throw refuse(`option "store" must be a SessionStore; got ${received(store)}.`);
+  }
+  const lacking = missingMethod(store, coreMethods);
+  if (lacking !== undefined) {
+    throw refuse(`the store has no method "${lacking}"; a SessionStore needs ${quoted(Object.keys(coreMethods))}.`);
+  }
+  for (const group of storeGroups) {
+    const methods = store[group];
+    if (methods !== undefined && !isObject(methods)) {
+      throw refuse(`the store's "${group}" must be an object with methods; got ${received(methods)}.`);
+    }
+    const missing = methods && missingMethod(methods, groupMethods[group]);
+    if (missing !== undefined) {
+      throw refuse(`the store's "${group}" has no method "${missing}"; give it all methods of the group, or no group.`);
+    }
+  }
+}
+
+function missingMethod(methods: Readonly<Record<string, unknown>>, names: object): string | undefined {
+  return Object.keys(names).find((name) => typeof methods[name] !== "function");
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function received(value: unknown): string {
+  return value === null ? "null" : `a ${typeof value}`;
+}
+
+function quoted(names: readonly string[]): string {
+  const list = names.map((name) => `"${name}"`);
+  return `${list.slice(0, -1).join(", ")} and ${list.at(-1)!}`;
+}
