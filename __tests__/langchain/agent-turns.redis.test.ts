@@ -102,7 +102,8 @@ describe.each(["step", "turn"] as const)("an agent's turn with persist: %s", (pe
       }
       return "slow";
     });
-    const agents = [fast, slow].map((model) => newAgent(newMemory({ keyPrefix }), model, { persist }).agent);
+    const options = { persist, oneTurnAtATime: false };
+    const agents = [fast, slow].map((model) => newAgent(newMemory({ keyPrefix }), model, options).agent);
     const results = await Promise.all(agents.map((agent) => agent.invoke(ask("q", "q1"), ann)));
     expect(results.map(({ messages }) => sketch(messages))).toEqual([
       ["q", "fast"],

@@ -192,8 +192,8 @@ const stops = [
 ] as const;
 
 describe.each(stops)("a chain's run that is stopped because %s", (_, stop, answer) => {
-  it("stores nothing by default, and runs anew when it is retried", async () => {
-    const { model, chain } = chainOf([answer, "whole answer"]);
+  it("stores nothing with onAbort discard and persist turn, and runs anew when it is retried", async () => {
+    const { model, chain } = chainOf([answer, "whole answer"], "discard", "turn");
     await stop(chain, model);
     expect(await stored()).toEqual([]);
     await drainStream(chain);

@@ -131,7 +131,8 @@ describe("a chain's turn that comes again", () => {
         await (asked === 2 ? release() : bothAsked);
         return answer;
       });
-      const answers = await Promise.all(memories.map((memory) => withRedisMemory(model, { memory }).invoke(q, config)));
+      const chains = memories.map((memory) => withRedisMemory(model, { memory, oneTurnAtATime: false }));
+      const answers = await Promise.all(chains.map((chain) => chain.invoke(q, config)));
       const stored = await transcript(memories[0]!);
       expect(stored).toHaveLength(2);
       expect(texts(answers)).toEqual([stored[1], stored[1]]);
@@ -141,7 +142,7 @@ describe("a chain's turn that comes again", () => {
 
   it("ends a stream that has begun with its own tokens where another run has stored the turn", async () => {
     const memory = newMemory();
-    const chain = withRedisMemory(countingModel(), { memory });
+    const chain = withRedisMemory(countingModel(), { memory, oneTurnAtATime: false });
     const stream = await chain.stream("q", turn("t"));
     const other = await chain.invoke("q", turn("t"));
     const chunks: string[] = [];
@@ -156,7 +157,7 @@ describe("a chain's turn that comes again", () => {
   it("costs the model one call where the runs of a session wait for each other", async () => {
     const memory = newMemory();
     const model = countingModel();
-    const chain = withRedisMemory(model, { memory, oneTurnAtATime: true });
+    const chain = withRedisMemory(model, { memory });
     const answers = await Promise.all([1, 2, 3].map(() => chain.invoke("q", turn("t"))));
     expect([texts(answers), model.sent.length]).toEqual([["a1", "a1", "a1"], 1]);
     expect(await transcript(memory)).toEqual(["q", "a1"]);
@@ -239,7 +240,7 @@ describe("a run that fails", () => {
 
   it("stores nothing with persist turn", async () => {
     const memory = newMemory();
-    const chain = withRedisMemory(failingOnce(), { memory });
+    const chain = withRedisMemory(failingOnce(), { memory, persist: "turn" });
     await expect(chain.invoke("q", turn("t"))).rejects.toThrow("model is down");
     expect(await transcript(memory)).toEqual([]);
     await chain.invoke("q", turn("t"));
@@ -263,9 +264,11 @@ describe("a run that fails", () => {
 });
 
 describe("the cost of a chain's turn", () => {
-  it("is one read and one write, and one read where it is repeated", async () => {
+  const unheld = { oneTurnAtATime: false };
+
+  it("is one read and one write with persist turn, and one read where it is repeated", async () => {
     const memory = newMemory();
-    const chain = withRedisMemory(countingModel(), { memory });
+    const chain = withRedisMemory(countingModel(), { memory, persist: "turn", ...unheld });
     await chain.invoke("warm", session);
     expect(await roundTrips(() => chain.invoke("q", session))).toBe(2);
     expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(2);
@@ -275,7 +278,7 @@ describe("the cost of a chain's turn", () => {
   it("is two writes with persist step, the first of which is the read too, and one where it is repeated", async () => {
     const memory = newMemory();
     const model = countingModel();
-    const chain = withRedisMemory(model, { memory, persist: "step" });
+    const chain = withRedisMemory(model, { memory, persist: "step", ...unheld });
     await chain.invoke("warm", session);
     expect(await roundTrips(() => chain.invoke("q1", session))).toBe(2);
     expect(await roundTrips(() => chain.invoke("q2", turn("t")))).toBe(2);
@@ -289,7 +292,7 @@ describe("the cost of a chain's turn", () => {
   it("is a read more with persist step where the write cannot tell what is new", async () => {
     const memory = newMemory();
     const model = countingModel();
-    const chain = withRedisMemory(model, { memory, persist: "step" });
+    const chain = withRedisMemory(model, { memory, persist: "step", ...unheld });
     await memory.history("ann").addMessages([human("stored before", "known")]);
     expect(await roundTrips(() => chain.invoke(human("stored before", "known"), session))).toBe(3);
     expect(texts(model.sent[0]!)).toEqual(["stored before"]);
@@ -304,7 +307,7 @@ describe("the cost of a chain's turn", () => {
 
   it("reduces with persist step once, behind the answer", async () => {
     const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
-    const chain = withRedisMemory(countingModel(), { memory, persist: "step" });
+    const chain = withRedisMemory(countingModel(), { memory, persist: "step", ...unheld });
     await chain.invoke("q1", session);
     expect(await roundTrips(() => chain.invoke("q2", session))).toBe(3);
     expect(texts(await memory.history("ann").getMessages())).toEqual(["q2", "a2"]);
@@ -312,14 +315,17 @@ describe("the cost of a chain's turn", () => {
 });
 
 describe("a second writer during a run", () => {
-  it("loses nothing, and neither does the run", async () => {
+  it.each([
+    ["turn", ["other q", "other a", "q", "a"]],
+    ["step", ["q", "other q", "other a", "a"]],
+  ] as const)("loses nothing, and neither does the run (persist: %s)", async (persist, expected) => {
     const memory = newMemory();
     const model = new ScriptedModel(async () => {
       await memory.history("ann").addMessages([human("other q"), ai("other a")]);
       return "a";
     });
-    await withRedisMemory(model, { memory }).invoke("q", turn("t"));
-    expect(await transcript(memory)).toEqual(["other q", "other a", "q", "a"]);
+    await withRedisMemory(model, { memory, persist }).invoke("q", turn("t"));
+    expect(await transcript(memory)).toEqual(expected);
   });
 });
 

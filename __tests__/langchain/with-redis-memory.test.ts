@@ -5,6 +5,7 @@ import { StringOutputParser } from "@langchain/core/output_parsers";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { inspect } from "node:util";
+import type { WithRedisMemoryOptions } from "../../src/chain/chain-options.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
@@ -155,13 +156,18 @@ describe("withRedisMemory, streaming", () => {
     expect(await stored()).toEqual(["a b", "reply to a b"]);
   });
 
-  it("stores nothing of a stream that is not read to its end", async () => {
+  it("keeps what was read of a stream that is not read to its end; nothing where the options say so", async () => {
     const { memory, stored } = newMemory();
-    for await (const chunk of await withRedisMemory(echoModel(), { memory }).stream("a b", session)) {
-      expect(chunk.text).toBe("reply ");
-      break;
-    }
+    const leave = async (options: Partial<WithRedisMemoryOptions>) => {
+      for await (const chunk of await withRedisMemory(echoModel(), { memory, ...options }).stream("a b", session)) {
+        expect(chunk.text).toBe("reply ");
+        break;
+      }
+    };
+    await leave({ persist: "turn", onAbort: "discard" });
     expect(await stored()).toEqual([]);
+    await leave({});
+    expect(await stored()).toEqual(["a b", "reply "]);
   });
 
   it("emits the events of the model under its own run, and stores the turn", async () => {
@@ -181,15 +187,15 @@ describe("withRedisMemory, streaming", () => {
 });
 
 describe("withRedisMemory, when something goes wrong", () => {
-  it("stores nothing if the run fails", async () => {
+  it("stores nothing with persist turn if the run fails", async () => {
     const { memory, stored } = newMemory();
-    const agent = withRedisMemory(new ScriptedModel(() => new Error("model is down")), { memory });
+    const agent = withRedisMemory(new ScriptedModel(() => new Error("model is down")), { memory, persist: "turn" });
     await expect(agent.invoke("one", session)).rejects.toThrow("model is down");
     await expect(collect(agent.stream("one", session))).rejects.toThrow("model is down");
     expect(await stored()).toEqual([]);
   });
 
-  it("stores nothing if the run is aborted, even if the model still answers", async () => {
+  it("stores no answer if the run is aborted, even if the model still answers", async () => {
     const { memory, stored } = newMemory();
     const controller = new AbortController();
     const agent = withRedisMemory(
@@ -202,7 +208,7 @@ describe("withRedisMemory, when something goes wrong", () => {
     );
     await expect(agent.invoke("one", { ...session, signal: controller.signal })).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 30));
-    expect(await stored()).toEqual([]);
+    expect(await stored()).toEqual(["one"]);
   });
 
   it("rejects if the turn could not be stored", async () => {

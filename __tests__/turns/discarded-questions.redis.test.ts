@@ -30,7 +30,7 @@ const doors = {
     return withRedisMemory(newModel(), { memory, persist: "step" }).invoke([asked], config);
   },
   "chain that stores a turn at once": (memory: RedisChatMemory, asked: BaseMessage) => {
-    return withRedisMemory(newModel(), { memory }).invoke([asked], config);
+    return withRedisMemory(newModel(), { memory, persist: "turn" }).invoke([asked], config);
   },
   agent: (memory: RedisChatMemory, asked: BaseMessage) => {
     const middleware = [redisMemoryMiddleware({ memory, persist: "step" })];

@@ -22,8 +22,6 @@ export async function startChatPage(model: BaseChatModel, memory: RedisChatMemor
     memory,
     inputMessagesKey: "input",
     historyMessagesKey: "history",
-    // A reader who presses Stop keeps what was said so far.
-    onAbort: "keep",
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -59,7 +59,6 @@ export async function startConversations({ model, memory, users, port = 0 }: Con
     memory,
     inputMessagesKey: "question",
     historyMessagesKey: "history",
-    onAbort: "keep",
   });
   /** Who signed in, by the token in their cookie. */
   const signedIn = new Map<string, string>();

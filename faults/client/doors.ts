@@ -42,7 +42,14 @@ export interface Doors {
 
 /** Opens the doors for sessions of a kind; the stores are shared. */
 export function openDoors(
-  { reducer, autoReduce, retention, persist, isEncrypted }: Omit<SessionPlan, "id" | "removals" | "waits" | "owner">,
+  {
+    reducer,
+    autoReduce,
+    retention,
+    persist,
+    isEncrypted,
+    holds,
+  }: Omit<SessionPlan, "id" | "removals" | "waits" | "owner">,
   { store, journal }: { readonly store: SessionStore; readonly journal: JournalWriter },
 ): Doors {
   const made = reducerOf(reducer, journal);
@@ -57,10 +64,13 @@ export function openDoors(
     issues.push(...issuesOf(messages));
     return answerTo(messages, { calls: false });
   });
-  const middleware = [redisMemoryMiddleware({ memory, persist })];
+  const middleware = [redisMemoryMiddleware({ memory, persist, oneTurnAtATime: holds })];
   return {
     memory,
-    chain: withRedisMemory(model, { memory, persist }) as unknown as Runnable<BaseMessage[], BaseMessage>,
+    chain: withRedisMemory(model, { memory, persist, oneTurnAtATime: holds }) as unknown as Runnable<
+      BaseMessage[],
+      BaseMessage
+    >,
     agent: createAgent({ model: agentModel(), tools: [lookup], middleware }) as unknown as AgentLike,
     withHistory: (note) =>
       new RunnableWithMessageHistory({

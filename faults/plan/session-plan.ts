@@ -21,6 +21,8 @@ export interface SessionPlan {
   /** Whose session it is; undefined for nobody's. */
   readonly owner: string | undefined;
   readonly isEncrypted: boolean;
+  /** True where chains and agents hold the session, one turn at a time; otherwise their turns overtake each other. */
+  readonly holds: boolean;
 }
 
 const reducers = ["none", "truncation", "tokens", "summary", "summary", "summaries", "foreign"] as const;
@@ -67,6 +69,7 @@ export function sessionPlan({ seed, replicas, focus }: Workload, group: number, 
     // Who is erased has one session, so that the others stay what they are.
     owner: removals === "erase" ? `gone.${id}` : random.pick([undefined, "ann", "bob", "eve"]),
     isEncrypted: random.chance(0.2),
+    holds: random.chance(0.5),
   };
 }
 

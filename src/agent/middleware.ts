@@ -6,8 +6,6 @@ import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../base/options.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
-import { oneTurnSchema, oneTurnTimes } from "../session/hold/hold-options.js";
-import { requireGroup } from "../store/groups.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
@@ -16,53 +14,22 @@ import { mayBeAskedAgain, splitState } from "./agent-state.js";
 import { movedQuestion } from "./moved-question.js";
 import { RunTurn } from "./run-turn.js";
 import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
+import type { WithRedisMemoryOptions } from "../chain/chain-options.js";
 import { sessionIdSchema, type SessionIdOption } from "../chain/session-id.js";
+import { holdPolicy, turnFields } from "../turns/turn-defaults.js";
 
 /** The context that an agent is invoked with, as a schema describes it. */
 export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;
 
 /** Options of {@link redisMemoryMiddleware}. */
-export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefined = undefined> {
-  /** Where the conversations are. */
-  readonly memory: RedisChatMemory;
+export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefined = undefined> extends Pick<
+  WithRedisMemoryOptions,
+  "memory" | "persist" | "onAbort" | "oneTurnAtATime" | "promptCacheMarks" | "profile"
+> {
   /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
   readonly sessionId?: SessionIdOption<AgentRuntime<ContextOf<Schema>>>;
   /** What the agent's `context` holds, for the function that names the session. */
   readonly contextSchema?: Schema;
-  /**
-   * When messages are stored. `step`: before each model call and at the end, so that a failed run leaves what was said
-   * up to it. `turn`: once, when the agent is done; a run that fails stores nothing. @default "step"
-   */
-  readonly persist?: "turn" | "step";
-  /**
-   * What is kept of a run that is stopped by its signal or by `stream.cancel()`: nothing more, or what was said so far,
-   * with the AI message marked by `response_metadata.interrupted`. @default "discard"
-   */
-  readonly onAbort?: "discard" | "keep";
-  /**
-   * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
-   * turn only one calls the model. A run holds the session until it ends, fails, is stopped or interrupted, its tools
-   * included; one that is resumed takes it again before it calls the model. A run that waits longer than `waitMs` is
-   * refused (ConflictError `busy`); one that was paused past its turn cannot write behind a later one (`fenced`). A run
-   * without a checkpointer that ends where no hook is called (an error of another middleware after a call of tools)
-   * holds the session for five minutes; one whose process dies, for `holdMs`. Tools that take longer than five minutes
-   * let other runs begin; the run takes the session again before it calls the model. @default false
-   */
-  readonly oneTurnAtATime?:
-    | boolean
-    | {
-        /** How long the session's turn is waited for, in milliseconds; 0 asks once. @default 60_000 */
-        readonly waitMs?: number;
-        /** How long a process that died keeps the others from the session, in milliseconds. @default 30_000 */
-        readonly holdMs?: number;
-      };
-  /**
-   * True to mark what a model of Anthropic or Bedrock is sent for its prompt cache; see `promptCacheMarks`. Marks are
-   * never stored. Other profiles need no marks and get none. @default false
-   */
-  readonly promptCacheMarks?: boolean;
-  /** What the model accepts. @default the memory's profile */
-  readonly profile?: BuiltInProfile | StructureProfile;
 }
 
 const optionsSchema = lazy(() =>
@@ -70,9 +37,7 @@ const optionsSchema = lazy(() =>
     memory: objectWith<RedisChatMemory>(["history", "getMessageHistory"], "a RedisChatMemory"),
     sessionId: sessionIdSchema<AgentRuntime>("runtime"),
     contextSchema: z.optional(z.custom<ZodObject>(isZodObject, "must be a zod object")),
-    persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "step"),
-    onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
-    oneTurnAtATime: z._default(oneTurnSchema(), false),
+    ...turnFields(),
     promptCacheMarks: z._default(z.boolean("must be true or false"), false),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
   }),
@@ -142,10 +107,7 @@ function isZodObject(value: unknown): boolean {
 function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   const { memory, sessionId, contextSchema, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
   const owner = "redisMemoryMiddleware";
-  const times = oneTurnTimes(oneTurnAtATime);
-  if (times !== undefined) {
-    requireGroup(`${owner}: oneTurnAtATime`, sessionOf(owner, memory.history("any")).context.store, "beside");
-  }
+  const holding = holdPolicy(owner, oneTurnAtATime, contextOf(memory)?.store);
   const { profile: given } = options;
   const profile = given === undefined ? undefined : resolveProfile("redisMemoryMiddleware", given);
   const runs = new AgentRuns<AgentHooks>();
@@ -162,8 +124,8 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       const history = memory.history(place.sessionId, place.identity);
       const session = sessionOf(owner, history);
       // Without a writer each hook opens a run of its own, and would wait for the one before it.
-      const isHeld = times !== undefined && writer !== undefined;
-      const turn = isHeld ? new RunTurn(session, { owner: `${owner}: oneTurnAtATime`, ...times }) : undefined;
+      const isHeld = holding !== undefined && writer !== undefined;
+      const turn = isHeld ? new RunTurn(session, { owner: `${owner}: oneTurnAtATime`, ...holding }) : undefined;
       if (isNew) {
         turn?.begins(config);
       }

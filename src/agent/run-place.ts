@@ -76,8 +76,9 @@ export function isPartOf(caller: AgentRuntime, run: AgentRuntime): boolean {
   return ofRun !== undefined && ofCaller === ofRun && isWithin;
 }
 
-function callSignal({ configurable }: AgentRuntime): unknown {
-  return (configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: unknown } | undefined)
+/** The signal that LangGraph makes for each call of a graph; undefined with an older one. */
+export function callSignal({ configurable }: AgentRuntime): AbortSignal | undefined {
+  return (configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: AbortSignal } | undefined)
     ?.externalAbortSignal;
 }
 

@@ -1,10 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { HeldTurn } from "../session/hold/held-session.js";
-import { takeTurn } from "../session/hold/take-hold.js";
-import type { HoldTimes } from "../session/hold/hold-options.js";
+import { takeDoorTurn } from "../session/hold/take-hold.js";
+import type { HoldPolicy } from "../turns/turn-defaults.js";
 import { onEndInCheckpoint } from "./checkpoint-writes.js";
-import { InterruptWatch, type StepConfig } from "./interrupt-watch.js";
+import { EndWatch, type StepConfig } from "./end-watch.js";
 import { currentConfig, isPartOf } from "./run-place.js";
 import { StopListener, stopSignal } from "../turns/stop.js";
 
@@ -17,8 +17,8 @@ const longestMs = 5 * 60_000;
  */
 export class RunTurn {
   readonly #session: ConversationSession;
-  readonly #options: { readonly owner: string } & HoldTimes;
-  readonly #interrupts = new InterruptWatch();
+  readonly #options: { readonly owner: string } & HoldPolicy;
+  readonly #endWatch = new EndWatch();
   readonly #stop = new StopListener(() => void this.release());
   #held: HeldTurn | undefined;
   /** Ends that the checkpoint is observed; undefined where it is not. */
@@ -28,7 +28,7 @@ export class RunTurn {
   /** What has to be stored before the turn is given back. */
   #lastWrite: () => Promise<void> = () => Promise.resolve();
 
-  constructor(session: ConversationSession, options: { readonly owner: string } & HoldTimes) {
+  constructor(session: ConversationSession, options: { readonly owner: string } & HoldPolicy) {
     this.#session = session;
     this.#options = options;
   }
@@ -47,14 +47,19 @@ export class RunTurn {
 
   /** Takes the turn, unless the run holds it: one that was thought to be over may have lost it. */
   async enter(config: RunnableConfig): Promise<void> {
-    this.#interrupts.disarm();
+    this.#endWatch.disarm();
     const signal = stopSignal(config);
     if (this.#held === undefined) {
       const isCaller = () => isPartOf(currentConfig(), config);
-      this.#held = await takeTurn(this.#session, { ...this.#options, longestMs, signal, isCaller });
-      this.#unobserve = onEndInCheckpoint(config, () => this.release());
+      this.#held = await takeDoorTurn(this.#session, { ...this.#options, longestMs, signal, isCaller });
+      if (signal?.aborted) {
+        // Who was stopped meanwhile would hold the turn for nobody.
+        await this.release();
+        signal.throwIfAborted();
+      }
+      this.#unobserve = this.#held && onEndInCheckpoint(config, () => this.release());
     }
-    this.#held.signOfLife();
+    this.#held?.signOfLife();
     this.#stop.listen(signal);
   }
 
@@ -69,7 +74,7 @@ export class RunTurn {
   }
 
   /**
-   * A model call has asked for tools: from here on only the checkpoint tells of an interrupt. Where no step is left for
+   * A model call has asked for tools: from here on no hook tells of an interrupt or a failure. Where no step is left for
    * a hook behind the tools, the run can neither store nor ask any more, and gives the turn back.
    */
   async toolsBegin(config: StepConfig): Promise<void> {
@@ -79,13 +84,13 @@ export class RunTurn {
     }
     this.#held?.signOfLife();
     if (this.#unobserve === undefined) {
-      this.#interrupts.arm(config, () => void this.release());
+      this.#endWatch.arm(config, () => void this.release());
     }
   }
 
   /** Lets the next turn of the session begin. Never rejects. */
   async release(): Promise<void> {
-    this.#interrupts.disarm();
+    this.#endWatch.disarm();
     this.#unobserve?.();
     this.#unobserve = undefined;
     this.#stop.listen(undefined);

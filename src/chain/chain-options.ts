@@ -2,12 +2,11 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
 import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
 import { contextOf } from "../memory/redis-chat-memory.js";
-import { oneTurnSchema, oneTurnTimes } from "../session/hold/hold-options.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
-import { requireGroup } from "../store/groups.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
+import { holdPolicy, turnFields } from "../turns/turn-defaults.js";
 import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
 
 /** Options of `withRedisMemory`; the keys mean the same as in `RunnableWithMessageHistory`. */
@@ -26,14 +25,15 @@ export interface WithRedisMemoryOptions {
   /** The session, or how to find it in the run's config. @default `configurable.sessionId`, else `thread_id` */
   readonly sessionId?: SessionIdOption<RunnableConfig>;
   /**
-   * When messages are stored. `turn`: once, when the run is done; a run that fails stores nothing. `step`: what the
-   * user said before the runnable is called, and the answer when it is done. @default "turn"
+   * When messages are stored. `step`: what the user said before a model is called, of an agent also each finished step,
+   * and the rest at the end; a run that fails leaves what is stored, and a retry goes on from there. `turn`: once, when
+   * the run is done; a run that fails stores nothing. @default "step"
    */
   readonly persist?: "turn" | "step";
   /**
-   * What a run leaves that was stopped, by its signal or because its stream was left: nothing more than is stored
-   * (`discard`), or what the user said and what was answered so far, marked as interrupted (`keep`).
-   * @default "discard"
+   * What a run leaves that was stopped, by its signal or because its stream was left: what the user said and what was
+   * answered so far, marked by `response_metadata.interrupted` (`keep`), or nothing more than is stored (`discard`).
+   * @default "keep"
    */
   readonly onAbort?: "discard" | "keep";
   /** What the model accepts; the conversation is repaired for it. @default the memory's profile */
@@ -44,9 +44,12 @@ export interface WithRedisMemoryOptions {
    */
   readonly promptCacheMarks?: boolean;
   /**
-   * True to let the runs of a session wait for each other, as `memory.withTurn` does, so that of two runs of the same
-   * turn only one calls the model. A run that waits longer than `waitMs` is refused (ConflictError `busy`); one that
-   * was paused past its turn cannot write behind a later one (`fenced`). @default false
+   * True to let the runs of a session wait for each other, as `memory.withTurn` does: none answers while another one
+   * does, and of two runs of the same turn only one calls the model. A run that waits longer than `waitMs` is refused
+   * (ConflictError `busy`); one that was paused past its turn cannot write behind a later one (`fenced`). An agent holds
+   * its session until the run ends, fails, is stopped or interrupted, its tools included. @default true, where the
+   * store has holds, and but for a run within a turn of the same session, which is a part of that turn; where it is
+   * asked for, both are refused
    */
   readonly oneTurnAtATime?:
     | boolean
@@ -68,11 +71,9 @@ const optionsSchema = lazy(() =>
     outputMessagesKey: z.optional(nonEmptyText()),
     historyMessagesKey: z.optional(nonEmptyText()),
     sessionId: sessionIdSchema<RunnableConfig>("config"),
-    persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), "turn"),
-    onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), "discard"),
+    ...turnFields(),
     profile: z.optional(z.custom<BuiltInProfile | StructureProfile>()),
     promptCacheMarks: z._default(z.boolean("must be true or false"), false),
-    oneTurnAtATime: z._default(oneTurnSchema(), false),
   }),
 );
 
@@ -83,14 +84,10 @@ const optionsSchema = lazy(() =>
  */
 export function chainOptions(options: WithRedisMemoryOptions) {
   const { profile, ...checked } = parseOptions("withRedisMemory", optionsSchema(), options);
-  const context = contextOf(checked.memory);
-  const oneTurnAtATime = oneTurnTimes(checked.oneTurnAtATime);
-  if (oneTurnAtATime !== undefined && context !== undefined) {
-    requireGroup("withRedisMemory: oneTurnAtATime", context.store, "beside");
-  }
+  const store = contextOf(checked.memory)?.store;
   return {
     ...checked,
-    oneTurnAtATime,
+    holding: holdPolicy("withRedisMemory", checked.oneTurnAtATime, store),
     ...(profile !== undefined && { profile: resolveProfile("withRedisMemory", profile) }),
   };
 }

@@ -4,7 +4,7 @@ import { report } from "../base/events.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { HeldTurn } from "../session/hold/held-session.js";
-import { takeTurn } from "../session/hold/take-hold.js";
+import { takeDoorTurn } from "../session/hold/take-hold.js";
 import { type RedisChatMessageHistory, sessionOf } from "../memory/redis-chat-message-history.js";
 import { replacedTail } from "../session/replaced-tail.js";
 import { traceOf, type TracePlace } from "../session/reduction-trace.js";
@@ -94,13 +94,22 @@ export class ChainTurn {
     const trace = session.context.reducer && traceOf(config);
     const messages = inputMessages(input, options.inputMessagesKey);
     const turnId = names.turnId ?? questionIdOf(messages);
-    const { oneTurnAtATime: times } = options;
-    const held = times && (await takeTurn(session, { owner, ...times, longestMs, signal }));
+    const place = { options, history, session, turnId, signal, trace };
+    const opening = ChainTurn.#hold(place, (held) => ChainTurn.#open({ ...place, held }, input, messages));
+    // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
+    session.inBackground(opening.then(ignore, ignore));
+    return opening;
+  }
+
+  /** Opens the turn within the session's hold, where it is held. */
+  static async #hold(
+    { options, session, signal }: Pick<TurnParts, "options" | "session" | "signal">,
+    open: (held: HeldTurn | undefined) => Promise<ChainTurn>,
+  ): Promise<ChainTurn> {
+    const { holding } = options;
+    const held = holding && (await takeDoorTurn(session, { owner, ...holding, longestMs, signal }));
     try {
-      const opening = ChainTurn.#open({ options, history, session, turnId, signal, held, trace }, input, messages);
-      // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
-      session.inBackground(opening.then(ignore, ignore));
-      return await opening;
+      return await open(held);
     } catch (error) {
       await held?.release();
       throw error;

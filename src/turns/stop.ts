@@ -14,6 +14,13 @@ export function stopSignal({ signal, configurable }: Partial<RunnableConfig>): A
   return signals?.externalAbortSignal ?? signal;
 }
 
+const own = new WeakSet<object>();
+
+/** True for a function by which this package listens to a signal. */
+export function isStopListener(listener: object): boolean {
+  return own.has(listener);
+}
+
 /** Calls back once when a run is stopped. The hooks of an agent's run may bring another signal each time. */
 export class StopListener {
   readonly #onStop: () => void;
@@ -21,6 +28,7 @@ export class StopListener {
 
   constructor(onStop: () => void) {
     this.#onStop = onStop;
+    own.add(onStop);
   }
 
   /** Listens to this signal in place of the one before; to none for undefined. */

@@ -55,11 +55,6 @@ export const oneTurnSchema = lazy(() =>
   z.union([z.boolean(), z.strictObject(times())], "must be true, false or { waitMs, holdMs }"),
 );
 
-/** The times of an option `oneTurnAtATime`; undefined where turns are not held. */
-export function oneTurnTimes(option: boolean | HoldTimes): Required<HoldTimes> | undefined {
-  return option === false ? undefined : withDefaultTimes(option === true ? {} : option);
-}
-
 /**
  * Checks the arguments of `withTurn`.
  *

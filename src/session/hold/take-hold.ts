@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { requireGroup } from "../../store/groups.js";
+import { hasGroup, requireGroup } from "../../store/groups.js";
 import { randomToken } from "../../store/random-token.js";
 import type { SessionBeside } from "../../store/beside.js";
 import type { HoldRequest } from "../../store/holds.js";
@@ -43,7 +43,8 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
  * turn's fence, also after the turn was given back.
  *
  * @throws ConflictError `busy` where the turn is not free within `waitMs`, `nested_turn` within a turn of the session,
- *   and `other_owner`; an AbortError where the signal aborts.
+ *   and `other_owner`; an AbortError where the signal aborts while the turn is waited for. One that is stopped when it
+ *   gets the turn decides itself what it leaves.
  */
 export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
   const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = withDefaultTimes(options);
@@ -78,18 +79,33 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
   return new HeldTurn(parts);
 }
 
+/**
+ * The same for a door, which also runs without a hold where nobody `isAsked` for one: on a store without holds, and
+ * within a turn of the same session, of which the run is then a part.
+ */
+export async function takeDoorTurn(
+  session: ConversationSession,
+  { isAsked, ...options }: TakeTurnOptions & { readonly isAsked: boolean },
+): Promise<HeldTurn | undefined> {
+  const canHold = hasGroup(session.context.store, "beside") && placeWithin(session) === undefined;
+  return isAsked || canHold ? takeTurn(session, options) : undefined;
+}
+
 /** Refuses a turn that would wait for the code that waits for it. */
-function refuseNested({ sessionId, context }: ConversationSession, owner: string): void {
+function refuseNested(session: ConversationSession, owner: string): void {
+  const place = placeWithin(session);
+  if (place !== undefined) {
+    throw nested(owner, { sessionId: session.sessionId, place });
+  }
+}
+
+/** Where the calling code stands within a turn of the session; undefined where it does not. */
+function placeWithin({ sessionId, context }: ConversationSession): string | undefined {
   const around = context.holds.around(sessionId);
   if (around !== undefined) {
-    throw nested(owner, {
-      sessionId,
-      place: `in a tool or hook of a run that holds the same session (${around.owner})`,
-    });
+    return `in a tool or hook of a run that holds the same session (${around.owner})`;
   }
-  if (isWithin(context.source, sessionId)) {
-    throw nested(owner, { sessionId, place: "within a turn of the same session" });
-  }
+  return isWithin(context.source, sessionId) ? "within a turn of the same session" : undefined;
 }
 
 /** Reports that a turn waits, at its first call. */
@@ -136,11 +152,10 @@ async function enter(beside: SessionBeside, entry: HoldRequest, waiting: Waiting
   let place = { ahead: -1, since: performance.now() };
   for (;;) {
     const found = await beside.takeHold(session, entry);
-    // Who was stopped meanwhile would hold the turn for nobody.
-    signal?.throwIfAborted();
     if (found.isHeld) {
       return found.hold;
     }
+    signal?.throwIfAborted();
     const now = performance.now();
     if (now >= deadline) {
       throw busy(waiting);
