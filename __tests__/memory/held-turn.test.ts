@@ -1,11 +1,14 @@
 import { HumanMessage } from "@langchain/core/messages";
+import { tool as makeTool } from "@langchain/core/tools";
 import { createAgent, createMiddleware } from "langchain";
+import { z } from "zod";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { callSignal, currentConfig } from "../../src/agent/run-place.js";
 import { SpentTickets } from "../../src/session/hold/spent-tickets.js";
 import { HeldTurn } from "../../src/session/hold/held-session.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { lookup, lookupCall, ToolModel } from "../support/agents.js";
+import { lookupCall, ToolModel } from "../support/agents.js";
 
 const seconds = 1_000;
 const minutes = 60 * seconds;
@@ -58,9 +61,9 @@ describe("a turn that is held", () => {
   });
 });
 
-describe("an agent with oneTurnAtATime whose run ends where no hook is called", () => {
-  it("holds its session for five minutes", async () => {
-    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+describe("an agent whose run ends where no hook is called", () => {
+  /** An agent that fails behind its tool, which is given the signal that LangGraph makes for the run. */
+  const failing = (memory: RedisChatMemory, onTool: (signal: AbortSignal) => void) => {
     const broken = createMiddleware({
       name: "broken",
       beforeModel: ({ messages }) => {
@@ -69,13 +72,34 @@ describe("an agent with oneTurnAtATime whose run ends where no hook is called", 
         }
       },
     });
-    const agent = createAgent({
+    const tool = makeTool(
+      () => {
+        onTool(callSignal(currentConfig())!);
+        return "found";
+      },
+      { name: "lookup", schema: z.object({ query: z.string() }) },
+    );
+    return createAgent({
       model: new ToolModel((messages) => lookupCall(messages.at(-1)!.text)),
-      tools: [lookup],
-      middleware: [broken, redisMemoryMiddleware({ memory, oneTurnAtATime: true })],
+      tools: [tool],
+      middleware: [broken, redisMemoryMiddleware({ memory })],
     });
+  };
+  const fail = async (agent: ReturnType<typeof failing>) => {
     const run = agent.invoke({ messages: [new HumanMessage("q")] }, { configurable: { sessionId: "ann" } });
     await expect(run).rejects.toThrow("broken");
+  };
+
+  it("gives its session back when LangGraph listens to the run's signal no more", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    await fail(failing(memory, () => undefined));
+    await jest.advanceTimersByTimeAsync(seconds);
+    expect(await memory.withTurn("ann", () => "free", { waitMs: 0 })).toBe("free");
+  });
+
+  it("holds its session for five minutes where something else listens to it for good", async () => {
+    const memory = new RedisChatMemory({ store: new InMemorySessionStore() });
+    await fail(failing(memory, (signal) => signal.addEventListener("abort", () => undefined)));
     const asked = () => memory.withTurn("ann", () => "free", { waitMs: 0 });
     await jest.advanceTimersByTimeAsync(5 * minutes - 20 * seconds);
     await expect(asked()).rejects.toMatchObject({ code: "busy" });

@@ -96,7 +96,7 @@ describe.each(Object.keys(doors))("%s without options", (door) => {
   });
 
   it("runs on a store without holds, and says that it has none where they are asked for", async () => {
-    const store: SessionStore = Object.defineProperty(new InMemorySessionStore(), "turnQueue", { value: undefined });
+    const store: SessionStore = Object.defineProperty(new InMemorySessionStore(), "beside", { value: undefined });
     const memory = new RedisChatMemory({ store });
     expect(await open(memory, new ToolModel(() => "answer"))("q")).toBe("answer");
     const options = { memory, oneTurnAtATime: true };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
-import { hasGroup, requireGroup } from "../../store/groups.js";
+import { requireGroup } from "../../store/groups.js";
 import { randomToken } from "../../store/random-token.js";
 import type { SessionBeside } from "../../store/beside.js";
 import type { HoldRequest } from "../../store/holds.js";
@@ -87,7 +87,7 @@ export async function takeDoorTurn(
   session: ConversationSession,
   { isAsked, ...options }: TakeTurnOptions & { readonly isAsked: boolean },
 ): Promise<HeldTurn | undefined> {
-  const canHold = hasGroup(session.context.store, "beside") && placeWithin(session) === undefined;
+  const canHold = session.context.store.beside !== undefined && placeWithin(session) === undefined;
   return isAsked || canHold ? takeTurn(session, options) : undefined;
 }
 
