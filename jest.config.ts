@@ -16,6 +16,8 @@ const shared: Config = {
     "^langchain-redis-memory/agent$": "<rootDir>/src/entries/agent.ts",
     "^langchain-redis-memory/openai$": "<rootDir>/src/entries/openai.ts",
     "^langchain-redis-memory/tool-loop$": "<rootDir>/src/entries/tool-loop.ts",
+    "^langchain-redis-memory/sessions$": "<rootDir>/src/entries/sessions.ts",
+    "^langchain-redis-memory/structure$": "<rootDir>/src/entries/structure.ts",
     "^langchain-redis-memory/store$": "<rootDir>/src/entries/store.ts",
     "^langchain-redis-memory/otel$": "<rootDir>/src/entries/otel.ts",
     "^langchain-redis-memory/testing$": "<rootDir>/testing/index.ts",

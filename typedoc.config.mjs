@@ -1,5 +1,5 @@
 // Settings of TypeDoc: the reference of all entries, and the guides in the order in which they are read.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 const first = [
   "getting-started",
@@ -31,6 +31,8 @@ const guides = readdirSync(new URL("docs", import.meta.url))
   .map((name) => name.slice(0, -3))
   .sort((a, b) => (first.indexOf(a) >>> 0) - (first.indexOf(b) >>> 0));
 
+const innerTypes = JSON.parse(readFileSync(new URL("etc/inner-types.json", import.meta.url), "utf8"));
+
 /** @type {Partial<import("typedoc").TypeDocOptions>} */
 export default {
   name: "langchain-redis-memory",
@@ -39,6 +41,8 @@ export default {
     "src/entries/agent.ts",
     "src/entries/openai.ts",
     "src/entries/tool-loop.ts",
+    "src/entries/sessions.ts",
+    "src/entries/structure.ts",
     "src/entries/store.ts",
     "testing/index.ts",
     "src/entries/otel.ts",
@@ -75,7 +79,7 @@ export default {
   // Each of these is a sentence that says itself what the rule asks.
   intentionallyNotDocumented: Array.from(
     { length: 31 },
-    (_, index) => `index.structureRules.__type.S${String(index + 1).padStart(2, "0")}`,
+    (_, index) => `structure.structureRules.__type.S${String(index + 1).padStart(2, "0")}`,
   ),
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
@@ -108,6 +112,7 @@ export default {
     html: true,
     linkify: false,
   },
+  intentionallyNotExported: Object.keys(innerTypes),
   excludeExternals: true,
   headings: {
     readme: false,

@@ -23,6 +23,8 @@ const settings = (language: string) => ({
       "langchain-redis-memory/agent": ["../../src/entries/agent.ts"],
       "langchain-redis-memory/openai": ["../../src/entries/openai.ts"],
       "langchain-redis-memory/tool-loop": ["../../src/entries/tool-loop.ts"],
+      "langchain-redis-memory/sessions": ["../../src/entries/sessions.ts"],
+      "langchain-redis-memory/structure": ["../../src/entries/structure.ts"],
       "langchain-redis-memory/store": ["../../src/entries/store.ts"],
       "langchain-redis-memory/otel": ["../../src/entries/otel.ts"],
       "langchain-redis-memory/testing": ["../../testing/index.ts"],

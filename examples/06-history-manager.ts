@@ -2,7 +2,8 @@
 // instances in turns.
 import { randomUUID } from "node:crypto";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { RedisChatMessageHistory, validateConversation } from "langchain-redis-memory";
+import { RedisChatMessageHistory } from "langchain-redis-memory";
+import { validateConversation } from "langchain-redis-memory/structure";
 import { HistoryManager, type FittedWindow, type WindowSection } from "langchain-redis-memory/tool-loop";
 import { connection } from "./support/setting.js";
 

@@ -1,6 +1,6 @@
 // A conversation that every provider refuses: said why, repaired for one of them, and each change reported.
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import { repairConversation, validateConversation } from "langchain-redis-memory";
+import { repairConversation, validateConversation } from "langchain-redis-memory/structure";
 
 const calls = ["call_1", "call_2"].map((id) => ({ type: "tool_call" as const, id, name: "lookup", args: {} }));
 const broken = [

@@ -23,7 +23,9 @@ compile("tsconfig.build.cjs.json");
 
 // All entries in one run: what several of them need is in one chunk, so its state (caches, WeakMaps) is shared.
 const entries = [
-  ...["index", "agent", "openai", "tool-loop", "otel", "store"].map((name) => `src/entries/${name}.js`),
+  ...["index", "agent", "openai", "tool-loop", "sessions", "structure", "otel", "store"].map(
+    (name) => `src/entries/${name}.js`,
+  ),
   "testing/index.js",
 ].map((file) => join(compiled, file));
 const bundle = await rollup({

@@ -1,4 +1,5 @@
-import { RedisChatMemory, validateConversation } from "langchain-redis-memory";
+import { RedisChatMemory } from "langchain-redis-memory";
+import { validateConversation } from "langchain-redis-memory/structure";
 import type { RedisClient } from "../../src/redis/client.js";
 import type { Journal, JournalEntry } from "./busy-writers.js";
 

@@ -2,11 +2,11 @@ import { signatureGaps } from "./public-signatures.js";
 import { textProgram } from "./source-program.js";
 
 describe("the check of public signatures", () => {
-  const gapsOf = (entry: string) => {
+  const gapsOf = (entry: string, inner?: readonly string[]) => {
     const hidden = "export interface A {} export class B {} export const c: number = 1; export interface Open {}";
     const texts = { "entry.ts": `import type { A, B, Open } from "./a.js"; ${entry}`, "a.ts": hidden };
     const exported = { "index.ts": 'export * from "./entry.js"; export type { Open as Renamed } from "./a.js";' };
-    return signatureGaps(textProgram("/root", { ...texts, ...exported }), "/root", ["/root/index.ts"]);
+    return signatureGaps(textProgram("/root", { ...texts, ...exported }), "/root", ["/root/index.ts"], inner);
   };
 
   it.each([
@@ -41,6 +41,14 @@ describe("the check of public signatures", () => {
     expect(gapsOf("export function f(a: 1): void; export function f(a: 2): void; export function f(a: A) {}")).toEqual(
       [],
     );
+  });
+
+  it("takes an inner type that is not exported, and checks what it names", () => {
+    expect(gapsOf("export function f<T extends A>(a: T): void {}", ["A"])).toEqual([]);
+    expect(gapsOf("interface G { b: B } export function f(): G {}", ["G"])).toEqual([
+      "B (a.ts) is named by G (entry.ts) but not exported",
+    ]);
+    expect(gapsOf("export type F = Open;", ["A"])).toEqual(["A is an inner type, but no signature names it"]);
   });
 
   it("finds signatures that are left to the compiler, other than literals", () => {

@@ -3,23 +3,37 @@ import ts from "typescript";
 import { exportsOf, withoutAlias } from "./source-program.js";
 
 /**
- * What is missing from the public signatures below `root`, each as a sentence: types that a signature names and no
- * entry exports, and signatures whose type is not written out, so that this check could not read it.
+ * The gaps in the public signatures below `root`, each as a sentence: types that a signature names and no entry exports,
+ * and signatures whose type is not written out, so that this check could not read it. Types that are `inner` may stay
+ * unexported; what they name is checked as if they were, and one that no signature names is a gap too.
  */
-export function signatureGaps(program: ts.Program, root: string, entries: readonly string[]): string[] {
+export function signatureGaps(
+  program: ts.Program,
+  root: string,
+  entries: readonly string[],
+  inner: readonly string[] = [],
+): string[] {
   const checker = program.getTypeChecker();
-  const exported = entries.flatMap((entry) => exportsOf(program, entry));
-  const open = new Set(exported.map(({ symbol }) => symbol));
+  const checked = entries.flatMap((entry) => exportsOf(program, entry));
+  const open = new Set(checked.map(({ symbol }) => symbol));
   const place = (node: ts.Node) => relative(root, node.getSourceFile().fileName).split(sep).join("/");
   const gaps = new Set<string>();
-  for (const { name, symbol } of exported) {
+  const unused = new Set(inner);
+  const isOpen = (target: ts.Symbol): boolean => {
+    if (unused.delete(target.name)) {
+      open.add(target);
+      checked.push({ name: target.name, symbol: target });
+    }
+    return open.has(target);
+  };
+  for (const { name, symbol } of checked) {
     for (const declaration of symbol.declarations ?? []) {
       visitSignature(declaration, {
         named: (node) => {
           const found = checker.getSymbolAtLocation(node);
           const target = found && withoutAlias(checker, found);
           const source = target?.declarations?.[0];
-          if (target && source && (target.flags & ts.SymbolFlags.TypeParameter) === 0 && !open.has(target)) {
+          if (target && source && (target.flags & ts.SymbolFlags.TypeParameter) === 0 && !isOpen(target)) {
             gaps.add(`${target.name} (${place(source)}) is named by ${name} (${place(declaration)}) but not exported`);
           }
         },
@@ -27,6 +41,7 @@ export function signatureGaps(program: ts.Program, root: string, entries: readon
       });
     }
   }
+  unused.forEach((name) => gaps.add(`${name} is an inner type, but no signature names it`));
   return [...gaps].sort();
 }
 

@@ -5,9 +5,9 @@ import {
   ChatHistorySummarizationReducer,
   RedisChatMemory,
   type MemoryEvent,
-  validateConversation,
   withRedisMemory,
 } from "langchain-redis-memory";
+import { validateConversation } from "langchain-redis-memory/structure";
 import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";

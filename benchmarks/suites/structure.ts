@@ -1,5 +1,5 @@
 import { ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { repairConversation, validateConversation } from "langchain-redis-memory";
+import { repairConversation, validateConversation } from "langchain-redis-memory/structure";
 import { compute } from "../measure/compute.js";
 import { chartOf } from "../report/charts.js";
 import { comparisonTable, digits, time, whole } from "../report/format.js";

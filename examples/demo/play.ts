@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
-import { validateConversation, withRedisMemory } from "langchain-redis-memory";
+import { withRedisMemory } from "langchain-redis-memory";
+import { validateConversation } from "langchain-redis-memory/structure";
 import type { Backend } from "./backend.js";
 import type { RecordedConversation } from "./conversations.js";
 

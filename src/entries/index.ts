@@ -20,42 +20,14 @@ export type {
 } from "../sealed/keys/encryption-options.js";
 
 export type { Round } from "../messages/rounds.js";
-export { summaryMarkOf, type Speaker, type SummaryMark } from "../messages/roles.js";
-export { assertConversation, validateConversation } from "../structure/validate.js";
-export type { StructureOptions } from "../structure/options.js";
-export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
-export { repairConversation, type RepairedConversation } from "../structure/repair/repair.js";
-export type { RepairChoices, RepairOptions } from "../structure/options.js";
-export {
-  sanitizeConversation,
-  type SanitizeChange,
-  type SanitizeOptions,
-  type SanitizedConversation,
-} from "../structure/sanitize.js";
-export {
-  structureRules,
-  type StructureIssue,
-  type StructurePurpose,
-  type StructureRule,
-  type StructureSeverity,
-} from "../structure/rules/rules.js";
-export type { CallBlockForm, CallIdForm, NameForm, StructureProfile } from "../structure/profiles/profile.js";
-export type { RepairAction, StructureRepair } from "../structure/repair/repair-session.js";
-
-export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "../codec/read-legacy-messages.js";
+export { summaryMarkOf, type SummaryMark } from "../messages/roles.js";
 
 export { InMemorySessionStore } from "../model/in-memory-session-store.js";
 export type { InMemorySessionStoreOptions } from "../model/in-memory-store-options.js";
-export type { CommandBatch, RedisClient } from "../redis/client.js";
+export type { RedisClient } from "../redis/client.js";
 export { RedisSessionStore } from "../redis-store/redis-session-store.js";
-export type {
-  ConnectionSource,
-  ExactlyOne,
-  RedisSessionStoreOptions,
-  RedisStoreSettings,
-} from "../redis/redis-store-options.js";
+export type { ConnectionSource, RedisSessionStoreOptions, RedisStoreSettings } from "../redis/redis-store-options.js";
 export type { EncryptionSetting, StoreOptions, StoreSource } from "../session/open-store.js";
-export type { ListsProgress, SessionAccess } from "../store/lists.js";
 export type { SessionStore } from "../store/session-store.js";
 export type { SideChanges } from "../store/side-fields.js";
 
@@ -79,7 +51,6 @@ export type { SummaryModel } from "../reducers/summary/summarizer.js";
 export type { SummaryRole } from "../reducers/summary/summary-message.js";
 export { promptCacheMarks, type PromptCacheMarksOptions } from "../reducers/prompt-cache/prompt-cache-marks.js";
 export type { CacheTtl } from "../reducers/prompt-cache/mark-forms.js";
-export { conversationGuard, type ConversationGuardOptions } from "../reducers/conversation-guard.js";
 export type { ChatHistorySummarizationReducerOptions } from "../reducers/summary/summarization-options.js";
 export { ChatHistorySummarizationReducer } from "../reducers/summary/summarization-reducer.js";
 export type { TokenBudgetOptions } from "../reducers/reducer-options.js";
@@ -105,26 +76,12 @@ export type {
 export {
   ChatMemoryModule,
   type ChatMemoryModuleOptions,
-  type Retrieved,
   type RetrieveOptions,
   type RoundFormat,
   type RoundSource,
 } from "../memory/chat-memory-module.js";
 export { RedisChatMemory } from "../memory/redis-chat-memory.js";
 export type { HistoryIdentity } from "../session/history-identity.js";
-export type { SessionImportOptions, SessionImportProblem, SessionImportSummary } from "../sessions/import-lines.js";
-export { MemorySessions } from "../sessions/memory-sessions.js";
-export type {
-  OwnerExportOptions,
-  ReencryptOptions,
-  ReindexOptions,
-  SessionErasureOptions,
-  SessionList,
-  SessionListOptions,
-} from "../sessions/session-requests.js";
-export type { SessionProblem } from "../sessions/session-problems.js";
-export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
-export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";
 export { sessionConfig, type SessionConfig, type SessionFields } from "../session/session-config.js";
 export type { SessionMetadata, SessionNames } from "../session/session-labels.js";
 export type { WithTurnOptions } from "../session/hold/hold-options.js";
@@ -138,6 +95,5 @@ export type { BeforeStore } from "../session/stored-forms.js";
 
 export { withRedisMemory } from "../chain/with-redis-memory.js";
 export type { WithRedisMemoryOptions } from "../chain/chain-options.js";
-export type { AgentLike, LooseInput, MemoryInput } from "../chain/chain-types.js";
 export type { ChainInput } from "../chain/chain-messages.js";
 export type { SessionIdOption } from "../chain/session-id.js";

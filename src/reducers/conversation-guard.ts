@@ -41,7 +41,7 @@ const guardOptions = lazy(() =>
  * @example
  * import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
  * import { ChatPromptTemplate } from "@langchain/core/prompts";
- * import { conversationGuard } from "langchain-redis-memory";
+ * import { conversationGuard } from "langchain-redis-memory/structure";
  *
  * const prompt = ChatPromptTemplate.fromMessages([["system", "Be brief."], ["placeholder", "{history}"]]);
  * const guard = conversationGuard({ mode: "repair", profile: "anthropic", purpose: "model-input" });

@@ -55,7 +55,8 @@ export interface ReencryptOptions {
 /**
  * How to export an owner's sessions.
  * @example
- * import { RedisChatMemory, type SessionProblem } from "langchain-redis-memory";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import type { SessionProblem } from "langchain-redis-memory/sessions";
  *
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379" });
  * const missing: SessionProblem[] = [];

@@ -92,7 +92,7 @@ interface Kept {
  * @throws ConfigurationError for an option that cannot be used.
  * @example
  * import { HumanMessage, ToolMessage } from "@langchain/core/messages";
- * import { sanitizeConversation } from "langchain-redis-memory";
+ * import { sanitizeConversation } from "langchain-redis-memory/structure";
  *
  * const fromBrowser = [new HumanMessage("Hi"), new ToolMessage({ content: "You may.", tool_call_id: "made-up" })];
  * const issuedCallIds = new Set(["call-1"]); // those that your server sent

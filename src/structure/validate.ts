@@ -11,7 +11,7 @@ import type { StructureIssue } from "./rules/rules.js";
  * @throws ConfigurationError for an option or a profile that cannot be used.
  * @example
  * import { HumanMessage, ToolMessage } from "@langchain/core/messages";
- * import { validateConversation } from "langchain-redis-memory";
+ * import { validateConversation } from "langchain-redis-memory/structure";
  *
  * const messages = [new HumanMessage("Hi"), new ToolMessage({ content: "4 °C", tool_call_id: "c1" })];
  * const issues = validateConversation(messages, { profile: "openai", purpose: "model-input" });
@@ -30,7 +30,7 @@ export function validateConversation(
  * @throws StructureError with the errors found; ConfigurationError for an option or a profile that cannot be used.
  * @example
  * import { HumanMessage } from "@langchain/core/messages";
- * import { assertConversation } from "langchain-redis-memory";
+ * import { assertConversation } from "langchain-redis-memory/structure";
  *
  * assertConversation([new HumanMessage("Hi")], { profile: "anthropic", purpose: "model-input" });
  */

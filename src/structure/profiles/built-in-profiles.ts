@@ -15,7 +15,8 @@ export type BuiltInProfile =
  * The profiles that come with the package, by name.
  *
  * @example
- * import { builtInProfiles, RedisChatMemory } from "langchain-redis-memory";
+ * import { RedisChatMemory } from "langchain-redis-memory";
+ * import { builtInProfiles } from "langchain-redis-memory/structure";
  *
  * const profile = { ...builtInProfiles.openai, name: "our-gateway" };
  * const memory = new RedisChatMemory({ url: "redis://localhost:6379", profile });

@@ -42,7 +42,7 @@ export interface NameForm {
  * that are not named do not hold.
  * @example
  * import { HumanMessage } from "@langchain/core/messages";
- * import { validateConversation, type StructureProfile } from "langchain-redis-memory";
+ * import { validateConversation, type StructureProfile } from "langchain-redis-memory/structure";
  *
  * const letters = "abcdefghijklmnopqrstuvwxyz";
  * const profile: StructureProfile = {

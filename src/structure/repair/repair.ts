@@ -28,7 +28,7 @@ export interface RepairedConversation {
  * @throws ConfigurationError for an option that cannot be used.
  * @example
  * import { HumanMessage, ToolMessage } from "@langchain/core/messages";
- * import { repairConversation } from "langchain-redis-memory";
+ * import { repairConversation } from "langchain-redis-memory/structure";
  *
  * const view = [new HumanMessage("Hi"), new ToolMessage({ content: "4 °C", tool_call_id: "c1" })];
  * const { messages, repairs } = repairConversation(view, { profile: "mistral", purpose: "model-input" });

@@ -9,7 +9,7 @@ import type { StructureProfile } from "../profiles/profile.js";
  *
  * @example
  * import { HumanMessage } from "@langchain/core/messages";
- * import { structureRules, validateConversation } from "langchain-redis-memory";
+ * import { structureRules, validateConversation } from "langchain-redis-memory/structure";
  *
  * const issues = validateConversation([new HumanMessage("")], { profile: "anthropic" });
  * const reasons = issues.map(({ rule }) => structureRules[rule]);

@@ -1,0 +1,15 @@
+export { readLegacyMessages, type ListReader, type ReadLegacyOptions } from "../codec/read-legacy-messages.js";
+export type { ListsProgress, SessionAccess } from "../store/lists.js";
+export type { SessionImportOptions, SessionImportProblem, SessionImportSummary } from "../sessions/import-lines.js";
+export { MemorySessions } from "../sessions/memory-sessions.js";
+export type {
+  OwnerExportOptions,
+  ReencryptOptions,
+  ReindexOptions,
+  SessionErasureOptions,
+  SessionList,
+  SessionListOptions,
+} from "../sessions/session-requests.js";
+export type { SessionProblem } from "../sessions/session-problems.js";
+export type { ReencryptProgress } from "../sessions/reencrypt-sessions.js";
+export type { ListedSession, StoredSession, UsageSum } from "../sessions/stored-sessions.js";

@@ -1,0 +1,22 @@
+export type { Speaker } from "../messages/roles.js";
+export { assertConversation, validateConversation } from "../structure/validate.js";
+export type { StructureOptions } from "../structure/options.js";
+export { builtInProfiles, type BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
+export { repairConversation, type RepairedConversation } from "../structure/repair/repair.js";
+export type { RepairChoices, RepairOptions } from "../structure/options.js";
+export {
+  sanitizeConversation,
+  type SanitizeChange,
+  type SanitizeOptions,
+  type SanitizedConversation,
+} from "../structure/sanitize.js";
+export {
+  structureRules,
+  type StructureIssue,
+  type StructurePurpose,
+  type StructureRule,
+  type StructureSeverity,
+} from "../structure/rules/rules.js";
+export type { CallBlockForm, CallIdForm, NameForm, StructureProfile } from "../structure/profiles/profile.js";
+export type { RepairAction, StructureRepair } from "../structure/repair/repair-session.js";
+export { conversationGuard, type ConversationGuardOptions } from "../reducers/conversation-guard.js";
