@@ -4,7 +4,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import type { DiscardedIds } from "../../src/store/discarded-ids.js";
+import type { DiscardedIds } from "../../src/store/session-writes.js";
 import type { SessionStore } from "../../src/store/session-store.js";
 import { asRead, record, records } from "../../testing/session-store/store-case.js";
 import type { EncryptionKeys } from "../../src/sealed/keys/encryption-options.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { keyPrefixIssue, sessionKeys } from "../../src/redis/keys.js";
-import { checkSessionId, encodeSessionId } from "../../src/store/session-id-rules.js";
+import { checkSessionId, encodeSessionId } from "../../src/store/session-ref.js";
 import { propertyRuns } from "../support/property-runs.js";
 
 const sessionIds = fc

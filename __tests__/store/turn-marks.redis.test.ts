@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
-import { idHash } from "../../src/redis/id-hash.js";
-import { sessionKeys } from "../../src/redis/keys.js";
+import { idHash, sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { asRead } from "../../testing/session-store/store-case.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";

@@ -1,20 +1,13 @@
-import { digestLength, idHashLength } from "../../src/redis/id-hash.js";
 import * as fields from "../../src/redis/stored-fields.js";
-import { longestSharedMarks, mostMarkDigits, mostOwnMarks } from "../../src/redis/turn-mark-fields.js";
-import { anyDigest } from "../../src/store/discarded-ids.js";
+import { anyDigest } from "../../src/store/session-writes.js";
 import { maxUsageModels } from "../../src/store/lists.js";
-import { ownerMarkLength } from "../../src/store/owner-marks.js";
+import { ownerMarkLength } from "../../src/store/record-text.js";
 import { maxReductions } from "../../src/store/session-pages.js";
 import { maxDiscardedTurns, turnNameLength } from "../../src/store/turns.js";
 
 /** Values that Lua scripts can name with `@const`. A list stands for its texts with commas between them. */
 export const luaConstants: Readonly<Record<string, number | string | readonly string[]>> = {
   ...fields,
-  digestLength,
-  idHashLength,
-  longestSharedMarks,
-  mostMarkDigits,
-  mostOwnMarks,
   anyDigest,
   maxUsageModels,
   maxReductions,

@@ -7,7 +7,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
-import { unknownKey } from "../store/key-refusals.js";
+import { unknownKey } from "../store/refusals.js";
 import { parseSealed } from "../sealed/keys/sealed-header.js";
 import { RecordError } from "../base/errors.js";
 import { recordVersion, fieldsByType, requiredField, shapeProblem, type MessageFields } from "./encode-message.js";

@@ -2,15 +2,15 @@ export type { SessionBeside } from "../store/beside.js";
 export type { SessionCopies } from "../store/copies.js";
 export { checkSessionStore, type StoreGroup } from "../store/groups.js";
 export { decideAppend, type AppendDecision, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
-export { anyDigest, type Discard, type DiscardedIds } from "../store/discarded-ids.js";
-export { emptyPage, emptyRounds, emptyView } from "../store/empty-results.js";
+export { anyDigest, type Discard, type DiscardedIds } from "../store/session-writes.js";
+export { emptyPage, emptyRounds, emptyView } from "../store/session-reads.js";
 export { InMemorySessionStore } from "../model/in-memory-session-store.js";
 export type { InMemorySessionStoreOptions } from "../model/in-memory-store-options.js";
-export { randomToken } from "../store/random-token.js";
+export { randomToken } from "../base/ids.js";
 export { closed, damaged, outOfRange, refuseUnlessKnown } from "../store/refusals.js";
 export { planAppend, planReplaceTail, type AppendPlan } from "../store/append-plan.js";
 export { checkCommit, checkInteger, checkPage, checkRewind, checkSideWrite } from "../store/request-checks.js";
-export { beginsRound, lastRounds } from "../store/round-starts.js";
+export { beginsRound, lastRounds } from "../store/record-text.js";
 export type {
   ListsProgress,
   ModelUsage,
@@ -22,7 +22,7 @@ export type {
   SessionSummary,
 } from "../store/lists.js";
 export type { SessionHold, SessionRef } from "../store/session-ref.js";
-export { checkSessionId } from "../store/session-id-rules.js";
+export { checkSessionId } from "../store/session-ref.js";
 export {
   checkPageRequest,
   maxReductions,
@@ -79,7 +79,7 @@ export type {
 } from "../store/session-writes.js";
 export type { RebuildOptions, RecordSwap, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
 export { applySide, sideWithPrefix, type SideChanges, type SideWrite } from "../store/side-fields.js";
-export type { SizeLimits } from "../store/size-limits.js";
+export type { SizeLimits } from "../store/request-checks.js";
 export {
   withKey,
   type ComparedResult,

@@ -1,8 +1,7 @@
 import { decideAppend, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
-import { anyDigest } from "../store/discarded-ids.js";
+import { anyDigest, type AppendResult, type NewRecord, type ReplaceTailRequest } from "../store/session-writes.js";
 import { outOfRange, refuseFenced } from "../store/refusals.js";
-import { beginsRound } from "../store/round-starts.js";
-import type { AppendResult, NewRecord, ReplaceTailRequest } from "../store/session-writes.js";
+import { beginsRound } from "../store/record-text.js";
 import type { StoredTurn } from "../store/turns.js";
 import { applySide } from "../store/side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../store/token-total.js";

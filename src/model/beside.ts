@@ -1,7 +1,7 @@
-import { emptyRounds } from "../store/empty-results.js";
+import { emptyRounds, type StoredRounds } from "../store/session-reads.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { checkInteger, checkSideWrite } from "../store/request-checks.js";
 import {
   checkPageRequest,
@@ -11,7 +11,6 @@ import {
   type StoredReduction,
   type StoredStats,
 } from "../store/session-pages.js";
-import type { StoredRounds } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { applySide, sideWithPrefix, type SideWrite } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";

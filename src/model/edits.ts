@@ -1,10 +1,9 @@
 import { planReplaceTail } from "../store/append-plan.js";
 import type { RecordSwap, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
-import { randomToken } from "../store/random-token.js";
-import { checkRewind } from "../store/request-checks.js";
+import { randomToken } from "../base/ids.js";
+import { checkRewind, type SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { AppendResult, IdentifyRecord, ReplaceTailRequest, RewindRequest } from "../store/session-writes.js";
-import type { SizeLimits } from "../store/size-limits.js";
 import { keyNames, withKey } from "../store/writer-keys.js";
 import { keptAppend, replaceTailOf } from "./append.js";
 import { reidentify, rewindTo, type InMemorySession } from "./session.js";

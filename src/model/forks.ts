@@ -1,7 +1,7 @@
 import { alreadyExists, positionConflict, refuseDiscarded } from "../store/refusals.js";
-import { beginsRound } from "../store/round-starts.js";
-import { anyDigest } from "../store/discarded-ids.js";
-import { randomToken } from "../store/random-token.js";
+import { beginsRound } from "../store/record-text.js";
+import { anyDigest } from "../store/session-writes.js";
+import { randomToken } from "../base/ids.js";
 import { checkFork, type ForkedSession, type ForkRequest, type SessionForks } from "../store/session-forks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { newSession, nextPosition, type InMemorySession } from "./session.js";

@@ -3,14 +3,19 @@ import { planAppend } from "../store/append-plan.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";
-import { emptyPage, emptyView } from "../store/empty-results.js";
+import {
+  emptyPage,
+  emptyView,
+  type LogPage,
+  type ReadLogOptions,
+  type ReadViewOptions,
+  type SessionView,
+} from "../store/session-reads.js";
 import type { SessionLists } from "../store/lists.js";
-import { checkCommit, checkPage } from "../store/request-checks.js";
-import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView } from "../store/session-reads.js";
+import { checkCommit, checkPage, type SizeLimits } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
-import type { SizeLimits } from "../store/size-limits.js";
 import { appendTo, keptAppend } from "./append.js";
 import { InMemoryBeside, InMemoryLeases } from "./beside.js";
 import { InMemoryForks } from "./forks.js";

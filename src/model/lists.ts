@@ -1,13 +1,13 @@
-import { listedSummary } from "../store/listed-summary.js";
-import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
-import type {
-  ListsProgress,
-  SessionAccess,
-  SessionDetails,
-  SessionLists,
-  SessionLabel,
-  SessionsPage,
+import {
+  listedSummary,
+  type ListsProgress,
+  type SessionAccess,
+  type SessionDetails,
+  type SessionLists,
+  type SessionLabel,
+  type SessionsPage,
 } from "../store/lists.js";
+import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { detailsOf, setLabel } from "./owners.js";
 import type { InMemorySession } from "./session.js";

@@ -1,4 +1,4 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { maxUsageModels, type ModelUsage, type SessionDetails, type SessionLabel } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { NewRecord } from "../store/session-writes.js";

@@ -1,6 +1,6 @@
 import { outOfRange } from "../store/refusals.js";
-import { randomToken } from "../store/random-token.js";
-import { beginsRound, lastRounds } from "../store/round-starts.js";
+import { randomToken } from "../base/ids.js";
+import { beginsRound, lastRounds } from "../store/record-text.js";
 import type { LogPage, ReadState, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
 import { maxReductions, type ReductionSize, type StoredReduction } from "../store/session-pages.js";
 import type { SessionRef } from "../store/session-ref.js";

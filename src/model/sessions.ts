@@ -1,7 +1,6 @@
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
-import { checkSessionId } from "../store/session-id-rules.js";
-import type { SessionRef } from "../store/session-ref.js";
+import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import { everyCheck, passGate, type Check } from "./gate.js";
 import { InMemoryPlaces } from "./places.js";
 import type { InMemorySession } from "./session.js";

@@ -1,4 +1,4 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { alreadyExists } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CopiedRecord } from "../store/session-forks.js";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { encodeSessionId } from "../store/session-id-rules.js";
+import { encodeSessionId } from "../store/session-ref.js";
 import { lazy } from "../base/options.js";
 import type { ModelUsage, SessionDetails, SessionSummary } from "../store/lists.js";
 import { firstScore } from "../redis/stored-fields.js";

@@ -1,5 +1,5 @@
 import { MemoryError } from "../base/errors.js";
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import type { ListsProgress } from "../store/lists.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { OwnerLists, SeenEntry } from "./owner-lists.js";

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import { listedSummary } from "../store/listed-summary.js";
-import { randomToken } from "../store/random-token.js";
-import type {
-  ListsProgress,
-  SessionAccess,
-  SessionDetails,
-  SessionLists,
-  SessionLabel,
-  SessionsPage,
-  SessionSummary,
+import {
+  listedSummary,
+  type ListsProgress,
+  type SessionAccess,
+  type SessionDetails,
+  type SessionLists,
+  type SessionLabel,
+  type SessionsPage,
+  type SessionSummary,
 } from "../store/lists.js";
+import { randomToken } from "../base/ids.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { checkInteger, checkOptional, notNegative } from "../store/request-checks.js";
 import { ListTouches } from "./touches.js";

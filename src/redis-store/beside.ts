@@ -1,5 +1,5 @@
-import { askText } from "../redis/ask.js";
-import { idHash } from "../redis/id-hash.js";
+import { askText } from "../redis/script-runner.js";
+import { idHash } from "../redis/keys.js";
 import {
   readRoundsScript,
   readStatsScript,
@@ -10,7 +10,7 @@ import {
 import type { Script } from "../redis/script.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { refuseOwner } from "../store/refusals.js";
 import { checkInteger } from "../store/request-checks.js";
 import {
@@ -27,7 +27,7 @@ import type { StoredTurn } from "../store/turns.js";
 import type { RedisCalls } from "./calls.js";
 import { extendExpiry } from "./expiry.js";
 import { RedisHolds } from "./holds.js";
-import { roundsFrom } from "./replies.js";
+import { roundsFrom } from "./reads.js";
 import { readSide, writeSide } from "./side.js";
 import { turnFrom } from "./turn-marks.js";
 

@@ -1,8 +1,8 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CommitRequest, RewindRequest } from "../store/session-writes.js";
-import { lastHash } from "../redis/id-hash.js";
-import { askOf } from "../redis/ask.js";
+import { lastHash } from "../redis/keys.js";
+import { askOf } from "../redis/script-runner.js";
 import { hashesOf, marksOf } from "./turn-marks.js";
 
 /** The arguments of the script that commits a reduction. */

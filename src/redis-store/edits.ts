@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
-import { askOf, askText } from "../redis/ask.js";
-import { fieldPairs } from "../redis/field-pairs.js";
-import { idHash } from "../redis/id-hash.js";
+import { askOf, askText, runOnSession } from "../redis/script-runner.js";
+import { fieldPairs } from "./whole-state.js";
+import { idHash } from "../redis/keys.js";
 import { beginSwapsScript, finishSwapsScript, rewindScript, swapRecordsScript } from "../redis/lua/scripts.js";
-import { runOnSession } from "../redis/script-runner.js";
 import { planReplaceTail } from "../store/append-plan.js";
 import type { RebuildOptions, SessionEdits, SwapPass, SwapRequest } from "../store/edits.js";
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { outOfRange } from "../store/refusals.js";
 import { checkRewind } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";

@@ -1,6 +1,6 @@
 import { checkInteger } from "../store/request-checks.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf } from "../redis/ask.js";
+import { askOf } from "../redis/script-runner.js";
 import type { RedisCalls } from "./calls.js";
 import { extendExpiryScript } from "../redis/lua/scripts.js";
 

@@ -1,5 +1,6 @@
 import type { CopiedRecord, ForkRequest } from "../store/session-forks.js";
-import { digestLength, idHash } from "../redis/id-hash.js";
+import { digestLength } from "../redis/stored-fields.js";
+import { idHash } from "../redis/keys.js";
 import { markFrom } from "./turn-marks.js";
 
 /** A part of the log of a session that is copied. */

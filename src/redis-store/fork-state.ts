@@ -1,9 +1,9 @@
-import { anyDigest } from "../store/discarded-ids.js";
-import { randomToken } from "../store/random-token.js";
+import { anyDigest } from "../store/session-writes.js";
+import { randomToken } from "../base/ids.js";
 import { isCopiedField, type ForkRequest } from "../store/session-forks.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { digestLength, idHash, idHashLength } from "../redis/id-hash.js";
-import { discardedEntryLength } from "../redis/stored-fields.js";
+import { digestLength, idHashLength, discardedEntryLength } from "../redis/stored-fields.js";
+import { idHash } from "../redis/keys.js";
 
 interface CopyOfState {
   /** The new session. */

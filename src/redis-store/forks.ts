@@ -1,6 +1,5 @@
 import { MemoryError } from "../base/errors.js";
-import { shortHash } from "../base/ids.js";
-import { randomToken } from "../store/random-token.js";
+import { shortHash, randomToken } from "../base/ids.js";
 import { forkConflict, positionConflict, refuseDiscarded } from "../store/refusals.js";
 import {
   checkFork,
@@ -10,13 +9,13 @@ import {
   type SessionForks,
 } from "../store/session-forks.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { fieldPairs } from "../redis/field-pairs.js";
+import { fieldPairs } from "./whole-state.js";
+import { forkKeys, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { forkPageArguments, type SourcePage } from "./fork-call.js";
 import { fieldsOfCopy, headHashes, knownToCopy } from "./fork-state.js";
-import { forkKeys, sessionKeys, type SessionKeys } from "../redis/keys.js";
 import { dropCopy } from "../redis-lists/owner-erasure.js";
 import type { RedisLists } from "../redis-lists/session-lists.js";
-import type { ScriptRunner } from "../redis/script-runner.js";
+import { type ScriptRunner, askText, runOnSession } from "../redis/script-runner.js";
 import {
   finishForkScript,
   openForkScript,
@@ -25,8 +24,6 @@ import {
   readStateScript,
   stageForkScript,
 } from "../redis/lua/scripts.js";
-import { askText } from "../redis/ask.js";
-import { runOnSession } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
 
 const attempts = 3;

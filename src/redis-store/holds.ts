@@ -1,12 +1,11 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { checkTicket, checkHoldRequest, heldBy } from "../store/request-checks.js";
 import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf } from "../redis/ask.js";
+import { askOf, runOnSession } from "../redis/script-runner.js";
 import type { RedisCalls } from "./calls.js";
 import { extendExpiry } from "./expiry.js";
 import { unknownReply } from "../redis/errors.js";
-import { runOnSession } from "../redis/script-runner.js";
 import { takeHoldScript, giveBackHoldScript, renewHoldScript, restartSessionScript } from "../redis/lua/scripts.js";
 import type { Script } from "../redis/script.js";
 

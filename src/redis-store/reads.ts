@@ -1,13 +1,20 @@
 import { StoreError } from "../base/errors.js";
 import type { SessionKeys } from "../redis/keys.js";
-import type { LogPage, ReadLogOptions } from "../store/session-reads.js";
-import type { SessionRef } from "../store/session-ref.js";
-import { baseFrom, checkOwner, pageFrom, viewReply, type PageReply, type ViewReply } from "./replies.js";
-import { type ScriptCall, type ScriptRunner, runOnSession, type Command } from "../redis/script-runner.js";
-import { askText } from "../redis/ask.js";
-import { readPageScript, readViewScript } from "../redis/lua/scripts.js";
 import { viewFields } from "../redis/stored-fields.js";
+import {
+  type LogPage,
+  type ReadLogOptions,
+  emptyPage,
+  emptyView,
+  type SessionView,
+  type StoredRounds,
+} from "../store/session-reads.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { type ScriptCall, type ScriptRunner, runOnSession, type Command, askText } from "../redis/script-runner.js";
+import { readPageScript, readViewScript } from "../redis/lua/scripts.js";
 import type { CallName } from "../redis/errors.js";
+import { beginsRound } from "../store/record-text.js";
+import { refuseOwner } from "../store/refusals.js";
 
 /** A read of the log from an index on. */
 export interface Read {
@@ -126,4 +133,171 @@ function hasLostState([fields, records, ...counts]: readonly unknown[]): boolean
   return (
     isGone && ((records as unknown[]).length > 0 || counts.some((count) => !Array.isArray(count) && Number(count) > 0))
   );
+}
+
+/** A view as read from Redis: fields of `state`, records of the log from an index on, and the number of ids. */
+export interface ViewReply {
+  readonly fields: readonly (string | null)[];
+  readonly records: readonly string[];
+  readonly ids: number;
+  readonly index: number;
+  /** What `ids` holds for the fields that were asked for. */
+  readonly found: readonly (string | null)[];
+}
+
+/** Converts the reply of the view script. */
+export function viewReply(reply: unknown): ViewReply {
+  const [fields, records, ids, index, found] = reply as [(string | null)[], string[], unknown, unknown, string[]?];
+  return { fields, records, ids: Number(ids), index: Number(index), found: found ?? [] };
+}
+
+/**
+ * Returns the view, or undefined if the records begin too late, because the start moved back since it was last seen.
+ *
+ * The first record has the position base + index; records before the start are dropped. If `state` is missing, or holds
+ * side fields only, the view is the whole log.
+ */
+export function viewFrom({ fields, records, ids, index }: ViewReply): SessionView | undefined {
+  const state = stateFrom(fields);
+  if (state.isErased) {
+    return emptyView();
+  }
+  const damaged = isDamaged(state, { length: index + records.length, ids });
+  if (!state.begun || !state.sound) {
+    const { epoch, rev } = state;
+    return index > 0 ? undefined : { ...emptyView(), epoch, rev, next: records.length, records, damaged };
+  }
+  const { epoch, rev, base, start, next, head, headCount, tokens, counter } = state;
+  const first = base + index;
+  if (first > start) {
+    return undefined;
+  }
+  return {
+    epoch,
+    rev,
+    base,
+    start,
+    next,
+    head,
+    headCount,
+    tokens,
+    counter,
+    records: records.slice(start - first),
+    damaged,
+  };
+}
+
+/**
+ * True where the numbers of `state` cannot be read or do not fit each other, the log or the index of ids, which has a
+ * field for each record and one that describes the format. `loadSession` of load-session.lua says the same to scripts.
+ */
+function isDamaged(
+  { begun, sound, epoch, base, next }: ReturnType<typeof stateFrom>,
+  { length, ids }: { readonly length: number; readonly ids: number },
+): boolean {
+  const isWhole = sound && length === (begun ? next - base : 0) && !(begun && epoch === "");
+  return !isWhole || (length > 0 && ids <= length);
+}
+
+/** A page of the log as read from Redis. */
+export interface PageReply {
+  readonly fields: readonly (string | null)[];
+  readonly records: readonly string[];
+  readonly length: number;
+  readonly ids: number;
+  /** Index in the log of the first record. */
+  readonly index: number;
+}
+
+/**
+ * Returns the page, or undefined if the base moved since it was last seen, so that the records are not those asked for.
+ */
+export function pageFrom(
+  { fields, records, length, ids, index }: PageReply,
+  from: number | undefined,
+): LogPage | undefined {
+  const state = stateFrom(fields);
+  if (state.isErased) {
+    return emptyPage();
+  }
+  const isReadable = state.begun && state.sound;
+  const base = isReadable ? state.base : 0;
+  const next = isReadable ? state.next : length;
+  if (index !== (from === undefined ? 0 : Math.max(0, from - base))) {
+    return undefined;
+  }
+  const damaged = isDamaged(state, { length, ids });
+  return { records, from: Math.min(Math.max(from ?? base, base), next), base, next, damaged };
+}
+
+/**
+ * Refuses what was read of a session if it belongs to another owner than the one who asks. Returns the session's owner;
+ * `""` where it has none.
+ *
+ * @throws ConflictError `other_owner`.
+ */
+export function checkOwner(session: SessionRef, fields: ViewReply["fields"]): string {
+  const stored = fields[ownerIndex] ?? "";
+  refuseOwner(session, stored);
+  return stored;
+}
+
+const ownerIndex = viewFields.indexOf("owner");
+const erasedIndex = viewFields.indexOf("erased");
+
+/** Converts the reply of the script that reads rounds. */
+export function roundsFrom(reply: unknown): StoredRounds {
+  const [, base, rounds, damaged, index, records] = reply as [string, unknown, unknown, string, unknown, string[]];
+  const shown = records.filter(beginsRound).length;
+  const firstRound = Math.max(1, Number(rounds) - shown + 1);
+  return { records, from: Number(base) + Number(index), firstRound, damaged: damaged === "1" };
+}
+
+/** Returns the side fields in byte order of their names, without the prefix `side:`. */
+export function sideFrom(reply: unknown): [string, string][] {
+  const list = reply as string[];
+  return Array.from({ length: list.length / 2 }, (_, index) => [
+    list[2 * index]!.slice("side:".length),
+    list[2 * index + 1]!,
+  ]);
+}
+
+function stateFrom(fields: readonly (string | null | undefined)[]) {
+  const [epoch, rev, base, start, next, head, headCount, tokens, counter] = fields;
+  const numbers = { base: wholeFrom(base), start: wholeFrom(start), next: wholeFrom(next) };
+  const counts = { headCount: wholeFrom(headCount), tokens: amountFrom(tokens) };
+  const isReadable = Object.values({ ...numbers, headCount: counts.headCount }).every(Number.isFinite);
+  return {
+    isErased: typeof fields[erasedIndex] === "string",
+    epoch: epoch ?? "",
+    rev: rev ?? "",
+    ...numbers,
+    ...counts,
+    head: head ?? "",
+    counter: counter ?? "",
+    begun: next !== null && next !== undefined,
+    /** False if a number cannot be read, or if they do not fit each other. */
+    sound: isReadable && !Number.isNaN(counts.tokens) && numbers.base <= numbers.start && numbers.start <= numbers.next,
+  };
+}
+
+/** The position where the log begins, as `state` says it; 0 if that cannot be read. */
+export function baseFrom(fields: readonly (string | null)[]): number {
+  const { begun, sound, base } = stateFrom(fields);
+  return begun && sound ? base : 0;
+}
+
+/** The number that a field holds, 0 if it is missing; NaN unless the scripts can read it too. */
+function wholeFrom(text: string | null | undefined): number {
+  const number = text === null || text === undefined ? 0 : /^\d+$/.test(text) ? Number(text) : NaN;
+  return number <= 5e13 ? number : NaN;
+}
+
+/** An amount, undefined if it is missing; NaN if it is none. */
+function amountFrom(text: string | null | undefined): number | undefined {
+  if (text === null || text === undefined) {
+    return undefined;
+  }
+  const number = /^\d[\d.e+-]*$/.test(text) ? Number(text) : NaN;
+  return number < Infinity ? number : NaN;
 }

@@ -1,12 +1,10 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { ownerLost, rebuildConflict } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
-import { askOf } from "../redis/ask.js";
-import { digestLength, idHash } from "../redis/id-hash.js";
-import { beginsRound } from "../store/round-starts.js";
-import type { SessionKeys } from "../redis/keys.js";
-import type { ScriptRunner } from "../redis/script-runner.js";
-import { runOnSession } from "../redis/script-runner.js";
+import { askOf, type ScriptRunner, runOnSession } from "../redis/script-runner.js";
+import { digestLength } from "../redis/stored-fields.js";
+import { idHash, type SessionKeys } from "../redis/keys.js";
+import { beginsRound } from "../store/record-text.js";
 import { readAllScript, rebuildScript } from "../redis/lua/scripts.js";
 import type { IdentifiedRecord } from "../store/session-writes.js";
 import { marksIn } from "../store/turns.js";

@@ -1,37 +1,37 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { parseOptions, type SchemaOutput } from "../base/options.js";
 import { RedisLists, type FollowedWrite } from "../redis-lists/session-lists.js";
-import { askText } from "../redis/ask.js";
+import { askText, runOnSession, ScriptRunner } from "../redis/script-runner.js";
 import { openConnection, type Connection } from "../redis/connection.js";
-import { idHash } from "../redis/id-hash.js";
-import { sessionKeys, type SessionKeys } from "../redis/keys.js";
-import { appendScript, commitReductionScript, readViewScript } from "../redis/lua/scripts.js";
+import { idHash, sessionKeys, type SessionKeys } from "../redis/keys.js";
+import { markFields, lookedUp } from "./turn-marks.js";
+import {
+  appendScript,
+  commitReductionScript,
+  readViewScript,
+  clearSessionScript,
+  readEpochScript,
+} from "../redis/lua/scripts.js";
 import { redisStoreSchema, type RedisSessionStoreOptions } from "../redis/redis-store-options.js";
-import { runOnSession, ScriptRunner } from "../redis/script-runner.js";
-import { markFields } from "../redis/turn-mark-fields.js";
 import { planAppend } from "../store/append-plan.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";
 import type { SessionLists } from "../store/lists.js";
 import { outOfRange } from "../store/refusals.js";
-import { checkCommit, checkPage } from "../store/request-checks.js";
+import { checkCommit, checkPage, type SizeLimits } from "../store/request-checks.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView } from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
-import type { SizeLimits } from "../store/size-limits.js";
 import { appendArguments, appendResult, fullReply, ownerIn } from "./append-call.js";
 import { RedisBeside } from "./beside.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
-import { clearSession } from "./clear-session.js";
 import { commitArguments } from "./commit-call.js";
 import { RedisEdits } from "./edits.js";
 import { RedisForks } from "./forks.js";
-import { readLogPage, readTail } from "./reads.js";
-import { checkOwner, viewFrom, viewReply } from "./replies.js";
+import { readLogPage, readTail, checkOwner, viewFrom, viewReply } from "./reads.js";
 import { RedisTransfers } from "./transfers.js";
-import { lookedUp } from "./turn-marks.js";
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -239,4 +239,31 @@ export class SessionCache {
   delete(sessionId: string): void {
     this.#sessions.delete(sessionId);
   }
+}
+
+/**
+ * Removes a session, and returns its owner or `""`.
+ *
+ * Two round trips: a client sends a command again whose reply was lost, and what others wrote in between must stay. So
+ * the session is removed only in the life that it had when the call began.
+ *
+ * @throws ConflictError `other_owner`.
+ */
+export async function clearSession({
+  runner,
+  session,
+  keys,
+}: {
+  readonly runner: ScriptRunner;
+  readonly session: SessionRef;
+  readonly keys: SessionKeys;
+}): Promise<string> {
+  const name = { operation: "clear", sessionId: session.id };
+  const { log, ids, state } = keys;
+  const args = [askText(session)];
+  const life = await runOnSession(runner, name, { script: readEpochScript, keys: [state], args, writes: false });
+  const [, epoch] = life as [string, string];
+  const call = { script: clearSessionScript, keys: [log, ids, state], args: [...args, epoch], writes: true };
+  const [, ended = ""] = (await runOnSession(runner, name, call)) as [string, string?];
+  return ended;
 }

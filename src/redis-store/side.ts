@@ -1,12 +1,11 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { checkSideWrite } from "../store/request-checks.js";
 import { sideWithPrefix, type SideWrite } from "../store/side-fields.js";
-import { askOf, askText } from "../redis/ask.js";
+import { askOf, askText, runOnSession } from "../redis/script-runner.js";
 import { sideArguments } from "./append-call.js";
 import type { SessionPlace } from "./calls.js";
-import { sideFrom } from "./replies.js";
+import { sideFrom } from "./reads.js";
 import { readSideScript, writeSideScript } from "../redis/lua/scripts.js";
-import { runOnSession } from "../redis/script-runner.js";
 
 /** The side fields whose names begin with a prefix. */
 export async function readSide(

@@ -1,4 +1,4 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import { transferLost } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
 import {
@@ -13,7 +13,7 @@ import type { TurnMark } from "../store/turns.js";
 import { stagedPage } from "./fork-call.js";
 import { forkKeys, sessionKeys } from "../redis/keys.js";
 import type { RedisLists } from "../redis-lists/session-lists.js";
-import type { ScriptRunner } from "../redis/script-runner.js";
+import { type ScriptRunner, askText, runOnSession } from "../redis/script-runner.js";
 import {
   finishForkScript,
   openForkScript,
@@ -21,8 +21,6 @@ import {
   readWholeStateScript,
   stageForkScript,
 } from "../redis/lua/scripts.js";
-import { askText } from "../redis/ask.js";
-import { runOnSession } from "../redis/script-runner.js";
 import type { Script } from "../redis/script.js";
 import { markFrom } from "./turn-marks.js";
 import { stateFields, wholeStateFrom } from "./whole-state.js";

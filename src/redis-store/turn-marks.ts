@@ -1,7 +1,7 @@
 import type { ReadViewOptions, SessionView } from "../store/session-reads.js";
 import type { StoredTurn, TurnMark, TurnRemainder } from "../store/turns.js";
-import { digestLength, idHash } from "../redis/id-hash.js";
-import { markAmong } from "../redis/turn-mark-fields.js";
+import { digestLength, mostMarkDigits } from "../redis/stored-fields.js";
+import { idHash } from "../redis/keys.js";
 
 /** Hashes of ids, one behind the other, as scripts take them. */
 export function hashesOf(ids: readonly string[]): string {
@@ -52,4 +52,26 @@ export function lookedUp(
 export function turnFrom([done, count, first, , , records]: readonly unknown[]): StoredTurn {
   const turn = { done: Number(done) === 1, count: Number(count), first: Number(first), records: records as string[] };
   return Number(done) === 2 ? { ...turn, same: true } : turn;
+}
+
+/** The fields of `ids` that can hold the mark of a turn: its own, and the shared ones. */
+export function markFields(name: string): string[] {
+  const digits = Array.from(name.slice(0, mostMarkDigits), (letter) => letter.charCodeAt(0) % 8).join("");
+  return [name, ...Array.from({ length: mostMarkDigits + 1 }, (_, count) => sharedField(digits.slice(0, count)))];
+}
+
+/**
+ * The shared field of `ids` that holds the marks of turns whose names begin with these digits: 14 characters, as all
+ * fields of `ids` have.
+ */
+function sharedField(digits: string): string {
+  return `[turns:${digits.padEnd(mostMarkDigits, ".")}]`;
+}
+
+/** The mark, as {@link markFields} were found to hold it: in the form that a field of its own has. */
+export function markAmong(name: string, [own, ...shared]: readonly (string | null | undefined)[]): string | undefined {
+  const text = shared.find((each) => each !== "/") ?? "";
+  const from = text.indexOf(`${name}:`);
+  const [, kind, count, first] = /^([Tt])(\d+)@(\d+) /.exec(from < 0 ? "" : text.slice(from + name.length + 1)) ?? [];
+  return own ?? (kind === undefined ? undefined : kind + count!.padStart(7, "0") + first!);
 }

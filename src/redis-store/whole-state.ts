@@ -1,9 +1,8 @@
-import { randomToken } from "../store/random-token.js";
+import { randomToken } from "../base/ids.js";
 import type { StoredReduction } from "../store/session-pages.js";
 import type { KeptState, NamedMark, WholeState } from "../store/session-transfers.js";
 import { sideWithPrefix } from "../store/side-fields.js";
 import { turnNameLength } from "../store/turns.js";
-import { fieldPairs } from "../redis/field-pairs.js";
 import { markFrom } from "./turn-marks.js";
 import { usageFrom, usageText } from "../redis-lists/entries.js";
 
@@ -116,4 +115,9 @@ function reductionsIn(lines = ""): StoredReduction[] {
       return [];
     }
   });
+}
+
+/** Fields and their values, from a list in which each field stands in front of its value, as HGETALL replies. */
+export function fieldPairs(list: readonly string[]): Map<string, string> {
+  return new Map(list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1]!]] : [])));
 }

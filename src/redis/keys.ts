@@ -1,4 +1,6 @@
-import { encodeSessionId } from "../store/session-id-rules.js";
+import { encodeSessionId } from "../store/session-ref.js";
+import { shortHash } from "../base/ids.js";
+import { idHashLength } from "./stored-fields.js";
 
 /** The prefix of all keys by default. */
 export const defaultKeyPrefix = "lcmem";
@@ -58,4 +60,14 @@ export function keyPrefixIssue(keyPrefix: string): string | undefined {
     return "must not contain braces, which would put all sessions into one slot of a cluster";
   }
   return /[\s\p{Cc}\p{Cf}]/u.test(keyPrefix) ? "must not contain white space or control characters" : undefined;
+}
+
+/** The field of `ids` that an id has. Text, because arguments that are bytes cost the client twice the time. */
+export function idHash(id: string): string {
+  return shortHash(id, idHashLength);
+}
+
+/** The same of the last id that was read, where a write names it. */
+export function lastHash(lastId: string | undefined): string | undefined {
+  return lastId === undefined ? undefined : idHash(lastId);
 }

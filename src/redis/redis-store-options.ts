@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { MemoryEventHandler } from "../base/events.js";
 import { anyFunction, lazy, positiveInteger } from "../base/options.js";
-import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../store/size-limits.js";
+import { defaultMaxAppendBytes, defaultMaxMessageBytes } from "../store/request-checks.js";
 import { defaultKeyPrefix, keyPrefixIssue } from "./keys.js";
 import type { RedisClient } from "./client.js";
 

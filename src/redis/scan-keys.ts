@@ -1,6 +1,6 @@
 import type { CallName } from "./errors.js";
 import type { RedisClient } from "./client.js";
-import { ownerMark, ownerMarkIn } from "../store/owner-marks.js";
+import { ownerMark, ownerMarkIn } from "../store/record-text.js";
 import { ownerField } from "./stored-fields.js";
 import type { ScriptRunner } from "./script-runner.js";
 

@@ -1,8 +1,10 @@
-import { type RedisClient, type CommandBatch } from "./client.js";
+import type { RedisClient, CommandBatch } from "./client.js";
 import { isPassing, isUnknownScript, type CallName, isRedirection, replicaError } from "./errors.js";
 import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./script.js";
 import { refusalFrom } from "../store/refusals.js";
+import { randomToken } from "../base/ids.js";
+import type { SessionRef } from "../store/session-ref.js";
 
 /** A script with its keys and arguments. */
 export interface ScriptCall {
@@ -252,4 +254,25 @@ function results(answers: readonly [Error | null, unknown][] | null): unknown[] 
 /** True if the client collects commands into pipelines by itself (`enableAutoPipelining`). */
 function pipelinesByItself({ options }: RedisClient): boolean {
   return (options as { readonly enableAutoPipelining?: unknown } | undefined)?.enableAutoPipelining === true;
+}
+
+/**
+ * A session as scripts are told of it: who asks, what a new session is called, in which hold the caller writes, and
+ * with
+ * which keys. The only place where a {@link SessionRef} becomes a part of a script's request, which the gate checks.
+ */
+export function askOf({ owner, label, hold, keys }: SessionRef) {
+  return {
+    owner,
+    label,
+    ...(label && { labelVersion: randomToken() }),
+    expectedEpoch: hold?.epoch,
+    fencingToken: hold?.token,
+    keys,
+  };
+}
+
+/** The request of a script that is told nothing else in it. */
+export function askText(session: SessionRef): string {
+  return JSON.stringify(askOf(session));
 }

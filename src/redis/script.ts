@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { lazy } from "../base/options.js";
 
 /** Consecutive lines of a script that come from one file of `lua/`; `line` is the number that the first has there. */
 export interface ScriptPart {
@@ -21,19 +20,21 @@ export interface Script {
  * than most of what an import of this package runs, and most programs send few of them.
  */
 export function script(parts: readonly ScriptPart[]): Script {
-  const built = lazy(() => {
-    const source = parts.map(({ text }) => text).join("\n");
-    return { source, sha: createHash("sha1").update(source).digest("hex") };
-  });
   return {
     get source() {
-      return built().source;
+      return keep(this, "source", parts.map(({ text }) => text).join("\n"));
     },
     get sha() {
-      return built().sha;
+      return keep(this, "sha", createHash("sha1").update(this.source).digest("hex"));
     },
     originOf: (line) => originOf(parts, line),
   };
+}
+
+/** Puts a value in the place of the getter that made it. */
+function keep(made: Script, field: "source" | "sha", value: string): string {
+  Object.defineProperty(made, field, { value });
+  return value;
 }
 
 function originOf(parts: readonly ScriptPart[], line: number): string | undefined {

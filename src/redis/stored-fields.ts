@@ -1,4 +1,13 @@
-import { digestLength, idHashLength } from "./id-hash.js";
+// What TypeScript and the Lua scripts have to agree on: each can name these constants by `@const`.
+
+/**
+ * Characters that stand for an id: 84 bits of its SHA-256, enough that ten million messages of one session share none
+ * by chance.
+ */
+export const idHashLength = 14;
+
+/** Characters of a digest, which begins each value of `ids`. */
+export const digestLength = 8;
 
 /** Fields of `state` that make up a view, in the order in which every read returns them. */
 export const viewFields = [
@@ -50,3 +59,12 @@ export const firstScore = "100000000000000";
 
 /** The field of `ids` that names the session's owner; no hash of an id has its form. */
 export const ownerField = "[owner]";
+
+/** Fields of `ids` from which on new marks share fields; up to there each has a field of its own. */
+export const mostOwnMarks = 32;
+
+/** Bytes of a shared field from which on it is divided. */
+export const longestSharedMarks = 800;
+
+/** How often a shared field can be divided. */
+export const mostMarkDigits = 6;

@@ -1,9 +1,8 @@
 import type { KeyRing } from "./keys/key-ring.js";
 import { sealField } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
-import { checkSessionId } from "../store/session-id-rules.js";
+import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { CopiedRecord, ForkedSession, ForkRequest, SessionForks } from "../store/session-forks.js";
-import type { SessionRef } from "../store/session-ref.js";
 import { sealLabel } from "./sealed-lists.js";
 import { sealRecord } from "./sealed-record.js";
 import { SealedWrites } from "./sealed-writes.js";

@@ -1,7 +1,6 @@
 import { passedOn, type StoreWith } from "../store/groups.js";
 import type { SessionEdits } from "../store/edits.js";
-import { checkSessionId } from "../store/session-id-rules.js";
-import type { SessionRef } from "../store/session-ref.js";
+import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type { SessionStore, SessionStoreCore } from "../store/session-store.js";
 import { sealField } from "./keys/sealed-field.js";
 import type { KeyRing } from "./keys/key-ring.js";

@@ -3,8 +3,7 @@ import { sealField } from "./keys/sealed-field.js";
 import { parseSealed } from "./keys/sealed-header.js";
 import type { SessionKey } from "./keys/session-key.js";
 import type { SessionStore } from "../store/session-store.js";
-import { checkSessionId } from "../store/session-id-rules.js";
-import type { SessionRef } from "../store/session-ref.js";
+import { checkSessionId, type SessionRef } from "../store/session-ref.js";
 import type {
   CreatedSession,
   CreateRequest,

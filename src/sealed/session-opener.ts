@@ -1,4 +1,4 @@
-import { wrongKey } from "../store/key-refusals.js";
+import { wrongKey } from "../store/refusals.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import { openField, sealedFieldParts } from "./keys/sealed-field.js";
 import { parseSealed } from "./keys/sealed-header.js";

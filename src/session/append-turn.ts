@@ -4,7 +4,7 @@ import { turnNameOf } from "../codec/record-meta.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
-import { ownerMark } from "../store/owner-marks.js";
+import { ownerMark } from "../store/record-text.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";

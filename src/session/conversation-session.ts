@@ -17,7 +17,7 @@ import {
 import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { requireGroup } from "../store/groups.js";
 import { otherOwner } from "../store/refusals.js";
-import { lastRounds } from "../store/round-starts.js";
+import { lastRounds } from "../store/record-text.js";
 import type { SessionHold, SessionRef } from "../store/session-ref.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult } from "../store/session-writes.js";

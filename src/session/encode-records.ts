@@ -6,7 +6,7 @@ import type { RecordMeta } from "../codec/record-meta.js";
 import { ConfigurationError, MemoryError, RecordError } from "../base/errors.js";
 import type { NewRecord } from "../store/session-writes.js";
 import type { ModelUsage } from "../store/lists.js";
-import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../store/size-limits.js";
+import { checkNumberOfRecords, checkSizes, type SizeLimits } from "../store/request-checks.js";
 import { isRecord } from "../messages/values.js";
 import { roleOf } from "../messages/roles.js";
 import { breather, countOf } from "../tokens/counted-messages.js";

@@ -5,7 +5,7 @@ import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../base/op
 import { requireGroup } from "../store/groups.js";
 import { headIds } from "./head-ids.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import { withOwnerMark } from "../store/owner-marks.js";
+import { withOwnerMark } from "../store/record-text.js";
 import type { SessionRef } from "../store/session-ref.js";
 
 /** What a fork copies, and whose the new session is. */

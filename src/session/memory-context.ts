@@ -9,7 +9,7 @@ import { asReducer, type ReducerLike } from "../reducers/as-reducer.js";
 import type { ChatHistoryReducer } from "../reducers/chat-history-reducer.js";
 import { openStore, storeFields, type StoreOptions } from "./open-store.js";
 import { requireGroup } from "../store/groups.js";
-import type { DiscardedIds } from "../store/discarded-ids.js";
+import type { DiscardedIds } from "../store/session-writes.js";
 import { refreshedOnRead } from "../store/refreshing-store.js";
 import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead } from "../codec/head.js";
 import { decodeRecord, noTokens } from "../codec/decode-record.js";
 import { answeredId, findOrphanResults } from "../messages/calls.js";
-import { unknownKey } from "../store/key-refusals.js";
+import { unknownKey } from "../store/refusals.js";
 import { EncryptionError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import type { SessionView } from "../store/session-reads.js";

@@ -1,12 +1,11 @@
 import { decodeHead, encodeHead } from "../codec/head.js";
 import { metaOf } from "../codec/record-meta.js";
-import { unknownKey } from "../store/key-refusals.js";
+import { unknownKey, sessionLabel } from "../store/refusals.js";
 import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
 import { parseSealed } from "../sealed/keys/sealed-header.js";
 import { ConflictError, type MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/groups.js";
-import { beginsRound } from "../store/round-starts.js";
-import { sessionLabel } from "../store/refusals.js";
+import { beginsRound } from "../store/record-text.js";
 import type { SessionLists } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { NamedMark, WholeState } from "../store/session-transfers.js";

@@ -1,8 +1,7 @@
-import { anyDigest } from "./discarded-ids.js";
+import { anyDigest, type AppendRequest, type NewRecord } from "./session-writes.js";
 import { contentConflict, positionConflict, refuseFenced } from "./refusals.js";
 import type { AppendPlan } from "./append-plan.js";
 import type { SessionRef } from "./session-ref.js";
-import type { AppendRequest, NewRecord } from "./session-writes.js";
 
 /** A request to append, and the plan that `planAppend` returned for it. */
 export interface PlannedAppend {

@@ -10,16 +10,14 @@ import {
   notNegative,
   positive,
   received,
-} from "./request-checks.js";
-import type { SessionRef } from "./session-ref.js";
-import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-writes.js";
-import {
   checkNumberOfRecords,
   checkSizes,
   defaultMaxAppendBytes,
   defaultMaxMessageBytes,
   type SizeLimits,
-} from "./size-limits.js";
+} from "./request-checks.js";
+import type { SessionRef } from "./session-ref.js";
+import type { AppendRequest, NewRecord, ReplaceTailRequest } from "./session-writes.js";
 import { turnNameLength, type TurnClaim } from "./turns.js";
 
 /** A valid request to append, without repetitions. */

@@ -1,8 +1,6 @@
-import { unknownKey } from "./key-refusals.js";
-import { ConfigurationError, ConflictError, StoreError, type EncryptionError } from "../base/errors.js";
-import { encodeSessionId } from "./session-id-rules.js";
+import { ConfigurationError, ConflictError, StoreError, EncryptionError } from "../base/errors.js";
+import { encodeSessionId, type SessionRef } from "./session-ref.js";
 import { keyNames } from "./writer-keys.js";
-import type { SessionRef } from "./session-ref.js";
 
 /** Names a session in an error: encoded, so that it cannot break a log line, and at most 80 characters of it. */
 export function sessionLabel(sessionId: string): string {
@@ -222,4 +220,26 @@ export function outOfRange(option: "start" | "to"): ConfigurationError {
 
 function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The error for what was sealed with a key that this process does not have. */
+export function unknownKey(
+  sessionId: string | undefined,
+  keyId: string,
+  keys: readonly string[] = [],
+): EncryptionError {
+  return new EncryptionError(
+    `This session is encrypted with the key "${keyId}", which this process does not have; nothing was read or ` +
+      'written. Add the key to the option "encryption".',
+    { code: "unknown_key", sessionId, keyId, keys },
+  );
+}
+
+/** The error for what cannot be opened with the key that it names. */
+export function wrongKey(sessionId: string, keyId: string): EncryptionError {
+  return new EncryptionError(
+    `What this session holds under the key "${keyId}" cannot be opened: this process has another key under that id, ` +
+      "or the data was changed or moved in Redis. Nothing was read or written.",
+    { code: "wrong_key", sessionId, keyId },
+  );
 }

@@ -1,7 +1,6 @@
 import { alreadyExists } from "./refusals.js";
 import { checkOptional, notNegative, positive } from "./request-checks.js";
-import { checkSessionId } from "./session-id-rules.js";
-import type { SessionRef } from "./session-ref.js";
+import { checkSessionId, type SessionRef } from "./session-ref.js";
 import type { IdentifiedRecord } from "./session-writes.js";
 
 /**

@@ -5,7 +5,7 @@ import type { SessionLists } from "./lists.js";
 import type { SessionRef } from "./session-ref.js";
 import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView } from "./session-reads.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "./session-writes.js";
-import type { SizeLimits } from "./size-limits.js";
+import type { SizeLimits } from "./request-checks.js";
 
 /**
  * Where conversations are kept: the methods that every store has. This is the contract in prose; `sessionStoreContract`

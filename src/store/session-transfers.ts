@@ -1,9 +1,8 @@
 import { ConfigurationError } from "../base/errors.js";
 import { checkAmount, checkInteger, checkOptional, notNegative } from "./request-checks.js";
 import type { CopiedRecord } from "./session-forks.js";
-import { checkSessionId } from "./session-id-rules.js";
+import { checkSessionId, type SessionRef } from "./session-ref.js";
 import type { ModelUsage, SessionLabel } from "./lists.js";
-import type { SessionRef } from "./session-ref.js";
 import type { StoredReduction } from "./session-pages.js";
 import type { TurnMark } from "./turns.js";
 

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../../../src/codec/decode-record.js";
-import { unknownKey } from "../../../src/store/key-refusals.js";
+import { unknownKey } from "../../../src/store/refusals.js";
 import { EncryptionError, MemoryError } from "../../../src/base/errors.js";
 import type { StoredPage } from "../../../src/store/session-pages.js";
 import { breather, rememberTokens } from "../../../src/tokens/counted-messages.js";

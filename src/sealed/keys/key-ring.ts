@@ -9,7 +9,7 @@ import {
   type EncryptionKeySource,
   type EncryptionOptions,
 } from "./encryption-options.js";
-import { unknownKey } from "../../store/key-refusals.js";
+import { unknownKey } from "../../store/refusals.js";
 import { SessionKey } from "./session-key.js";
 
 /** Deriving a key takes 18 µs. */

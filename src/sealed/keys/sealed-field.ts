@@ -1,4 +1,4 @@
-import { unknownKey } from "../../store/key-refusals.js";
+import { unknownKey } from "../../store/refusals.js";
 import type { SessionKey } from "./session-key.js";
 
 const sealedField = /^sealed:([\w.:/@-]{1,64})\.([\w-]{38,})$/;

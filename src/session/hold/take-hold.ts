@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ConflictError } from "../../base/errors.js";
 import { report } from "../../base/events.js";
 import { requireGroup } from "../../store/groups.js";
-import { randomToken } from "../../store/random-token.js";
+import { randomToken } from "../../base/ids.js";
 import type { SessionBeside } from "../../store/beside.js";
 import type { HoldRequest } from "../../store/holds.js";
 import type { SessionHold, SessionRef } from "../../store/session-ref.js";

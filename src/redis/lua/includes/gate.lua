@@ -7,7 +7,7 @@
 -- position, stale, content. `repeated` returns the reply to a call that was made before, whose reply was lost: behind
 -- the checks that say who may know of it, before those that such a call itself has made fail.
 --
--- `ask` is what `askOf` of src/redis/ask.ts makes of a session's reference; refusalFrom of
+-- `ask` is what `askOf` of src/redis/script-runner.ts makes of a session's reference; refusalFrom of
 -- src/store/refusals.ts makes the errors.
 --
 --- @include load-session

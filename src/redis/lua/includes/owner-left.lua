@@ -1,7 +1,7 @@
 -- `ownerLeft(state)`: whose a session is that lost its `state`, as far as its other keys say: { name } as `ids` names
 -- the owner, or { marks } as records at both ends of the log bear them; nothing where neither key is left. The names of
 -- the keys follow from that of `state`: scripts that are given no other key ask too. `ownerMarkIn` of
--- src/store/owner-marks.ts reads the same mark.
+-- src/store/record-text.ts reads the same mark.
 --
 --- @const ownerField
 
