@@ -1,7 +1,7 @@
 import { SessionCache } from "../../src/redis-store/redis-session-store.js";
 
 describe("SessionCache", () => {
-  it("remembers ten thousand sessions and drops the least recently used", () => {
+  it("remembers ten thousand sessions and drops the one that has not changed for longest", () => {
     const cache = new SessionCache();
     for (let index = 0; index < 10_000; index += 1) {
       cache.note(`s${index}`, index, { base: 0, start: 0 });

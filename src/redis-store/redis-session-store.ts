@@ -223,7 +223,7 @@ export interface SeenSession {
   readonly next: number;
 }
 
-/** What this process saw last of up to 10,000 sessions; evicts the least recently used. */
+/** What this process saw last of up to 10,000 sessions; evicts the one that has not changed for longest. */
 export class SessionCache {
   readonly #sessions = new BoundedMap<string, SeenSession>(capacity);
 
@@ -233,6 +233,10 @@ export class SessionCache {
 
   /** Notes the end of the log and the view; without a view, the known one stays. */
   note(sessionId: string, next: number, view = this.get(sessionId)?.view): void {
+    const known = this.get(sessionId);
+    if (known?.next === next && known.view?.base === view?.base && known.view?.start === view?.start) {
+      return;
+    }
     this.#sessions.set(sessionId, { next, view: view && { base: view.base, start: view.start } });
   }
 
