@@ -45,6 +45,7 @@ export default {
     "src/entries/structure.ts",
     "src/entries/store.ts",
     "testing/index.ts",
+    "src/entries/checkpoint.ts",
     "src/entries/otel.ts",
   ],
   out: ".cache/site",

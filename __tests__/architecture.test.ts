@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { entries } from "./support/entries.js";
-import { luaModule, moduleFrom, parseLua } from "../scripts/lua/assemble.js";
+import { luaFolders, luaModule, moduleFrom, parseLua } from "../scripts/lua/assemble.js";
 import { importViolations, ranks } from "./support/import-ranks.js";
 import { exportListsOf, importsOf, packageSources, readTree } from "./support/source-tree.js";
 
@@ -26,7 +26,7 @@ describe("the source tree", () => {
   });
 
   it("has sources in TypeScript only, but for the Lua scripts and the inspector's page", () => {
-    const lua = /^src\/redis\/lua\/(includes\/)?[\w-]+\.lua$/;
+    const lua = /^src\/(redis|checkpoint)\/lua\/(includes\/)?[\w-]+\.lua$/;
     const ownPage = /^cli\/inspector\/page\/([\w-]+\.(tsx|css)|index\.html|tsconfig\.json)$/;
     const isKnown = (path: string) => path.endsWith(".ts") || lua.test(path) || ownPage.test(path);
     expect(sources.map(({ path }) => path).filter((path) => !isKnown(path))).toEqual([]);
@@ -48,10 +48,10 @@ describe("the source tree", () => {
     expect(lengths.filter(({ lines }) => lines > maxScriptLines)).toEqual([]);
   });
 
-  it("has the module that the Lua files make (npm run lua)", () => {
-    const committed = sources.find(({ path }) => path === luaModule)?.text;
+  it.each(luaFolders)("has the module that the Lua files of %s make (npm run lua)", (folder) => {
+    const committed = sources.find(({ path }) => path === luaModule(folder))?.text;
     // Not toBe: the difference of two long texts takes long to show.
-    expect(committed === moduleFrom(root)).toBe(true);
+    expect(committed === moduleFrom(root, folder)).toBe(true);
   });
 
   it.each(["src", "cli", "testing", "__tests__", "examples", "scripts"])(

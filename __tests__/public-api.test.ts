@@ -352,6 +352,10 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "WriterKeys",
       ],
     },
+    "src/entries/checkpoint.ts": {
+      values: ["RedisSaver"],
+      types: ["ChannelHistory", "RedisSaverOptions", "RedisSaverSettings"],
+    },
     "src/entries/otel.ts": { values: ["openTelemetryHandler"], types: ["OpenTelemetryHandlerOptions"] },
     "testing/index.ts": {
       values: ["checkChatCompletionRequest", "sessionStoreContract", "startOpenAIServer"],

@@ -1,16 +1,16 @@
-// Writes src/redis/lua/scripts.ts, the module that holds the Lua scripts. With --check it writes nothing, and ends with
-// 1 if the module is not up to date or a script has a problem. With the name of a script it prints that one, each line
-// with its number and its origin; a number behind it shows the lines around the one that an error of Redis names.
-// Works in the current folder.
-import { readFileSync, writeFileSync } from "node:fs";
+// Writes the modules that hold the Lua scripts, scripts.ts in each folder of them. With --check it writes nothing, and
+// ends with 1 if a module is not up to date or a script has a problem. With the name of a script it prints that one,
+// each line with its number and its origin; a number behind it shows the lines around the one that an error of Redis
+// names. Works in the current folder.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { script } from "../src/redis/script.ts";
-import { assemble, luaModule, moduleFrom, readsFrom } from "./lua/assemble.ts";
+import { assemble, luaFolders, luaModule, moduleFrom, readsFrom } from "./lua/assemble.ts";
 
 const root = process.cwd();
 const [argument, line] = process.argv.slice(2);
 
 if (argument === undefined) {
-  writeFileSync(luaModule, moduleFrom(root));
+  luaFolders.forEach((folder) => writeFileSync(luaModule(folder), moduleFrom(root, folder)));
 } else if (argument === "--check") {
   await check();
 } else {
@@ -20,8 +20,10 @@ if (argument === undefined) {
 async function check() {
   const { problemsOf } = await import("./lua/check.mjs");
   const problems = problemsOf(root);
-  if (readFileSync(luaModule, "utf8") !== moduleFrom(root)) {
-    problems.push(`${luaModule} is not up to date: run "npm run lua" and commit what it writes.`);
+  for (const folder of luaFolders) {
+    if (readFileSync(luaModule(folder), "utf8") !== moduleFrom(root, folder)) {
+      problems.push(`${luaModule(folder)} is not up to date: run "npm run lua" and commit what it writes.`);
+    }
   }
   if (problems.length > 0) {
     console.error(problems.join("\n"));
@@ -30,7 +32,8 @@ async function check() {
 }
 
 function print(name, around) {
-  const { source, originOf } = script(assemble(name, readsFrom(root)).parts);
+  const folder = luaFolders.find((place) => existsSync(`${place}/${name}.lua`));
+  const { source, originOf } = script(assemble(name, readsFrom(root), folder).parts);
   const lines = source.split("\n").map((text, index) => ({ text, number: index + 1 }));
   const wanted = Number(around);
   const shown = around === undefined ? lines : lines.filter(({ number }) => Math.abs(number - wanted) <= 5);

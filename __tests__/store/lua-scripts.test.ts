@@ -1,12 +1,13 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { toStoreError } from "../../src/redis/errors.js";
+import * as threadScripts from "../../src/checkpoint/lua/scripts.js";
 import * as scripts from "../../src/redis/lua/scripts.js";
 import type { Script } from "../../src/redis/script.js";
-import { assemble, luaFolder, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
+import { assemble, luaFolder, luaFolders, moduleFrom, readsFrom } from "../../scripts/lua/assemble.js";
 
 const root = join(__dirname, "../..");
-const all = Object.entries<Script>(scripts);
+const all = Object.entries<Script>({ ...scripts, ...threadScripts });
 
 const files: Record<string, string> = {
   "sum.lua": "-- Adds.\n--- @include plus\n--- @include minus\n\nreturn plus(minus(1), 2)\n",
@@ -45,7 +46,8 @@ describe("the Lua scripts put together", () => {
   it.each(all)("know of each line of %s where it stands", (_, { source, originOf }) => {
     source.split("\n").forEach((text, index) => {
       const [file, line] = originOf(index + 1)!.split(":");
-      const stored = readFileSync(join(root, luaFolder, file!), "utf8").split("\n")[Number(line) - 1]!;
+      const folder = luaFolders.find((place) => existsSync(join(root, place, file!)))!;
+      const stored = readFileSync(join(root, folder, file!), "utf8").split("\n")[Number(line) - 1]!;
       expect(stored.trim().startsWith(text.split(/[\d']/)[0]!.trimEnd())).toBe(true);
     });
     expect(originOf(source.split("\n").length + 1)).toBeUndefined();
@@ -55,10 +57,11 @@ describe("the Lua scripts put together", () => {
     const read = readsFrom(root);
     const changed = moduleFrom(
       root,
+      luaFolder,
       (path) => `${read(path)}${path.endsWith("/read-epoch.lua") ? "-- end\nlocal x" : ""}`,
     );
-    expect(changed).not.toBe(moduleFrom(root));
-    expect(changed.replace("\n\nlocal x`", "`")).toBe(moduleFrom(root));
+    expect(changed).not.toBe(moduleFrom(root, luaFolder));
+    expect(changed.replace("\n\nlocal x`", "`")).toBe(moduleFrom(root, luaFolder));
   });
 });
 

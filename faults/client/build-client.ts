@@ -1,7 +1,7 @@
 import { build, type Plugin } from "esbuild";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { luaModule, moduleFrom } from "../../scripts/lua/assemble.js";
+import { luaFolders, luaModule, moduleFrom } from "../../scripts/lua/assemble.js";
 import { plants, type Plant, type PlantName } from "../plants/plants.js";
 
 /** Packages of the older kind ask for what belongs to Node.js by `require`. */
@@ -52,7 +52,8 @@ function planting(plant: PlantName, planted: Set<string>): Plugin {
     setup: ({ onLoad }) => {
       onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
         const file = relative(root, path).split(sep).join("/");
-        return { contents: file === luaModule ? moduleFrom(root, read) : read(file), loader: "ts" };
+        const folder = luaFolders.find((place) => luaModule(place) === file);
+        return { contents: folder === undefined ? read(file) : moduleFrom(root, folder, read), loader: "ts" };
       });
     },
   };

@@ -1,6 +1,7 @@
 /**
- * Puts the Lua scripts of `src/redis/lua` together. A script is a file there; what several scripts share is a file in
- * `includes/`, which itself may include others:
+ * Puts the Lua scripts of a folder together, one module for each folder. A script is a file there; what several scripts
+ * share is a file in `includes/`, which itself may include others. What a folder does not have is taken from
+ * `src/redis/lua/includes`:
  *
  *     --- @include <name>   the text of includes/<name>.lua, once in a script, behind what it includes itself
  *     --- @const <name>     <name> stands for a constant of the TypeScript sources, see constants.ts
@@ -9,15 +10,20 @@
  * front of the code, and indentation, are left out; lines stay lines, so that each has an origin.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import type { ScriptPart } from "../../src/redis/script.js";
 import { luaConstants } from "./constants.js";
 
-/** The folder of the scripts, from the root of the project. */
+/** The folder of the scripts of sessions, from the root of the project. */
 export const luaFolder = "src/redis/lua";
 
-/** The module that holds the assembled scripts, from the root of the project. */
-export const luaModule = `${luaFolder}/scripts.ts`;
+/** All folders of scripts. Those of threads are apart, so that only who uses them loads them. */
+export const luaFolders = [luaFolder, "src/checkpoint/lua"];
+
+/** The module that holds the assembled scripts of a folder, from the root of the project. */
+export function luaModule(folder: string): string {
+  return `${folder}/scripts.ts`;
+}
 
 /** Returns the text of a file of the project, by its path from the root. */
 export type ReadFile = (path: string) => string;
@@ -42,9 +48,9 @@ export function readsFrom(root: string): ReadFile {
   return (path) => readFileSync(join(root, path), "utf8");
 }
 
-/** The names of all scripts, or of all includes. */
-export function luaNames(root: string, folder: "" | "includes" = ""): string[] {
-  return readdirSync(join(root, luaFolder, folder))
+/** The names of all scripts of a folder, or of all includes there. */
+export function luaNames(root: string, folder: string, inside: "" | "includes" = ""): string[] {
+  return readdirSync(join(root, folder, inside))
     .filter((name) => name.endsWith(".lua"))
     .map((name) => name.slice(0, -".lua".length))
     .sort();
@@ -60,26 +66,38 @@ export function parseLua(text: string): LuaFile {
   return { header, lines: lines.slice(first), first: first + 1, includes: named("include"), constants: named("const") };
 }
 
+/** The text of a file of a folder, or of the include of sessions that has its name. */
+export function readLua(file: string, read: ReadFile, folder: string): string {
+  try {
+    return read(`${folder}/${file}.lua`);
+  } catch (error) {
+    if (folder === luaFolder || !file.startsWith("includes/")) {
+      throw error;
+    }
+    return read(`${luaFolder}/${file}.lua`);
+  }
+}
+
 /** Puts one script together. */
-export function assemble(name: string, read: ReadFile): AssembledScript {
+export function assemble(name: string, read: ReadFile, folder: string = luaFolder): AssembledScript {
   const parts: ScriptPart[] = [];
   const included = new Set<string>();
   const add = (file: string): void => {
-    const lua = parseLua(read(`${luaFolder}/${file}.lua`));
+    const lua = parseLua(readLua(file, read, folder));
     for (const include of lua.includes) {
       if (!included.has(include)) {
         included.add(include);
         add(`includes/${include}`);
       }
     }
-    parts.push(...partsOf(file, lua, read));
+    parts.push(...partsOf(file, lua, (path) => readLua(path, read, folder)));
   };
   add(name);
   return { name, parts };
 }
 
 /** The parts of one file: more than one where it includes others inside a block. */
-function partsOf(file: string, { lines, first, constants }: LuaFile, read: ReadFile): ScriptPart[] {
+function partsOf(file: string, { lines, first, constants }: LuaFile, readFile: ReadFile): ScriptPart[] {
   const parts: ScriptPart[] = [];
   let begin = 0;
   const end = (at: number): void => {
@@ -91,7 +109,7 @@ function partsOf(file: string, { lines, first, constants }: LuaFile, read: ReadF
     const include = /^ +--- @include ([\w-]+)$/.exec(line)?.[1];
     if (include !== undefined) {
       end(at);
-      parts.push(...partsOf(`includes/${include}`, parseLua(read(`${luaFolder}/includes/${include}.lua`)), read));
+      parts.push(...partsOf(`includes/${include}`, parseLua(readFile(`includes/${include}`)), readFile));
     }
   });
   end(lines.length);
@@ -119,8 +137,8 @@ function valueOf(name: string): string {
         .join(", ");
 }
 
-/** The module of all scripts. Parts that several of them have stand in it once. */
-export function writeModule(scripts: readonly AssembledScript[]): string {
+/** The module of all scripts of a folder. Parts that several of them have stand in it once. */
+function writeModule(scripts: readonly AssembledScript[], folder: string): string {
   const names = new Map<string, string>();
   const declarations: string[] = [];
   const nameOf = (part: ScriptPart): string => {
@@ -140,17 +158,20 @@ export function writeModule(scripts: readonly AssembledScript[]): string {
     const list = parts.map((part) => `  ${nameOf(part)},\n`).join("");
     return `export const ${camelCase(name)}Script = script([\n${list}]);`;
   });
+  const script = posix.relative(folder, "src/redis/script.js");
+  const imports = `import { script, type ScriptPart } from "${script}";`;
   const head = ["// Written by `npm run lua` from the .lua files of this folder. Change those.", imports];
   return `${[...head, ...declarations, ...exported].join("\n\n")}\n`;
 }
-
-const imports = 'import { script, type ScriptPart } from "../script.js";';
 
 function camelCase(name: string): string {
   return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The text of the module, as the sources make it. */
-export function moduleFrom(root: string, read: ReadFile = readsFrom(root)): string {
-  return writeModule(luaNames(root).map((name) => assemble(name, read)));
+/** The text of a folder's module, as the sources make it. */
+export function moduleFrom(root: string, folder: string, read: ReadFile = readsFrom(root)): string {
+  return writeModule(
+    luaNames(root, folder).map((name) => assemble(name, read, folder)),
+    folder,
+  );
 }

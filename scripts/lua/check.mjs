@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import luaparse from "luaparse";
-import { assemble, luaFolder, luaNames, parseLua, readsFrom } from "./assemble.ts";
+import { assemble, luaFolder, luaFolders, luaNames, parseLua, readLua, readsFrom } from "./assemble.ts";
 
 /** What a script has from Redis and from Lua; everything else it declares as local. */
 const given = new Set([
@@ -25,18 +25,28 @@ const fields = ["KEYS:", "Replies:", "twin:"];
 /** The problems of all scripts, each as a sentence that begins with the file. */
 export function problemsOf(root) {
   const read = readsFrom(root);
-  const includes = luaNames(root, "includes");
-  const files = [...luaNames(root), ...includes.map((name) => `includes/${name}`)];
-  const used = new Set(files.flatMap((file) => everyInclude(read(`${luaFolder}/${file}.lua`))));
-  return [
-    ...luaNames(root).flatMap((name) => [...headerProblems(root, name, read), ...codeProblems(name, read)]),
-    ...files.flatMap((file) => idleNames(file, read)),
-    ...includes.filter((name) => !used.has(name)).map((name) => `includes/${name}.lua: no script includes it`),
-  ];
+  const used = new Set(luaFolders.flatMap((folder) => everyUse(root, folder, read)));
+  return luaFolders.flatMap((folder) => {
+    const includes = luaNames(root, folder, "includes");
+    const names = luaNames(root, folder);
+    return [
+      ...names.flatMap((name) => [...headerProblems(root, name, read, folder), ...codeProblems(name, read, folder)]),
+      ...filesOf(root, folder).flatMap((file) => idleNames(file, read, folder)),
+      ...includes.filter((name) => !used.has(name)).map((name) => `includes/${name}.lua: no script includes it`),
+    ];
+  });
 }
 
-function headerProblems(root, name, read) {
-  const { header } = parseLua(read(`${luaFolder}/${name}.lua`));
+function filesOf(root, folder) {
+  return [...luaNames(root, folder), ...luaNames(root, folder, "includes").map((name) => `includes/${name}`)];
+}
+
+function everyUse(root, folder, read) {
+  return filesOf(root, folder).flatMap((file) => everyInclude(read(`${folder}/${file}.lua`)));
+}
+
+function headerProblems(root, name, read, folder) {
+  const { header } = parseLua(read(`${folder}/${name}.lua`));
   const lines = header.map((line) => line.replace(/^-- /, ""));
   const missing = fields.filter((field) => !lines.some((line) => line.startsWith(field)));
   const twins = lines.flatMap((line) => /^twin: (\S+)$/.exec(line)?.slice(1) ?? []);
@@ -46,8 +56,8 @@ function headerProblems(root, name, read) {
   ];
 }
 
-function codeProblems(name, read) {
-  const text = assemble(name, read)
+function codeProblems(name, read, folder) {
+  const text = assemble(name, read, folder)
     .parts.map((part) => part.text)
     .join("\n");
   try {
@@ -61,12 +71,12 @@ function codeProblems(name, read) {
 }
 
 /** Includes and constants that a file names and does not use. */
-function idleNames(file, read) {
-  const { header, lines, includes, constants } = parseLua(read(`${luaFolder}/${file}.lua`));
+function idleNames(file, read, folder = luaFolder) {
+  const { header, lines, includes, constants } = parseLua(read(`${folder}/${file}.lua`));
   // What the comment names of an include is for the scripts that include that.
   const words = new Set([...header.filter((line) => !line.startsWith("---")), ...lines].join("\n").match(/\w+/g));
   const isIdle = (include) => {
-    const declared = declarations(parseLua(read(`${luaFolder}/includes/${include}.lua`)).lines);
+    const declared = declarations(parseLua(readLua(`includes/${include}`, read, folder)).lines);
     return declared.length > 0 && !declared.some((name) => words.has(name));
   };
   return [...includes.filter(isIdle), ...constants.filter((name) => !words.has(name))].map(
@@ -75,7 +85,7 @@ function idleNames(file, read) {
 }
 
 function declarations(lines) {
-  return lines.flatMap((line) => /^local (?:function )?([\w, ]+)/.exec(line)?.[1]?.split(", ") ?? []);
+  return lines.flatMap((line) => /^local (?:function )?([\w, ]*\w)/.exec(line)?.[1]?.split(", ") ?? []);
 }
 
 function everyInclude(text) {

@@ -38,6 +38,22 @@ export function ownerKeys(keyPrefix: string, owner: string): OwnerKeys {
   return { sessions: part("sessions"), summaries: part("summaries") };
 }
 
+/** Names of the keys of one LangGraph thread; all lie in one hash slot, that of the session of the same id. */
+export interface ThreadKeys {
+  /** LIST: texts of which values are made, numbered by position. */
+  readonly items: string;
+  /** HASH: the checkpoints, their writes, and what is known of the thread. */
+  readonly checkpoints: string;
+  /** ZSET: namespace and id of each checkpoint, in order of text. */
+  readonly order: string;
+}
+
+/** The keys of a thread. No part has the name of a part of a session. */
+export function threadKeys(keyPrefix: string, threadId: string): ThreadKeys {
+  const part = (name: string) => `${keyPrefix}:{${encodeSessionId(threadId)}}:${name}`;
+  return { items: part("items"), checkpoints: part("checkpoints"), order: part("order") };
+}
+
 /**
  * The keys of a copy that is not complete yet, in the slot of the session that it becomes. The tag names the source as
  * it was, so that the same fork goes on with the copy, and another one does not. Scans for sessions find them.

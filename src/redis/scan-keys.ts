@@ -42,7 +42,7 @@ export interface FoundPage {
 }
 
 /** A client, or one node of a cluster. */
-interface Node extends Pick<RedisClient, "call"> {
+export interface Node extends Pick<RedisClient, "call"> {
   readonly options?: { readonly keyPrefix?: unknown };
 }
 
@@ -177,7 +177,7 @@ function keyOfSession(stateKey: string): string {
 const partOf = /^(.*)\}:(state|log|ids|sessions|staged:([^:]+):progress)$/s;
 
 /** The masters behind a client, and what the client puts before the names of keys. */
-function mastersOf(client: RedisClient): { readonly nodes: readonly Node[]; readonly prefix: string } {
+export function mastersOf(client: RedisClient): { readonly nodes: readonly Node[]; readonly prefix: string } {
   const { nodes } = client as { nodes?: unknown };
   const { keyPrefix } = (client.options ?? {}) as { keyPrefix?: unknown };
   const masters = typeof nodes === "function" ? (client as unknown as ClusterLike).nodes("master") : [client as Node];

@@ -8,10 +8,10 @@ const poolNonces = 256;
 /** What a sealed text belongs to. Texts are opened only in the place for which they were sealed. */
 export interface SealPlace {
   /** What is sealed, and the version of its format. */
-  readonly format: "record 2" | "field 1";
-  /** The type of a record's message; empty for a field. */
+  readonly format: "record 2" | "field 1" | "thread 1";
+  /** The type of a record's message; empty for a field. Of a thread, what the text is. */
   readonly type: string;
-  /** The id of a record's message, or the name of a field. */
+  /** The id of a record's message, the name of a field, or the checkpoint of a thread. */
   readonly name: string;
 }
 

@@ -1,0 +1,106 @@
+import {
+  BaseCheckpointSaver,
+  MemorySaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type DeltaChannelHistory,
+  type PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import type { RunnableConfig } from "@langchain/core/runnables";
+
+/** Gives every call to a saver and to a MemorySaver, and checks that both read the same. */
+export class ComparedSaver extends BaseCheckpointSaver {
+  readonly memory = new MemorySaver();
+  /** Reads that were compared. */
+  reads = 0;
+
+  constructor(readonly saver: BaseCheckpointSaver) {
+    super();
+  }
+
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const [own, expected] = await Promise.all([this.saver.getTuple(config), this.memory.getTuple(config)]);
+    this.#compare(own, bare(expected));
+    return own;
+  }
+
+  override async *list(config: RunnableConfig, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+    const own = await all(this.saver.list(config, options));
+    const expected = await all(this.memory.list(config, options));
+    this.#compare(own, expected.map(bare));
+    yield* own;
+  }
+
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    versions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const [own] = await Promise.all([
+      this.saver.put(config, checkpoint, metadata, versions),
+      this.memory.put(config, checkpoint, metadata),
+    ]);
+    return own;
+  }
+
+  override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string, taskPath?: string) {
+    await Promise.all([
+      this.saver.putWrites(config, writes, taskId, taskPath),
+      this.memory.putWrites(config, writes, taskId, taskPath),
+    ]);
+  }
+
+  override async deleteThread(threadId: string): Promise<void> {
+    await Promise.all([this.saver.deleteThread(threadId), this.memory.deleteThread(threadId)]);
+  }
+
+  override async getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const own = await this.saver.getDeltaChannelHistory(options);
+    this.#compare(own, await this.memory.getDeltaChannelHistory(options));
+    return own;
+  }
+
+  /** Compares all that a thread holds: every namespace, and each checkpoint by its id. */
+  async compareAll(threadId: string): Promise<number> {
+    const config = { configurable: { thread_id: threadId } };
+    const byPlace = (tuples: readonly CheckpointTuple[]) =>
+      [...tuples].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+    const own = byPlace(await all(this.saver.list(config)));
+    this.#compare(own, byPlace(await all(this.memory.list(config))));
+    for (const tuple of own) {
+      await this.getTuple(tuple.config);
+    }
+    return own.length;
+  }
+
+  #compare(own: unknown, expected: unknown): void {
+    this.reads += 1;
+    expect(own).toStrictEqual(expected);
+  }
+}
+
+/** All that a generator yields. */
+export async function all<T>(generator: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of generator) {
+    list.push(item);
+  }
+  return list;
+}
+
+function placeOf({ config }: CheckpointTuple): string {
+  return `${config.configurable!["checkpoint_ns"]} ${config.configurable!["checkpoint_id"]}`;
+}
+
+/** MemorySaver returns the config that it was given, with all that stands in it. */
+function bare<T extends CheckpointTuple | undefined>(tuple: T): T {
+  const { thread_id, checkpoint_ns = "", checkpoint_id } = tuple?.config.configurable ?? {};
+  return tuple && { ...tuple, config: { configurable: { thread_id, checkpoint_ns, checkpoint_id } } };
+}

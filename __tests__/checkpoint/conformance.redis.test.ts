@@ -1,0 +1,58 @@
+import { Cluster } from "ioredis";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import type { RedisSaverSettings } from "../../src/checkpoint/saver-options.js";
+import { startReplicatedCluster, type ReplicatedCluster } from "../../testkit/servers/replicated-cluster.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { testKeys } from "../support/test-keys.js";
+
+/** The part of upstream's suite that is used. */
+interface Validation {
+  specTest(initializer: Initializer): void;
+  deltaChannelHistoryTests(initializer: Initializer): void;
+}
+
+interface Initializer {
+  readonly checkpointerName: string;
+  createCheckpointer(): BaseCheckpointSaver;
+  destroyCheckpointer(saver: BaseCheckpointSaver): Promise<void>;
+}
+
+// Written for another runner: what fails softly there fails at once here.
+Object.assign(expect, { soft: expect });
+const suite = jest.requireActual<Validation>("@langchain/langgraph-checkpoint-validation");
+
+function conforms(name: string, open: (keyPrefix: string) => RedisSaver): void {
+  const initializer: Initializer = {
+    checkpointerName: name,
+    createCheckpointer: () => open(uniquePrefix()),
+    destroyCheckpointer: (saver) => (saver as RedisSaver).close(),
+  };
+  suite.specTest(initializer);
+  suite.deltaChannelHistoryTests(initializer);
+}
+
+const forms: readonly (readonly [string, RedisSaverSettings])[] = [
+  ["RedisSaver", {}],
+  ["RedisSaver with threadTTL and keep", { threadTTL: 600, refreshTTLOnRead: true, keep: 50 }],
+  ["RedisSaver with encryption", { encryption: testKeys("k2", "k1") }],
+];
+
+describe.each(forms)("Upstream's suite on %s", (name, settings) => {
+  conforms(name, (keyPrefix) => RedisSaver.fromUrl(sharedRedisUrl(), { ...settings, keyPrefix }));
+});
+
+describe("Upstream's suite on a cluster", () => {
+  let cluster: ReplicatedCluster;
+  let client: Cluster;
+  beforeAll(async () => {
+    cluster = await startReplicatedCluster(3, 2_500);
+    client = new Cluster([...cluster.seeds]);
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await cluster?.stop();
+  });
+
+  conforms("RedisSaver on a cluster", (keyPrefix) => new RedisSaver({ client, keyPrefix }));
+});

@@ -1,0 +1,68 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ConfigurationError } from "../base/errors.js";
+import { checkSessionId } from "../store/session-ref.js";
+
+/** Where a checkpoint is. */
+export interface CheckpointPlace {
+  readonly threadId: string;
+  /** Empty for the root graph. */
+  readonly ns: string;
+  /** Undefined for the newest one, or for a checkpoint without parent. */
+  readonly id: string | undefined;
+}
+
+/** The same with a known id. */
+export type KnownPlace = CheckpointPlace & { readonly id: string };
+
+/**
+ * Reads where a checkpoint is from the config of a call.
+ *
+ * @throws ConfigurationError `thread_id`, `checkpoint_ns` and `checkpoint_id`.
+ */
+export function placeIn(config: RunnableConfig): CheckpointPlace {
+  const fields = (config.configurable ?? {}) as Readonly<Record<string, unknown>>;
+  const threadId = fields["thread_id"];
+  const ns = fields["checkpoint_ns"] ?? "";
+  const id = fields["checkpoint_id"] || fields["thread_ts"] || undefined;
+  checkThreadId(threadId);
+  checkText("checkpoint_ns", ns);
+  if (id !== undefined) {
+    checkText("checkpoint_id", id);
+  }
+  return { threadId, ns, id };
+}
+
+/** The config of a checkpoint, as every saver returns it. */
+export function configOf({ threadId, ns, id }: KnownPlace): RunnableConfig {
+  return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };
+}
+
+/**
+ * Refuses what cannot be the id of a thread: the rules are those of sessions.
+ *
+ * @throws ConfigurationError `thread_id`.
+ */
+export function checkThreadId(threadId: unknown): asserts threadId is string {
+  if (threadId === undefined) {
+    const advice = 'pass { configurable: { thread_id: "…" } } with the call';
+    throw new ConfigurationError("thread_id", `The config names no thread; ${advice}.`);
+  }
+  try {
+    checkSessionId(threadId);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ConfigurationError("thread_id", message.replace("session id", "id of the thread (thread_id)"));
+  }
+}
+
+/**
+ * Refuses a name that could not be told from another one in Redis.
+ *
+ * @throws ConfigurationError with the name of the field.
+ */
+export function checkText(field: string, value: unknown): asserts value is string {
+  if (typeof value !== "string" || value.includes("\0") || !value.isWellFormed()) {
+    const got = typeof value === "string" ? "" : `; got ${value === null ? "null" : typeof value}`;
+    throw new ConfigurationError(field, `${field} must be text without NUL and halves of surrogate pairs${got}.`);
+  }
+}

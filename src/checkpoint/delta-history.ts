@@ -1,0 +1,116 @@
+import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
+import { changedThread } from "./thread-errors.js";
+import type { OpenedCheckpoint, ThreadReader } from "./thread-reader.js";
+import { placeOf } from "./thread-records.js";
+import type { Items, ThreadStore } from "./thread-store.js";
+
+const pageLength = 128;
+const mostTries = 5;
+
+/**
+ * What one channel got along the ancestors of a checkpoint.
+ * @example
+ * import { RedisSaver, type ChannelHistory } from "langchain-redis-memory/checkpoint";
+ *
+ * const checkpointer = RedisSaver.fromUrl("redis://localhost:6379");
+ * const config = { configurable: { thread_id: "ann-1" } };
+ * const histories = await checkpointer.getDeltaChannelHistory({ config, channels: ["messages"] });
+ * const history: ChannelHistory | undefined = histories["messages"];
+ * console.log(history?.writes.length);
+ */
+export interface ChannelHistory {
+  /** What tasks wrote, oldest first. */
+  writes: CheckpointPendingWrite[];
+  /** The value that the nearest ancestor holds which has one. */
+  seed?: unknown;
+}
+
+/** Where the walk begins. */
+export interface HistoryRequest {
+  readonly threadId: string;
+  readonly ns: string;
+  /** Empty for the newest checkpoint. */
+  readonly id: string;
+  readonly channels: readonly string[];
+}
+
+/** What the walk is made with. */
+export interface HistorySetting {
+  readonly store: ThreadStore;
+  readonly reader: ThreadReader;
+}
+
+/**
+ * What channels got along the ancestors of a checkpoint, up to the nearest one that holds their value: two round trips
+ * for up to 128 ancestors.
+ */
+export async function channelHistories(
+  request: HistoryRequest,
+  setting: HistorySetting,
+): Promise<Record<string, ChannelHistory>> {
+  const found = new Map(request.channels.map((channel): [string, ChannelHistory] => [channel, { writes: [] }]));
+  const open = new Set(request.channels);
+  let id: string | undefined = request.id;
+  for (let tries = 0; id !== undefined && open.size > 0;) {
+    const page = await setting.store.ancestors(request.threadId, request.ns, id, pageLength);
+    const ancestors = page === undefined ? [] : await openUntilKnown(page.checkpoints, open, setting.reader);
+    const records = ancestors.flatMap((ancestor) => ancestor.records);
+    const stored = page && (await setting.store.items(request.threadId, page.token, records, "getDeltaChannelHistory"));
+    if (page !== undefined && stored === undefined) {
+      tries += 1;
+      if (tries === mostTries) {
+        throw changedThread(request.threadId);
+      }
+      continue;
+    }
+    const items = await setting.reader.openItems(stored ?? new Map());
+    for (const ancestor of ancestors) {
+      await collect(ancestor, { found, open, items, reader: setting.reader });
+    }
+    const isRoot =
+      page === undefined || (ancestors.length === page.checkpoints.length && ancestors.length < pageLength);
+    id = isRoot ? undefined : placeOf(ancestors.at(-1)!.member).id;
+  }
+  for (const { writes } of found.values()) {
+    writes.reverse();
+  }
+  return Object.fromEntries(found);
+}
+
+/** The ancestors up to the one with which every channel has a value. */
+async function openUntilKnown(
+  page: Parameters<ThreadReader["open"]>[0][],
+  open: ReadonlySet<string>,
+  reader: ThreadReader,
+): Promise<OpenedCheckpoint[]> {
+  const left = new Set(open);
+  const opened: OpenedCheckpoint[] = [];
+  for (const stored of page) {
+    if (left.size > 0) {
+      const ancestor = await reader.open(stored);
+      opened.push(ancestor);
+      [...left].filter((channel) => Object.hasOwn(ancestor.json.d, channel)).forEach((channel) => left.delete(channel));
+    }
+  }
+  return opened;
+}
+
+interface Walk extends Pick<HistorySetting, "reader"> {
+  readonly found: ReadonlyMap<string, ChannelHistory>;
+  readonly open: Set<string>;
+  readonly items: Items;
+}
+
+async function collect(ancestor: OpenedCheckpoint, { found, open, items, reader }: Walk): Promise<void> {
+  const writes = await reader.pendingWrites(ancestor, items, open);
+  for (const write of writes.reverse()) {
+    found.get(write[1])!.writes.push(write);
+  }
+  for (const channel of [...open].filter((name) => Object.hasOwn(ancestor.json.d, name))) {
+    const value = await reader.value(ancestor.json.d[channel], ancestor, items);
+    if (value !== undefined) {
+      found.get(channel)!.seed = value;
+      open.delete(channel);
+    }
+  }
+}

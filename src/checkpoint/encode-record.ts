@@ -1,0 +1,106 @@
+import { digestOf, type KnownThread } from "./known-items.js";
+import { rangesText } from "./item-ranges.js";
+import { referenceKey, type Segment } from "./split-value.js";
+
+/** A record's text and what it needs. */
+export interface EncodedRecord {
+  /** With references in it. */
+  readonly text: string;
+  /** The positions that it names, in plain. */
+  readonly ranges: string;
+  /** Texts of new items. */
+  readonly items: readonly string[];
+  /** For each item, the digests under which its text may come again. */
+  readonly digests: readonly (readonly string[])[];
+  /** True if it names positions that were stored before: they must still be valid. */
+  readonly namesStored: boolean;
+}
+
+/** The form in which a text comes back from the store: the same message may be written in several ways. */
+export type Canonical = (text: string) => Promise<string>;
+
+/** Gives each long text of a record its position, and writes the record with these. */
+export async function encodeRecord(
+  segments: readonly Segment[],
+  known: KnownThread,
+  canonical: Canonical,
+): Promise<EncodedRecord> {
+  const places = new ItemPlaces(known);
+  for (const segment of segments) {
+    if (typeof segment !== "string") {
+      for (const text of "item" in segment ? [segment.item] : segment.list) {
+        if (!places.has(text)) {
+          places.add(text, text.includes('"lc":') ? await canonical(text) : text);
+        }
+      }
+    }
+  }
+  const ranges = new Set<string>();
+  const refer = (name: string, positions: readonly number[]): string => {
+    const text = rangesText(positions, (group) => places.has(group) ?? places.add(group, group));
+    ranges.add(text);
+    return `{"${referenceKey}":{"${name}":"${text}"}}`;
+  };
+  const written = segments.map((segment) => {
+    if (typeof segment === "string") {
+      return segment;
+    }
+    return "item" in segment
+      ? refer("i", [places.has(segment.item)!])
+      : refer(
+          "l",
+          segment.list.map((text) => places.has(text)!),
+        );
+  });
+  return { text: written.join(""), ranges: [...ranges].filter((text) => text !== "").join(","), ...places.result() };
+}
+
+/** The positions of the texts of one record. */
+class ItemPlaces {
+  readonly #known: KnownThread;
+  readonly #found = new Map<string, number>();
+  readonly #items: string[] = [];
+  readonly #digests: string[][] = [];
+  #namesStored = false;
+
+  constructor(known: KnownThread) {
+    this.#known = known;
+  }
+
+  /** The position of a text; undefined for a new one. */
+  has(text: string): number | undefined {
+    const found = this.#found.get(text);
+    return found ?? this.#stored(text, digestOf(text));
+  }
+
+  /** Gives a text a position: that of its canonical form, or a new one. */
+  add(text: string, canonical: string): number {
+    const names = [...new Set([digestOf(text), digestOf(canonical)])];
+    let position = this.#found.get(canonical) ?? this.#stored(canonical, names.at(-1)!);
+    if (position === undefined) {
+      this.#items.push(canonical);
+      this.#digests.push(names);
+      position = -this.#items.length;
+    } else if (position >= 0) {
+      this.#known.positions.set(names[0]!, position);
+    } else {
+      this.#digests[-1 - position]!.push(names[0]!);
+    }
+    this.#found.set(canonical, position);
+    this.#found.set(text, position);
+    return position;
+  }
+
+  result() {
+    return { items: this.#items, digests: this.#digests, namesStored: this.#namesStored };
+  }
+
+  #stored(text: string, digest: string): number | undefined {
+    const position = this.#known.positions.get(digest);
+    if (position !== undefined) {
+      this.#found.set(text, position);
+      this.#namesStored = true;
+    }
+    return position;
+  }
+}

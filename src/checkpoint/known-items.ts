@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { BoundedMap } from "../base/bounded-map.js";
+
+/** Threads of which a process knows what is stored. */
+const mostThreads = 500;
+
+/** What a process knows of the items of a thread, for as long as the thread has this token. */
+export interface KnownThread {
+  /** Empty for a thread that is not stored. */
+  readonly token: string;
+  /** Digest of a text → its position. */
+  readonly positions: Map<string, number>;
+}
+
+/** What a write changed. */
+export interface WrittenItems {
+  readonly base: number;
+  /** The thread's token before and after the write. */
+  readonly before: string;
+  readonly token: string;
+  /** The first position that is left. */
+  readonly first: number;
+  /** Spans that were emptied: first and last position, each. */
+  readonly emptied: readonly number[];
+  /** Digests of the texts that were sent: each list names one item. */
+  readonly digests: readonly (readonly string[])[];
+}
+
+/** The items that this process saw, by thread. Nothing of it is stored; losing it costs a read. */
+export class KnownItems {
+  readonly #threads = new BoundedMap<string, KnownThread>(mostThreads);
+
+  /** What is known of a thread; undefined if nothing is. */
+  of(threadId: string): KnownThread | undefined {
+    const known = this.#threads.get(threadId);
+    if (known !== undefined) {
+      this.#threads.set(threadId, known);
+    }
+    return known;
+  }
+
+  /** Notes what a read showed. */
+  noteRead(threadId: string, token: string, items: ReadonlyMap<number, string>): KnownThread {
+    const current = this.#threads.get(threadId);
+    const known = current?.token === token ? current : { token, positions: new Map<string, number>() };
+    for (const [position, text] of items) {
+      known.positions.set(digestOf(text), position);
+    }
+    this.#threads.set(threadId, known);
+    return known;
+  }
+
+  /** Notes what a write stored and dropped. What was known under another token than the one before it is void. */
+  noteWrite(threadId: string, { base, before, token, first, emptied, digests }: WrittenItems): void {
+    const current = this.#threads.get(threadId);
+    let positions = current?.token === before ? current.positions : new Map<string, number>();
+    if (token !== before) {
+      const gone = new Set<number>();
+      for (let index = 0; index < emptied.length; index += 2) {
+        for (let position = emptied[index]!; position <= emptied[index + 1]!; position += 1) {
+          gone.add(position);
+        }
+      }
+      positions = new Map([...positions].filter(([, position]) => position >= first && !gone.has(position)));
+    }
+    digests.forEach((names, index) => names.forEach((name) => positions.set(name, base + index)));
+    this.#threads.set(threadId, { token, positions });
+  }
+
+  /** Forgets a thread: the next write of it reads first. */
+  forget(threadId: string): void {
+    this.#threads.delete(threadId);
+  }
+}
+
+/** The name of a text. It never leaves the process. */
+export function digestOf(text: string): string {
+  return createHash("sha1").update(text).digest("base64");
+}

@@ -1,0 +1,275 @@
+import * as z from "zod/mini";
+import {
+  BaseCheckpointSaver,
+  TASKS,
+  WRITES_IDX_MAP,
+  maxChannelVersion,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+  type SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { ConfigurationError } from "../base/errors.js";
+import { lazy, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
+import { openConnection, type Connection } from "../redis/connection.js";
+import { ScriptRunner } from "../redis/script-runner.js";
+import { checkEncryption } from "../sealed/keys/encryption-options.js";
+import { KeyRing } from "../sealed/keys/key-ring.js";
+import {
+  checkText,
+  checkThreadId,
+  configOf,
+  placeIn,
+  type CheckpointPlace,
+  type KnownPlace,
+} from "./checkpoint-config.js";
+import { listThread } from "./checkpoint-list.js";
+import { channelHistories, type ChannelHistory } from "./delta-history.js";
+import { KnownItems } from "./known-items.js";
+import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
+import { saverSchema, type RedisSaverOptions } from "./saver-options.js";
+import { SealedTexts } from "./sealed-texts.js";
+import { ThreadReader } from "./thread-reader.js";
+import { scanThreads } from "./thread-scan.js";
+import { ThreadStore } from "./thread-store.js";
+import { ThreadWriter } from "./thread-writer.js";
+
+/**
+ * A LangGraph checkpointer on plain Redis 6.2 or later, Valkey, or a cluster of either: it needs no modules and stores
+ * each message of a thread once.
+ *
+ * Lists of long elements inside the values of channels are stored element by element, each text once for a thread; a
+ * checkpoint holds where they stand. So a step costs what is new in it. All keys of a thread lie in the hash slot of
+ * the session of the same id.
+ * @example
+ * import { RedisSaver } from "langchain-redis-memory/checkpoint";
+ * import { MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+ *
+ * const checkpointer = RedisSaver.fromUrl("redis://localhost:6379", { threadTTL: 604_800 });
+ * const graph = new StateGraph(MessagesAnnotation)
+ *   .addNode("answer", async () => ({ messages: [{ role: "ai", content: "Hello." }] }))
+ *   .addEdge("__start__", "answer")
+ *   .compile({ checkpointer });
+ * await graph.invoke({ messages: [{ role: "human", content: "Hi." }] }, { configurable: { thread_id: "ann-1" } });
+ * await checkpointer.close();
+ */
+export class RedisSaver extends BaseCheckpointSaver {
+  readonly #options: ReturnType<typeof checkedOptions>;
+  readonly #connection: Connection;
+  readonly #runner: ScriptRunner;
+  readonly #store: ThreadStore;
+  readonly #writer: ThreadWriter;
+  readonly #known = new KnownItems();
+  readonly #sealed: SealedTexts;
+  readonly #ownSerde: SerializerProtocol;
+
+  /** Nothing is opened before the first call. */
+  constructor(options: RedisSaverOptions) {
+    super();
+    this.#ownSerde = this.serde;
+    this.#options = checkedOptions(options);
+    const { commandTimeout, onEvent, encryption, keyPrefix, threadTTL, refreshTTLOnRead, keep, maxItemBytes } =
+      this.#options;
+    this.#connection = openConnection("RedisSaver", options, commandTimeout);
+    this.#runner = new ScriptRunner({ connection: this.#connection, commandTimeout, waitReplicas: undefined, onEvent });
+    this.#store = new ThreadStore(this.#runner, { keyPrefix, threadTTL, refreshTTLOnRead, keep });
+    this.#sealed = new SealedTexts(encryption && KeyRing.of(encryption));
+    const readerOf = (threadId: string) => this.#readerOf(threadId);
+    const setting = { store: this.#store, sealed: this.#sealed, known: this.#known, readerOf };
+    this.#writer = new ThreadWriter({ ...setting, commandTimeout, maxItemBytes });
+  }
+
+  /** A saver with a connection of its own to the server of the URL. */
+  static fromUrl(url: string, options: Omit<RedisSaverOptions, "client" | "url" | "config"> = {}): RedisSaver {
+    return new RedisSaver({ ...options, url } as RedisSaverOptions);
+  }
+
+  /** Reads a checkpoint, or the newest of its namespace; undefined if there is none. */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    if (config.configurable?.["thread_id"] === undefined) {
+      return undefined;
+    }
+    const { threadId, ns, id = "" } = placeIn(config);
+    await this.#writer.settled(threadId);
+    const { token, found, items: stored } = await this.#store.read(threadId, ns, [id]);
+    const reader = this.#readerOf(threadId);
+    const items = await reader.openItems(stored);
+    this.#known.noteRead(threadId, token, items);
+    return found === undefined || found.record === ""
+      ? undefined
+      : this.#withSends(await reader.tuple(await reader.open(found), items));
+  }
+
+  /**
+   * The checkpoints of a thread, or of all threads, newest first. `filter` names values of the metadata. Checkpoints
+   * that cannot be read are reported to `onEvent` and left out.
+   */
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { limit = Infinity, before, filter } = options;
+    const fields = config.configurable ?? {};
+    const threadId: unknown = fields["thread_id"];
+    const threads = threadId === undefined ? scanThreads(this.#runner, this.#options.keyPrefix) : [threadId];
+    const setting = {
+      store: this.#store,
+      readerOf: (thread: string) => this.#readerOf(thread),
+      onEvent: this.#options.onEvent,
+    };
+    let left = limit;
+    for await (const thread of threads) {
+      const { threadId: id, ns, id: checkpointId } = placeIn({ configurable: { ...fields, thread_id: thread } });
+      await this.#writer.settled(id);
+      const request = {
+        threadId: id,
+        ns: fields["checkpoint_ns"] === undefined ? undefined : ns,
+        id: checkpointId,
+        before: before?.configurable?.["checkpoint_id"] as string | undefined,
+        filter,
+      };
+      for await (const tuple of listThread(request, setting, () => left)) {
+        left -= 1;
+        yield await this.#withSends(tuple);
+      }
+      if (left <= 0) {
+        return;
+      }
+    }
+  }
+
+  /** Stores a checkpoint. Values are those of the moment of the call. */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const { threadId, ns, id: parent } = placeIn(config);
+    const { id, channel_values: values, channel_versions: versions } = checkpoint;
+    checkId(id);
+    // A root that is no copy holds what its call changed and what has no version; any other holds what it shows.
+    const isRoot = parent === undefined && metadata.source !== "fork";
+    const isOld = (name: string) => Object.hasOwn(versions, name) && !Object.hasOwn(newVersions, name);
+    const channels = Object.keys(values).filter((name) => !isRoot || !isOld(name));
+    const serde = this.serde;
+    const segments = checkpointSegments({ checkpoint, metadata, channels }, this.#setting());
+    const place = { threadId, ns, id };
+    await this.#writer.write({
+      ...place,
+      kind: "checkpoint",
+      parent,
+      needs: ancestorsNeeded(metadata),
+      segments,
+      serde,
+    });
+    return configOf(place);
+  }
+
+  /** Stores what a task wrote beside a checkpoint. Values are those of the moment of the call. */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const { threadId, ns, id } = placeIn(config);
+    checkId(id);
+    const indexOf = (channel: string, place: number) => WRITES_IDX_MAP[channel] ?? place;
+    const serde = this.serde;
+    const segments = writesSegments({ writes, taskId, taskPath }, indexOf, this.#setting());
+    await this.#writer.write({ threadId, ns, id, kind: "writes", segments, serde });
+  }
+
+  /** Removes a thread: its checkpoints, writes and items. */
+  override async deleteThread(threadId: string): Promise<void> {
+    checkThreadId(threadId);
+    this.#known.forget(threadId);
+    await this.#store.remove(threadId);
+  }
+
+  /** What channels got along the ancestors of a checkpoint: what LangGraph builds a `DeltaChannel` from. */
+  override async getDeltaChannelHistory(options: {
+    /** Names the checkpoint; without an id, the newest. */
+    config: RunnableConfig;
+    /** The channels. */
+    channels: string[];
+  }): Promise<Record<string, ChannelHistory>> {
+    const { config, channels } = options;
+    if (channels.length === 0) {
+      return {};
+    }
+    const { threadId, ns, id = "" } = placeIn(config);
+    await this.#writer.settled(threadId);
+    return channelHistories({ threadId, ns, id, channels }, { store: this.#store, reader: this.#readerOf(threadId) });
+  }
+
+  /**
+   * Drops all but the newest checkpoints of the root graph, with what only they need; returns how many went, those of
+   * subgraphs included.
+   */
+  async prune(threadId: string, options: { readonly keep: number }): Promise<number> {
+    checkThreadId(threadId);
+    const { keep } = parseOptions("prune", pruneSchema(), options);
+    this.#known.forget(threadId);
+    return this.#store.prune(threadId, keep);
+  }
+
+  /** Closes the connection if it was opened here. */
+  async close(): Promise<void> {
+    this.#runner.close();
+    await this.#connection.close(this.#options.commandTimeout);
+  }
+
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #readerOf(threadId: string): ThreadReader {
+    return new ThreadReader(threadId, this.serde, this.#sealed);
+  }
+
+  #setting(): ValueSetting {
+    return { serde: this.serde, isPlain: this.serde === this.#ownSerde };
+  }
+
+  /** Checkpoints before version 4 of their format have what was sent to tasks in the writes of the parent. */
+  async #withSends(tuple: CheckpointTuple): Promise<CheckpointTuple> {
+    const { checkpoint, parentConfig } = tuple;
+    if (checkpoint.v >= 4 || parentConfig === undefined) {
+      return tuple;
+    }
+    const parent = await this.getTuple(parentConfig);
+    const sends = (parent?.pendingWrites ?? []).filter(([, channel]) => channel === TASKS).map(([, , value]) => value);
+    const versions = Object.values(checkpoint.channel_versions);
+    const version = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+    const channel_values = { ...checkpoint.channel_values, [TASKS]: sends };
+    const channel_versions = { ...checkpoint.channel_versions, [TASKS]: version };
+    return { ...tuple, checkpoint: { ...checkpoint, channel_values, channel_versions } };
+  }
+}
+
+const pruneSchema = lazy(() => z.strictObject({ keep: positiveInteger() }));
+
+function checkedOptions(options: RedisSaverOptions) {
+  const checked = parseOptions("RedisSaver", saverSchema(), withoutUndefined(options));
+  if (checked.encryption !== undefined) {
+    checkEncryption("RedisSaver", checked.encryption);
+  }
+  return checked;
+}
+
+function checkId(id: CheckpointPlace["id"]): asserts id is KnownPlace["id"] {
+  if (id === undefined || id === "") {
+    throw new ConfigurationError("checkpoint_id", "The config names no checkpoint (checkpoint_id).");
+  }
+  checkText("checkpoint_id", id);
+}
+
+/** How many ancestors hold values that a checkpoint with a `DeltaChannel` needs. */
+function ancestorsNeeded({ counters_since_delta_snapshot: counters = {} }: CheckpointMetadata): number {
+  const steps = Object.values(counters).map(([, supersteps]) => supersteps);
+  return steps.length === 0 ? 0 : Math.max(...steps) + 1;
+}

@@ -1,0 +1,128 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { positionsIn } from "./item-ranges.js";
+import { reviveMessage } from "./revive-message.js";
+import { referenceKey } from "./split-value.js";
+
+type Fields = Record<string, unknown>;
+type Place = (value: unknown) => void;
+
+/** Where values are read from. */
+export interface ValueSource {
+  readonly serde: SerializerProtocol;
+  /** The text of the item at a position. */
+  readonly textAt: (position: number) => string;
+}
+
+/**
+ * Makes values of what a record holds: what upstream's serializer makes of the same JSON, with the items in the place
+ * of references.
+ *
+ * `base` is the record's base.
+ */
+export async function reviveValue(json: unknown, base: number, source: ValueSource): Promise<unknown> {
+  const reader = new ValueReader(source, base);
+  return reader.read(json);
+}
+
+class ValueReader {
+  readonly #source: ValueSource;
+  readonly #base: number;
+  readonly #waiting: Promise<void>[] = [];
+
+  constructor(source: ValueSource, base: number) {
+    this.#source = source;
+    this.#base = base;
+  }
+
+  async read(json: unknown): Promise<unknown> {
+    let read: unknown;
+    this.#revive(json, true, (value) => (read = value));
+    // What has to be waited for may hold more of the kind.
+    for (const waiting of this.#waiting) {
+      await waiting;
+    }
+    return read;
+  }
+
+  /** `refers`: the value stands in the record itself, where references are; items hold none. */
+  #revive(json: unknown, refers: boolean, place: Place): void {
+    if (typeof json !== "object" || json === null) {
+      place(json);
+    } else if (Array.isArray(json)) {
+      const list: unknown[] = new Array(json.length);
+      json.forEach((element, index) => this.#revive(element, refers, (value) => (list[index] = value)));
+      place(list);
+    } else if (refers && Object.hasOwn(json, referenceKey)) {
+      this.#refer((json as Fields)[referenceKey] as Fields, place);
+    } else if (Object.hasOwn(json, "lc")) {
+      this.#reviveSerialized(json as Fields, refers, place);
+    } else {
+      const object: Fields = {};
+      for (const [name, field] of Object.entries(json)) {
+        this.#revive(field, refers, (value) => setOwn(object, name, value));
+      }
+      place(object);
+    }
+  }
+
+  #refer({ i, l, t, v }: Fields, place: Place): void {
+    if (typeof t === "string") {
+      this.#revive(v, true, (text) => {
+        const bytes = Buffer.from(String(text), "base64");
+        this.#later(this.#source.serde.loadsTyped(t, new Uint8Array(bytes)), place);
+      });
+      return;
+    }
+    const texts = [...positionsIn(String(i ?? l), this.#base, this.#source.textAt)].map(this.#source.textAt);
+    if (i !== undefined) {
+      this.#reviveText(texts[0]!, place);
+      return;
+    }
+    const list: unknown[] = new Array(texts.length);
+    texts.forEach((text, index) => this.#reviveText(text, (value) => (list[index] = value)));
+    place(list);
+  }
+
+  #reviveText(text: string, place: Place): void {
+    const json = JSON.parse(text) as unknown;
+    const message = text.startsWith('{"lc":1') ? reviveMessage(text, json as Fields) : undefined;
+    if (message !== undefined) {
+      place(message);
+    } else {
+      this.#revive(json, false, place);
+    }
+  }
+
+  #reviveSerialized(json: Fields, refers: boolean, place: Place): void {
+    const text = JSON.stringify(json);
+    const message = json["lc"] === 1 ? reviveMessage(text, json) : undefined;
+    if (message !== undefined) {
+      place(message);
+    } else if (json["lc"] === 2 && json["type"] === "delta_snapshot" && Object.keys(json).length === 3) {
+      // An empty one from the serializer, because not every version of LangGraph has the class.
+      const empty = this.#source.serde.loadsTyped("json", '{"lc":2,"type":"delta_snapshot","value":null}');
+      this.#later(empty, (snapshot: { value: unknown }) => {
+        this.#revive(json["value"], refers, (value) => (snapshot.value = value));
+        place(snapshot);
+      });
+    } else {
+      this.#later(this.#source.serde.loadsTyped("json", text), place);
+    }
+  }
+
+  #later<T>(value: Promise<T>, place: (value: T) => void): void {
+    const waiting = value.then(place);
+    // The first that fails is thrown; the others must not end the process.
+    waiting.catch(() => undefined);
+    this.#waiting.push(waiting);
+  }
+}
+
+/** Sets a field of its own also where the name is that of a setter of all objects. */
+function setOwn(object: Fields, name: string, value: unknown): void {
+  if (name === "__proto__") {
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    object[name] = value;
+  }
+}

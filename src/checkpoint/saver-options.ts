@@ -1,0 +1,60 @@
+import * as z from "zod/mini";
+import type { MemoryEventHandler } from "../base/events.js";
+import { lazy, positiveInteger } from "../base/options.js";
+import { redisStoreFields, type ConnectionSource, type ExactlyOne } from "../redis/redis-store-options.js";
+import type { EncryptionOptions } from "../sealed/keys/encryption-options.js";
+
+/** Options of `RedisSaver` besides the connection. */
+export interface RedisSaverSettings {
+  /** Begins all keys; without braces and white space. @default "lcmem" */
+  readonly keyPrefix?: string;
+  /** Seconds after its last write at which a thread expires, at least 1. @default never */
+  readonly threadTTL?: number;
+  /** Reads of a checkpoint keep its thread alive, too. Needs `threadTTL`. @default false */
+  readonly refreshTTLOnRead?: boolean;
+  /**
+   * Checkpoints of the root graph that a thread keeps, at least 1; old ones go from time to time, a few more stay
+   * meanwhile. What a kept checkpoint needs stays. @default all
+   */
+  readonly keep?: number;
+  /**
+   * Encrypts the values of channels, metadata and writes with AES-256-GCM before they leave the process. Ids of
+   * threads, checkpoints and their parents, namespaces, times of expiry and sizes stay plain. @default stored as plain
+   * text
+   */
+  readonly encryption?: EncryptionOptions;
+  /** Milliseconds that a call may take, at least 1. @default 5000 */
+  readonly commandTimeout?: number;
+  /** Largest text of a value in bytes of UTF-8, at least 1; a list counts by element. @default 8_000_000 */
+  readonly maxItemBytes?: number;
+  /** Receives a `command` event for every round trip, and `record_skipped` for checkpoints that a list leaves out. */
+  readonly onEvent?: MemoryEventHandler;
+}
+
+/** Options of `RedisSaver`: exactly one of `client`, `url` and `config`, and settings. */
+export type RedisSaverOptions = RedisSaverSettings & ExactlyOne<ConnectionSource>;
+
+/** The options as a schema. */
+export const saverSchema = lazy(() => {
+  const { client, url, config, keyPrefix, commandTimeout, onEvent } = redisStoreFields();
+  return z
+    .strictObject({
+      ...{ client, url, config, keyPrefix, commandTimeout, onEvent },
+      threadTTL: z.optional(positiveInteger()),
+      refreshTTLOnRead: z._default(z.boolean("must be true or false"), false),
+      keep: z.optional(positiveInteger()),
+      encryption: z.optional(z.custom<EncryptionOptions>()),
+      maxItemBytes: z._default(positiveInteger(), 8_000_000),
+    })
+    .check(
+      z.superRefine(({ refreshTTLOnRead, threadTTL }, context) => {
+        if (refreshTTLOnRead && threadTTL === undefined) {
+          context.addIssue({
+            code: "custom",
+            message: "must not be set without threadTTL",
+            path: ["refreshTTLOnRead"],
+          });
+        }
+      }),
+    );
+});

@@ -1,0 +1,70 @@
+import { wrongKey, unknownKey } from "../store/refusals.js";
+import type { KeyRing } from "../sealed/keys/key-ring.js";
+import type { SealPlace, SessionKey } from "../sealed/keys/session-key.js";
+
+/** What a text of a thread is: an item, or the record of a checkpoint or of writes of the named one. */
+export type TextKind = "item" | "checkpoint" | "writes";
+
+const sealedText = /^~([\w.:/@-]{1,64}) ([\w-]*)$/;
+
+/** Seals and opens the texts of threads. JSON never begins like a sealed text, so plain ones are read as they are. */
+export class SealedTexts {
+  readonly #ring: KeyRing | undefined;
+
+  /** Without a ring, texts stay as they are, and sealed ones are refused. */
+  constructor(ring: KeyRing | undefined) {
+    this.#ring = ring;
+  }
+
+  /** Seals what is written to a thread; texts stay plain where the current key is `null`. */
+  async sealer(threadId: string): Promise<(text: string, kind: TextKind, name: string) => string> {
+    const key = await this.#ring?.current(threadId);
+    return (text, kind, name) =>
+      key === undefined ? text : `~${key.id} ${key.seal(text, placeOf(kind, name)).toString("base64url")}`;
+  }
+
+  /**
+   * Opens texts that were read.
+   *
+   * @throws EncryptionError `unknown_key` and `wrong_key`.
+   */
+  async opener(
+    threadId: string,
+    texts: Iterable<string>,
+  ): Promise<(text: string, kind: TextKind, name: string) => string> {
+    const keys = new Map<string, SessionKey>();
+    for (const text of texts) {
+      const keyId = keyIdOf(text);
+      if (keyId !== undefined && !keys.has(keyId)) {
+        keys.set(keyId, await this.#key(keyId, threadId));
+      }
+    }
+    return (text, kind, name) => {
+      const keyId = keyIdOf(text);
+      if (keyId === undefined) {
+        return text;
+      }
+      const bytes = Buffer.from(sealedText.exec(text)?.[2] ?? "", "base64url");
+      const plain = keys.get(keyId)?.open(bytes, placeOf(kind, name));
+      if (plain === undefined) {
+        throw wrongKey(threadId, keyId);
+      }
+      return plain;
+    };
+  }
+
+  async #key(keyId: string, threadId: string): Promise<SessionKey> {
+    if (this.#ring === undefined) {
+      throw unknownKey(threadId, keyId);
+    }
+    return this.#ring.load(keyId, threadId);
+  }
+}
+
+function keyIdOf(text: string): string | undefined {
+  return text.startsWith("~") ? text.slice(1, text.indexOf(" ")) : undefined;
+}
+
+function placeOf(kind: TextKind, name: string): SealPlace {
+  return { format: "thread 1", type: kind, name };
+}

@@ -1,0 +1,91 @@
+/**
+ * A part of a record's text: text that stands in the record, or what stands in items of the thread: one long value, or
+ * the elements of a list.
+ */
+export type Segment = string | { readonly item: string } | { readonly list: readonly string[] };
+
+/** The key of an object that stands for what is stored elsewhere. A value with such a key becomes an item. */
+export const referenceKey = "$lcmem";
+
+/** Characters up to which a value stands in the record itself. */
+const mostInline = 200;
+/** Characters that the elements of a list have on average, where it is stored element by element. */
+const leastElement = 64;
+
+/** The text of a value, or the segments of one of which a part is stored in items. */
+type Part = { readonly text: string; readonly stays: boolean } | { readonly segments: readonly Segment[] };
+
+/** Where a value comes from. */
+export interface SplitSetting {
+  /** True for what a task wrote: a message in it may lack the id that it gets in the state, and stays in the record. */
+  readonly isWrite: boolean;
+}
+
+/**
+ * Divides a JSON value into what stands in a record and what stands in items: lists of long elements, element by
+ * element, and long values beside them.
+ *
+ * It knows no channels and no ids: what is stored once is what has the same text. LangChain's objects are never cut,
+ * and items hold no references.
+ */
+export function splitValue(value: unknown, setting: SplitSetting): Segment[] {
+  return outside(partOf(value, setting));
+}
+
+function partOf(value: unknown, setting: SplitSetting): Part {
+  if (typeof value !== "object" || value === null) {
+    return { text: JSON.stringify(value), stays: false };
+  }
+  if (Array.isArray(value)) {
+    return ofArray(value.map((element) => partOf(element, setting)));
+  }
+  if (Object.hasOwn(value, "lc") && !isSnapshot(value)) {
+    return { text: JSON.stringify(value), stays: setting.isWrite && isMessageWithoutId(value) };
+  }
+  if (Object.hasOwn(value, referenceKey)) {
+    return { segments: [{ item: JSON.stringify(value) }] };
+  }
+  return ofObject(Object.entries(value).map(([name, field]) => [name, partOf(field, setting)]));
+}
+
+function ofArray(parts: readonly Part[]): Part {
+  const texts = parts.flatMap((part) => ("text" in part ? part.text : []));
+  if (texts.length < parts.length) {
+    return { segments: ["[", ...separated(parts.map(outside)), "]"] };
+  }
+  const text = `[${texts.join(",")}]`;
+  const stays = parts.some((part) => "text" in part && part.stays);
+  const isList = text.length > mostInline && text.length >= leastElement * texts.length && !stays;
+  return isList ? { segments: [{ list: texts }] } : { text, stays };
+}
+
+function ofObject(fields: readonly (readonly [string, Part])[]): Part {
+  if (fields.some(([, part]) => "segments" in part)) {
+    const written = fields.map(([name, part]) => [`${JSON.stringify(name)}:`, ...outside(part)]);
+    return { segments: ["{", ...separated(written), "}"] };
+  }
+  const texts = fields.map(([name, part]) => `${JSON.stringify(name)}:${"text" in part ? part.text : ""}`);
+  return { text: `{${texts.join(",")}}`, stays: fields.some(([, part]) => "text" in part && part.stays) };
+}
+
+/** A part beside references, or at the top: what is long becomes an item. */
+function outside(part: Part): Segment[] {
+  if ("segments" in part) {
+    return [...part.segments];
+  }
+  return [part.text.length > mostInline && !part.stays ? { item: part.text } : part.text];
+}
+
+function separated(lists: readonly (readonly Segment[])[]): Segment[] {
+  return lists.flatMap((list, index) => (index === 0 ? list : [",", ...list]));
+}
+
+/** True for the whole value of a channel that otherwise stores changes; it may be a list. */
+function isSnapshot(value: object): boolean {
+  return "type" in value && value.type === "delta_snapshot" && "value" in value && Object.keys(value).length === 3;
+}
+
+function isMessageWithoutId(value: object): boolean {
+  const { id, kwargs } = value as { readonly id?: unknown; readonly kwargs?: { readonly id?: unknown } };
+  return Array.isArray(id) && id[1] === "messages" && typeof kwargs?.id !== "string";
+}

@@ -1,0 +1,148 @@
+import type { CheckpointMetadata, CheckpointTuple, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { configOf } from "./checkpoint-config.js";
+import { writesInOrder, type StoredWrite } from "./pending-writes.js";
+import { reviveValue } from "./revive-value.js";
+import type { SealedTexts } from "./sealed-texts.js";
+import { parseRecord, placeOf, writeRecords } from "./thread-records.js";
+import { corruptCheckpoint, damagedThread } from "./thread-errors.js";
+import type { Items, StoredCheckpoint } from "./thread-store.js";
+
+/** What stands in the record of a checkpoint. */
+export interface CheckpointJson {
+  /** Version, time, versions of channels. */
+  readonly c: Pick<CheckpointTuple["checkpoint"], "v" | "ts" | "channel_versions" | "versions_seen">;
+  /** The values of channels. */
+  readonly d: Readonly<Record<string, unknown>>;
+  /** The metadata. */
+  readonly m: unknown;
+}
+
+/** A checkpoint whose record was opened and parsed. */
+export interface OpenedCheckpoint {
+  readonly member: string;
+  readonly parent: string;
+  readonly base: number;
+  readonly json: CheckpointJson;
+  readonly writes: readonly StoredWrite[];
+  /** Base and ranges of its record and of those of its writes. */
+  readonly records: readonly { readonly base: number; readonly ranges: string }[];
+}
+
+/** Reads what is stored of one thread. */
+export class ThreadReader {
+  readonly #threadId: string;
+  readonly #serde: SerializerProtocol;
+  readonly #sealed: SealedTexts;
+
+  constructor(threadId: string, serde: SerializerProtocol, sealed: SealedTexts) {
+    this.#threadId = threadId;
+    this.#serde = serde;
+    this.#sealed = sealed;
+  }
+
+  /**
+   * Parses the records of a checkpoint.
+   *
+   * @throws RecordError `corrupt` that names it; EncryptionError.
+   */
+  async open({ member, record, writes }: StoredCheckpoint): Promise<OpenedCheckpoint> {
+    const { id } = placeOf(member);
+    const own = parseRecord(record);
+    const others = writeRecords(writes).map(parseRecord);
+    if (own === undefined || others.includes(undefined)) {
+      throw corruptCheckpoint(this.#threadId, id);
+    }
+    const lines = others.map((other) => other!);
+    const open = await this.#sealed.opener(
+      this.#threadId,
+      [own, ...lines].map(({ text }) => text),
+    );
+    const plain = open(own.text, "checkpoint", member);
+    const opened = lines.map((line) => ({ ...line, text: open(line.text, "writes", member) }));
+    try {
+      const json = JSON.parse(plain) as CheckpointJson;
+      const { c, d } = json;
+      if (typeof c !== "object" || c === null || typeof d !== "object" || d === null) {
+        throw new TypeError("The record has no values.");
+      }
+      return {
+        member,
+        parent: own.parent,
+        base: own.base,
+        json,
+        writes: opened.flatMap(writesIn),
+        records: [own, ...lines],
+      };
+    } catch (error) {
+      throw corruptCheckpoint(this.#threadId, id, error);
+    }
+  }
+
+  /** The plain texts of items. */
+  async openItems(items: Items): Promise<Items> {
+    const open = await this.#sealed.opener(this.#threadId, items.values());
+    return new Map([...items].map(([position, text]) => [position, open(text, "item", "")]));
+  }
+
+  /** Makes a value of JSON in the record of the checkpoint. */
+  async value(
+    json: unknown,
+    { member, base }: { readonly member: string; readonly base: number },
+    items: Items,
+  ): Promise<unknown> {
+    const textAt = (position: number): string => {
+      const text = items.get(position);
+      if (text === undefined || text === "") {
+        throw damagedThread("read", this.#threadId);
+      }
+      return text;
+    };
+    try {
+      return await reviveValue(json, base, { serde: this.#serde, textAt });
+    } catch (error) {
+      throw error instanceof SyntaxError ? corruptCheckpoint(this.#threadId, placeOf(member).id, error) : error;
+    }
+  }
+
+  /** A checkpoint as LangGraph reads it. */
+  async tuple(opened: OpenedCheckpoint, items: Items): Promise<CheckpointTuple> {
+    const { member, parent, json } = opened;
+    const { ns, id } = placeOf(member);
+    const { v, ts, channel_versions, versions_seen } = json.c;
+    const [values, metadata, pendingWrites] = await Promise.all([
+      this.value(json.d, opened, items),
+      this.metadata(opened, items),
+      this.pendingWrites(opened, items),
+    ]);
+    const channel_values = values as CheckpointTuple["checkpoint"]["channel_values"];
+    const at = (checkpointId: string) => configOf({ threadId: this.#threadId, ns, id: checkpointId });
+    return {
+      config: at(id),
+      checkpoint: { v, id, ts, channel_values, channel_versions, versions_seen },
+      metadata,
+      pendingWrites,
+      ...(parent !== "" && { parentConfig: at(parent) }),
+    };
+  }
+
+  /** The metadata of a checkpoint. */
+  async metadata(opened: OpenedCheckpoint, items: Items): Promise<CheckpointMetadata> {
+    return (await this.value(opened.json.m, opened, items)) as CheckpointMetadata;
+  }
+
+  /** What tasks wrote beside a checkpoint, in order; of some channels, or of all. */
+  async pendingWrites(opened: OpenedCheckpoint, items: Items, channels?: ReadonlySet<string>) {
+    const { member } = opened;
+    const wanted = writesInOrder(opened.writes).filter(({ channel }) => channels?.has(channel) ?? true);
+    return Promise.all(
+      wanted.map(async ({ taskId, channel, json, base }): Promise<[string, string, unknown]> => {
+        return [taskId, channel, await this.value(json, { member, base }, items)];
+      }),
+    );
+  }
+}
+
+function writesIn({ text, base }: { readonly text: string; readonly base: number }): StoredWrite[] {
+  const [taskId, taskPath, writes] = JSON.parse(text) as [string, string, [number, string, unknown][]];
+  return writes.map(([index, channel, json]) => ({ taskId, taskPath, index, channel, json, base }));
+}

@@ -1,0 +1,48 @@
+/** A record as it is stored: what scripts read of it in plain, and its text. */
+export interface StoredRecord {
+  /** Positions with a `+` count from it. */
+  readonly base: number;
+  /** The positions of the items that it names. */
+  readonly ranges: string;
+  /** Empty for none. */
+  readonly parent: string;
+  readonly text: string;
+}
+
+/** What a record says in plain besides its positions. */
+export interface RecordHeader {
+  readonly ranges: string;
+  /** How many ancestors hold values that the checkpoint needs. @default none */
+  readonly needs?: number;
+  /** The id of the parent. @default none */
+  readonly parent?: string | undefined;
+}
+
+/** A record without its base, which the script writes in front. */
+export function recordTail({ ranges, needs = 0, parent = "" }: RecordHeader, text: string): string {
+  return `${ranges}|${needs === 0 ? "" : needs}|${parent}\0${text}`;
+}
+
+/** The parts of a record; undefined for any other text. */
+export function parseRecord(stored: string): StoredRecord | undefined {
+  const [head, base, ranges, parent] = /^(\d+)\|([^|]*)\|\d*\|([^\0]*)\0/.exec(stored) ?? [];
+  return head === undefined
+    ? undefined
+    : { base: Number(base), ranges: ranges!, parent: parent!, text: stored.slice(head.length) };
+}
+
+/** The records of the writes of a checkpoint. */
+export function writeRecords(stored: string): string[] {
+  return stored === "" ? [] : stored.split("\n");
+}
+
+/** Namespace and id of a checkpoint, as its member and its fields are called. */
+export function memberOf(ns: string, id: string): string {
+  return `${ns}\0${id}`;
+}
+
+/** Namespace and id of a member. */
+export function placeOf(member: string): { readonly ns: string; readonly id: string } {
+  const end = member.indexOf("\0");
+  return { ns: member.slice(0, end), id: member.slice(end + 1) };
+}

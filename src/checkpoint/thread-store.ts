@@ -1,0 +1,204 @@
+import { StoreError } from "../base/errors.js";
+import type { CallName } from "../redis/errors.js";
+import { threadKeys } from "../redis/keys.js";
+import type { Script } from "../redis/script.js";
+import type { ScriptRunner } from "../redis/script-runner.js";
+import { randomToken } from "../base/ids.js";
+import {
+  listCheckpointsScript,
+  pruneThreadScript,
+  putCheckpointScript,
+  putWritesScript,
+  readAncestorsScript,
+  readCheckpointScript,
+  readItemsScript,
+} from "./lua/scripts.js";
+import type { WrittenItems } from "./known-items.js";
+import { damagedThread } from "./thread-errors.js";
+
+/** A checkpoint as it is stored. */
+export interface StoredCheckpoint {
+  /** Namespace and id. */
+  readonly member: string;
+  /** Empty where only writes are stored. */
+  readonly record: string;
+  /** Empty for none. */
+  readonly writes: string;
+}
+
+/** Positions and texts of items. */
+export type Items = ReadonlyMap<number, string>;
+
+/** A record to store. */
+export interface RecordWrite {
+  readonly kind: "checkpoint" | "writes";
+  readonly threadId: string;
+  readonly member: string;
+  readonly tail: string;
+  readonly items: readonly string[];
+  /** The token with which the positions in the record were read; undefined where it names none. */
+  readonly expected: string | undefined;
+}
+
+/** How threads are kept. */
+export interface ThreadSettings {
+  readonly keyPrefix: string;
+  /** Seconds. */
+  readonly threadTTL: number | undefined;
+  readonly refreshTTLOnRead: boolean;
+  readonly keep: number | undefined;
+}
+
+/** Threads in Redis: three keys each in one hash slot, each change one script. */
+export class ThreadStore {
+  readonly #runner: ScriptRunner;
+  readonly #settings: ThreadSettings;
+
+  constructor(runner: ScriptRunner, settings: ThreadSettings) {
+    this.#runner = runner;
+    this.#settings = settings;
+  }
+
+  /** Stores a record; `STALE` where positions in it are not valid any more. */
+  async write({
+    kind,
+    threadId,
+    member,
+    tail,
+    items,
+    expected,
+  }: RecordWrite): Promise<Omit<WrittenItems, "digests"> | "STALE"> {
+    const { threadTTL, keep } = this.#settings;
+    const request = {
+      token: randomToken(),
+      expected,
+      ...(threadTTL !== undefined && { ttl: threadTTL * 1_000 }),
+      ...(kind === "checkpoint" && keep !== undefined && { keep, most: mostRoots(keep) }),
+    };
+    const [operation, script] =
+      kind === "checkpoint" ? (["put", putCheckpointScript] as const) : (["putWrites", putWritesScript] as const);
+    const args = [JSON.stringify(request), member, tail, ...items];
+    const [word, ...reply] = await this.#run(operation, threadId, { script, args, writes: true });
+    if (word === "STALE") {
+      return "STALE";
+    }
+    const [base, before, token, first, emptied] = reply as [number, string, string, number, number[]];
+    return { base, before, token, first, emptied };
+  }
+
+  /** The first of these checkpoints that is stored, without ids the newest, and its items; the thread's token. */
+  async read(
+    threadId: string,
+    ns: string,
+    ids: readonly string[],
+    operation = "getTuple",
+  ): Promise<{ readonly token: string; readonly found?: StoredCheckpoint; readonly items: Items }> {
+    const { threadTTL, refreshTTLOnRead } = this.#settings;
+    const ttl = refreshTTLOnRead && threadTTL !== undefined ? threadTTL * 1_000 : "";
+    const call = { script: readCheckpointScript, args: [ttl, ns, ...ids], writes: ttl !== "" };
+    const [word, token, member, record, writes, items] = await this.#run(operation, threadId, call);
+    if (word === "NONE") {
+      return { token: token as string, items: new Map() };
+    }
+    const found = { member: member as string, record: record as string, writes: writes as string };
+    return { token: token as string, found, items: itemsFrom(items) };
+  }
+
+  /** A page of checkpoints between two members, the newest first; undefined for no thread. */
+  async list(threadId: string, bounds: readonly [upper: string, lower: string], count: number) {
+    const call = { script: listCheckpointsScript, args: [...bounds, count], writes: false };
+    return pageFrom(await this.#run("list", threadId, call));
+  }
+
+  /** The ancestors of a checkpoint, the nearest first; of the newest one where the id is empty. */
+  async ancestors(threadId: string, ns: string, id: string, count: number) {
+    const call = { script: readAncestorsScript, args: [ns, id, count], writes: false };
+    return pageFrom(await this.#run("getDeltaChannelHistory", threadId, call));
+  }
+
+  /** The items that records name; undefined if items were dropped since they were read. */
+  async items(
+    threadId: string,
+    token: string,
+    records: readonly { readonly base: number; readonly ranges: string }[],
+    operation: string,
+  ): Promise<Items | undefined> {
+    const args = [token, ...records.flatMap(({ base, ranges }) => (ranges === "" ? [] : [base, ranges]))];
+    if (args.length === 1) {
+      return new Map();
+    }
+    const [word, items] = await this.#run(operation, threadId, { script: readItemsScript, args, writes: false });
+    return word === "STALE" ? undefined : itemsFrom(items);
+  }
+
+  /** Drops all but the newest checkpoints; returns how many went. */
+  async prune(threadId: string, keep: number): Promise<number> {
+    const call = { script: pruneThreadScript, args: [keep, randomToken()], writes: true };
+    const [word, dropped] = await this.#run("prune", threadId, call);
+    return word === "NONE" ? 0 : (dropped as number);
+  }
+
+  /** Removes a thread, whole or damaged. */
+  async remove(threadId: string): Promise<void> {
+    const keys = this.#keys(threadId);
+    await this.#runner.command(
+      { operation: "deleteThread", sessionId: threadId },
+      { verb: "unlink", args: [...keys] },
+      keys,
+    );
+  }
+
+  async #run(
+    operation: string,
+    threadId: string,
+    call: { readonly script: Script; readonly args: readonly (string | number)[]; readonly writes: boolean },
+  ): Promise<unknown[]> {
+    const name: CallName = { operation, sessionId: threadId };
+    const reply = (await this.#runner.run(name, { ...call, keys: this.#keys(threadId) })) as unknown[];
+    if (reply[0] === "DAMAGED") {
+      throw damagedThread(operation, threadId);
+    }
+    if (!knownWords.has(reply[0] as string)) {
+      throw new StoreError("Redis gave a reply that this package does not know.", {
+        code: "script_failed",
+        operation,
+        sessionId: threadId,
+      });
+    }
+    return reply;
+  }
+
+  #keys(threadId: string): string[] {
+    const { items, checkpoints, order } = threadKeys(this.#settings.keyPrefix, threadId);
+    return [items, checkpoints, order];
+  }
+}
+
+const knownWords = new Set(["OK", "NONE", "STALE"]);
+
+/** Checkpoints of the root namespace at which old ones are dropped: not at each put, because dropping takes longer. */
+function mostRoots(keep: number): number {
+  return keep + Math.max(8, Math.floor(keep / 4));
+}
+
+function pageFrom([word, token, page]: readonly unknown[]) {
+  if (word === "NONE") {
+    return undefined;
+  }
+  const texts = page as readonly string[];
+  const checkpoints: StoredCheckpoint[] = [];
+  for (let index = 0; index < texts.length; index += 3) {
+    checkpoints.push({ member: texts[index]!, record: texts[index + 1]!, writes: texts[index + 2]! });
+  }
+  return { token: token as string, checkpoints };
+}
+
+function itemsFrom(reply: unknown): Items {
+  const items = new Map<number, string>();
+  const runs = reply as readonly (number | readonly string[])[];
+  for (let index = 0; index < runs.length; index += 2) {
+    const first = runs[index] as number;
+    (runs[index + 1] as readonly string[]).forEach((text, offset) => items.set(first + offset, text));
+  }
+  return items;
+}

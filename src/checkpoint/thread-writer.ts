@@ -1,0 +1,159 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { timeoutError } from "../redis/errors.js";
+import { encodeRecord, type EncodedRecord } from "./encode-record.js";
+import type { KnownItems } from "./known-items.js";
+import { type KnownThread } from "./known-items.js";
+import type { SealedTexts } from "./sealed-texts.js";
+import type { Segment } from "./split-value.js";
+import { memberOf, recordTail, type RecordHeader } from "./thread-records.js";
+import { changedThread, tooLargeItem } from "./thread-errors.js";
+import type { ThreadReader } from "./thread-reader.js";
+import type { ThreadStore } from "./thread-store.js";
+
+const mostTries = 5;
+
+/** A record that is to be written. */
+export interface PlannedRecord extends Omit<RecordHeader, "ranges"> {
+  readonly kind: "checkpoint" | "writes";
+  readonly threadId: string;
+  readonly ns: string;
+  /** The id of the checkpoint. */
+  readonly id: string;
+  /** The record's text, by parts; taken at the moment of the call. */
+  readonly segments: Promise<readonly Segment[]>;
+  readonly serde: SerializerProtocol;
+}
+
+/** What a writer works with. */
+export interface WriterSetting {
+  readonly store: ThreadStore;
+  readonly sealed: SealedTexts;
+  readonly known: KnownItems;
+  /** The reader of a thread. */
+  readonly readerOf: (threadId: string) => ThreadReader;
+  readonly commandTimeout: number;
+  readonly maxItemBytes: number;
+}
+
+/**
+ * Writes records, those of one thread one after the other: what the first stores, the second names.
+ *
+ * A record names the positions of items that this process knows. Where it knows nothing of the thread, it reads first;
+ * where others dropped items since, it reads and writes again.
+ */
+export class ThreadWriter {
+  readonly #setting: WriterSetting;
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor(setting: WriterSetting) {
+    this.#setting = setting;
+  }
+
+  async write(planned: PlannedRecord): Promise<void> {
+    const { threadId, segments } = planned;
+    const before = this.#last.get(threadId);
+    // Where it fails while the write before is waited for, nobody listens yet.
+    segments.catch(() => undefined);
+    const written = (async () => {
+      if (before !== undefined) {
+        await this.#within(before, planned);
+      }
+      await this.#write(planned, await segments);
+    })();
+    const ended = written.catch(() => undefined);
+    this.#last.set(threadId, ended);
+    try {
+      await written;
+    } finally {
+      if (this.#last.get(threadId) === ended) {
+        this.#last.delete(threadId);
+      }
+    }
+  }
+
+  /** Resolves when the writes of a thread so far have ended, at most after the time of a call: reads show them then. */
+  async settled(threadId: string): Promise<void> {
+    const last = this.#last.get(threadId);
+    if (last !== undefined) {
+      await this.#within(last, { kind: "writes", threadId }).catch(() => undefined);
+    }
+  }
+
+  /** Waits for the write before, as long as a call may take. */
+  async #within(before: Promise<unknown>, { kind, threadId }: Pick<PlannedRecord, "kind" | "threadId">): Promise<void> {
+    const { commandTimeout } = this.#setting;
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<never>((_, reject) => {
+      const name = { operation: kind === "checkpoint" ? "put" : "putWrites", sessionId: threadId };
+      timer = setTimeout(() => reject(timeoutError(name, commandTimeout)), commandTimeout);
+    });
+    await Promise.race([before, patience]).finally(() => clearTimeout(timer));
+  }
+
+  async #write(planned: PlannedRecord, segments: readonly Segment[]): Promise<void> {
+    const { threadId } = planned;
+    const { store, known } = this.#setting;
+    const needsItems = segments.some((segment) => typeof segment !== "string");
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const thread = known.of(threadId) ?? (needsItems ? await this.#learn(planned) : unknownThread());
+      const encoded = await encodeRecord(segments, thread, (text) => canonical(planned.serde, text));
+      const write = await this.#sealedWrite(planned, encoded);
+      const expected = encoded.namesStored ? thread.token : undefined;
+      const written = await store.write({ ...write, expected }).catch((error: unknown) => {
+        // What became of it is not known: another call reads first.
+        known.forget(threadId);
+        throw error;
+      });
+      if (written !== "STALE") {
+        known.noteWrite(threadId, { ...written, digests: encoded.digests });
+        return;
+      }
+      known.forget(threadId);
+    }
+    throw changedThread(threadId);
+  }
+
+  async #sealedWrite(planned: PlannedRecord, { text, ranges, items }: EncodedRecord) {
+    const { kind, threadId, ns, id, needs, parent } = planned;
+    const member = memberOf(ns, id);
+    const seal = await this.#setting.sealed.sealer(threadId);
+    const tail = recordTail({ ranges, ...(needs !== undefined && { needs }), parent }, seal(text, kind, member));
+    // Ranges in an item of their own stay plain: scripts read them.
+    const sealed = items.map((item) => (/^[\d-]+,[\d,-]+$/.test(item) ? item : seal(item, "item", "")));
+    this.#checkSizes(planned, [tail, ...sealed]);
+    return { kind, threadId, member, tail, items: sealed };
+  }
+
+  #checkSizes({ kind, threadId }: PlannedRecord, texts: readonly string[]): void {
+    const { maxItemBytes } = this.#setting;
+    for (const text of texts) {
+      // A character takes at most three bytes.
+      const bytes = 3 * text.length <= maxItemBytes ? 0 : Buffer.byteLength(text);
+      if (bytes > maxItemBytes) {
+        throw tooLargeItem(kind === "checkpoint" ? "put" : "putWrites", threadId, bytes, maxItemBytes);
+      }
+    }
+  }
+
+  /** Reads what the thread holds of this checkpoint, of its parent, or else of the newest one. */
+  async #learn({ kind, threadId, ns, id, parent }: PlannedRecord): Promise<KnownThread> {
+    const { store, known, readerOf } = this.#setting;
+    const ids = [id, ...(parent === undefined ? [] : [parent]), ""];
+    const { token, items } = await store.read(threadId, ns, ids, kind === "checkpoint" ? "put" : "putWrites");
+    return known.noteRead(threadId, token, await readerOf(threadId).openItems(items));
+  }
+}
+
+function unknownThread(): KnownThread {
+  return { token: "", positions: new Map() };
+}
+
+/** The form that a text has when what it says was read once and is written again; as it is where it cannot be read. */
+async function canonical(serde: SerializerProtocol, text: string): Promise<string> {
+  try {
+    const [, data] = await serde.dumpsTyped(await serde.loadsTyped("json", text));
+    return Buffer.from(data).toString("utf8");
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,3 @@
+export { RedisSaver } from "../checkpoint/redis-saver.js";
+export type { RedisSaverOptions, RedisSaverSettings } from "../checkpoint/saver-options.js";
+export type { ChannelHistory } from "../checkpoint/delta-history.js";
