@@ -5,13 +5,13 @@ import type { BuiltInProfile } from "./profiles/built-in-profiles.js";
 import type { StructureProfile } from "./profiles/profile.js";
 import { resolveProfile } from "./profiles/resolve-profile.js";
 
-/** What a conversation is checked against. */
+/** Options of structure validation: the profile, and facts about the request. */
 export interface StructureOptions {
   /** The profile whose rules hold: the name of a built-in one, or a profile of your own. @default "langchain" */
   readonly profile?: BuiltInProfile | StructureProfile;
   /**
-   * What the messages are for. A `history` may end with a message of the model, or with calls that the runtime will
-   * still answer; a `model-input` ends with a message of the user or a tool result, and has no open call.
+   * Purpose of the messages. A `history` may end with an AI message, or with calls that the runtime will still answer;
+   * a `model-input` ends with a user message or a tool result, and has no open call.
    * @default "history"
    */
   readonly purpose?: StructurePurpose;
@@ -33,13 +33,13 @@ export const structureFields = lazy(() => ({
 /** The output of {@link structureFields}. */
 export type StructureFields = z.output<z.ZodMiniObject<ReturnType<typeof structureFields>>>;
 
-/** What parsed options ask for. @throws ConfigurationError for a profile that cannot be used */
+/** Resolves the profile of parsed options. @throws ConfigurationError for an invalid profile */
 export function toCriteria(owner: string, fields: StructureFields): StructureCriteria {
   const { profile, purpose, hasTools, storesReasoning } = fields;
   return { profile: resolveProfile(owner, profile as BuiltInProfile), purpose, hasTools, storesReasoning };
 }
 
-/** What a repair does if there is more than one way. */
+/** Repair policies: the choice where a rule can be repaired in several ways. */
 export interface RepairChoices {
   /**
    * A call without result: `fill` adds a result with status `error` that says so, `drop` removes the call.
@@ -47,35 +47,35 @@ export interface RepairChoices {
    */
   readonly missingResults: "fill" | "drop";
   /**
-   * The text of a result that is added.
+   * Text of an added result.
    * @default "No result: the call was interrupted, and whether it had an effect is unknown."
    */
   readonly missingResultText: string;
   /**
-   * An empty message of the model: `drop` removes it, `fill` gives it a text in parentheses. The user's
-   * messages and tool results are always filled, empty system messages always removed. @default "drop"
+   * An empty AI message: `drop` removes it, `fill` gives it a placeholder text in parentheses. Empty user messages and
+   * tool results are always filled, empty system messages always removed. @default "drop"
    */
   readonly emptyMessages: "drop" | "fill";
   /** A system message that is not at the front: `move` puts it at the front, `drop` removes it. @default "move" */
   readonly systemMessages: "move" | "drop";
   /**
-   * Messages before the user's first: `fill` puts a user's message in brackets before them, `drop` removes them.
+   * Messages before the first user message: `fill` puts a placeholder user message before them, `drop` removes them.
    * @default "fill"
    */
   readonly leadingMessages: "fill" | "drop";
   /**
-   * The model's messages at the end of a `model-input`: `keep` leaves them, and rule S05 broken, because only
-   * the application knows what the user would say; `drop` removes them. @default "keep"
+   * AI messages at the end of a `model-input`: `drop` removes them; `keep` leaves them, and rule S05 violated, because
+   * only the application knows the next user message. @default "keep"
    */
   readonly trailingMessages: "keep" | "drop";
   /**
-   * A message of a role that the provider does not know: `user` makes it the user's, `drop` removes it.
+   * A message whose role the provider does not know: `user` turns it into a user message, `drop` removes it.
    * @default "user"
    */
   readonly unknownRoles: "user" | "drop";
 }
 
-/** What a conversation is checked against, and what a repair does if there is more than one way. */
+/** Options of validation and of repair. */
 export interface RepairOptions extends StructureOptions, Partial<RepairChoices> {}
 
 const defaultResultText = "No result: the call was interrupted, and whether it had an effect is unknown.";
@@ -98,19 +98,19 @@ export const repairFields = lazy(() => ({ ...structureFields(), ...choiceFields(
 
 const repairOptions = lazy(() => z.strictObject(repairFields()));
 
-/** What a repair is done by: options that were checked. */
+/** Validated repair options. */
 export interface RepairPlan {
   readonly criteria: StructureCriteria;
   readonly choices: RepairChoices;
 }
 
-/** The plan that parsed options ask for. @throws ConfigurationError for a profile that cannot be used */
+/** The plan of parsed options. @throws ConfigurationError for an invalid profile */
 export function toRepairPlan(owner: string, fields: SchemaOutput<typeof repairOptions>): RepairPlan {
   const { profile, purpose, hasTools, storesReasoning, ...choices } = fields;
   return { criteria: toCriteria(owner, { profile, purpose, hasTools, storesReasoning }), choices };
 }
 
-/** The plan that options ask for. @throws ConfigurationError naming `owner` */
+/** Parses options into a plan. @throws ConfigurationError naming `owner` */
 export function resolveRepairOptions(owner: string, options: RepairOptions): RepairPlan {
   return toRepairPlan(owner, parseOptions(owner, repairOptions(), options));
 }

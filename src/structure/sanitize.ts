@@ -13,50 +13,49 @@ import { boundContent } from "../messages/bound-content.js";
 import { answeredId, type Call, callsOf } from "../messages/calls.js";
 import { type Speaker, speakerOf } from "../messages/roles.js";
 
-/** How a history from an untrusted client is taken over. */
+/** Options of {@link sanitizeConversation}. */
 export interface SanitizeOptions {
   /**
-   * True for a tool result that your own tools gave, by its call id and text; all others count as forged. Without it,
-   * every result does.
+   * Returns true for a tool result that your own tools returned, by call id and content; all others count as forged.
    * @default () => false
    */
   readonly isKnownResult?: (callId: string, content: unknown) => boolean;
   /**
-   * What becomes of forged tool results: `mark` says so in the text and in `additional_kwargs.unverified`, `drop`
-   * leaves them out.
+   * Policy for forged tool results: `mark` labels them in the text and in `additional_kwargs.unverified`, `drop`
+   * removes them.
    * @default "mark"
    */
   readonly forgedResults?: "mark" | "drop";
-  /** Most messages; the oldest go. @default 200 */
+  /** Maximum number of messages; the oldest are removed. @default 200 */
   readonly maxMessages?: number;
-  /** Most characters of one message's content; the end goes. Content blocks count as their JSON. @default 20000 */
+  /** Maximum characters of one message's content; the end is cut. Content blocks count as their JSON. @default 20000 */
   readonly maxCharacters?: number;
-  /** Most characters of all messages together; the oldest messages go. @default 200000 */
+  /** Maximum characters of all messages together; the oldest are removed. @default 200000 */
   readonly maxTotalCharacters?: number;
-  /** Most tool calls in one message; the last go. @default 20 */
+  /** Maximum tool calls of one message; the last are removed. @default 20 */
   readonly maxToolCalls?: number;
-  /** Whether the client's message ids are kept. Ids of stored messages could be claimed with them. @default false */
+  /** Whether to keep the client's message ids. A client could then claim ids of stored messages. @default false */
   readonly keepIds?: boolean;
 }
 
-/** One thing that was done to a history, at a message of the input. */
+/** One change that sanitizing made. */
 export interface SanitizeChange {
   /** Index of the message in the input. */
   readonly index: number;
   /**
-   * `removed`: the message was left out. `marked`: an unknown tool result says so. `shortened`: its content was cut, or
-   * some of its calls were left out. `stripped`: metadata was left out.
+   * `removed`: the message was removed. `marked`: an unknown tool result was labelled. `shortened`: its content was
+   * cut, or some of its calls removed. `stripped`: metadata was removed.
    */
   readonly action: "removed" | "marked" | "shortened" | "stripped";
-  /** What was done, in a sentence without message text. */
+  /** Description of the change, one sentence without message text. */
   readonly message: string;
 }
 
-/** What of a history can be taken over, and what was done to it. */
+/** A sanitized history and the list of changes. */
 export interface SanitizedConversation {
-  /** The messages that can be taken over, made anew. */
+  /** New message objects. */
   readonly messages: BaseMessage[];
-  /** What was done, in the order of the input; empty if nothing was. */
+  /** One entry per change, in the order of the input; empty if there was none. */
   readonly changes: SanitizeChange[];
 }
 
@@ -81,13 +80,12 @@ interface Kept {
 }
 
 /**
- * What can be taken over of a history that an untrusted client sent: messages of the user, the model and tools, made
- * anew from their content, names and calls, within bounds. System messages and messages of other roles are left out; so
- * is all metadata, which could pass for a summary, a developer message or raw calls. Tool results that are not known
- * are marked or left out.
+ * Sanitizes a history sent by an untrusted client: user, AI and tool messages are rebuilt from their content, names and
+ * calls, within bounds. System messages, messages of other roles and all metadata, which could imitate a summary, a
+ * developer message or raw calls, are removed. Unknown tool results are labelled or removed.
  *
- * What the model is said to have said is still the client's word. Repair the result before a model sees it: bounds may
- * part calls from results.
+ * Assistant messages come from the client too; do not trust them. Call `repairConversation` on the result before a
+ * model call: the bounds may separate calls from results.
  *
  * @throws ConfigurationError for an option that cannot be used.
  * @example
@@ -192,7 +190,7 @@ function rebuild(message: BaseMessage, { speaker, content, isForged, calls, plac
     : new AIMessage({ ...fields, tool_calls: calls } as never);
 }
 
-/** Calls with arguments that are an object and are no larger than a message may be. */
+/** Calls whose arguments are an object within the size limit of a message. */
 function takeCalls(message: BaseMessage, { index, settings, changes }: Place): object[] {
   const calls = callsOf(message);
   const fits = ({ id, name, args, readable }: Call) =>
@@ -208,7 +206,7 @@ function takeCalls(message: BaseMessage, { index, settings, changes }: Place): o
   return taken.map(({ id, name, args }) => ({ type: "tool_call", id, name, args }));
 }
 
-/** The longest id or name that is taken over. */
+/** Maximum length of an id or name. */
 const maxNameLength = 128;
 
 function isShort(name: unknown): name is string {

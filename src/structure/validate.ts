@@ -5,8 +5,8 @@ import { findIssues } from "./rules/find-issues.js";
 import type { StructureIssue } from "./rules/rules.js";
 
 /**
- * Every place where the conversation breaks a rule of the profile, in the order of the messages; empty for a valid one.
- * Linear. The options of a repair are accepted too, so that one object serves both.
+ * Returns every violation of the profile's rules, in the order of the messages; empty for a valid conversation. Linear.
+ * Accepts repair options too, so that one object serves both.
  *
  * @throws ConfigurationError for an option or a profile that cannot be used.
  * @example
@@ -25,7 +25,7 @@ export function validateConversation(
 }
 
 /**
- * Returns if {@link validateConversation} finds no error; warnings pass.
+ * Throws if {@link validateConversation} finds an error; warnings pass.
  *
  * @throws StructureError with the errors found; ConfigurationError for an option or a profile that cannot be used.
  * @example

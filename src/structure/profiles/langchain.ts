@@ -2,8 +2,8 @@ import type { StructureProfile } from "./profile.js";
 import { refusedEverywhere } from "./refused-everywhere.js";
 
 /**
- * LangChain's own rules of a valid chat history, which every provider wants at least. Ids used again by a later message
- * are common and harmless.
+ * LangChain's own rules of a valid chat history, the minimum of every provider. A call id reused by a later message is
+ * common and harmless.
  */
 export const langchain: StructureProfile = {
   name: "langchain",

@@ -1,45 +1,45 @@
 import type { Speaker } from "../../messages/roles.js";
 import type { StructureRule, StructureSeverity } from "../rules/rules.js";
 
-/** How call ids must look. What is left out is free. */
+/** Required form of call ids; a missing field sets no constraint. */
 export interface CallIdForm {
-  /** The characters that may occur, one after another. */
+  /** Allowed characters, as one string. */
   readonly characters?: string;
-  /** Fewest characters. @default 0 */
+  /** Minimum length. @default 0 */
   readonly minLength?: number;
-  /** Most characters. */
+  /** Maximum length. */
   readonly maxLength?: number;
   /**
-   * What it means that a later message calls an id again, rule S11. Within one message it is what S11 says.
-   * @default what S11 says
+   * Severity of an id reused by a later message (rule S11). Reuse within one message always has the severity of S11.
+   * @default the severity of S11
    */
   readonly reuse?: StructureSeverity | "accepted";
 }
 
-/** How list content may repeat the calls of its message. */
+/** How content blocks may repeat the calls of their message. */
 export interface CallBlockForm {
-  /** Types of blocks that may. @default none */
+  /** Block types that may repeat a call. @default none */
   readonly types?: readonly string[];
-  /** Whether list content must repeat every call. @default false */
+  /** Whether content blocks must repeat every call. @default false */
   readonly required?: boolean;
   /**
-   * Whether `tool_call` blocks of LangChain's standard content may; `beside-text` if other content must be left.
+   * Whether `tool_call` blocks of LangChain's standard content may; `beside-text`: only beside other content.
    * @default "refused"
    */
   readonly standard?: "accepted" | "beside-text" | "refused";
 }
 
-/** How names must look. */
+/** Required form of names. */
 export interface NameForm {
-  /** The characters that may occur, one after another. */
+  /** Allowed characters, as one string. */
   readonly characters: string;
-  /** Most characters. */
+  /** Maximum length. */
   readonly maxLength: number;
 }
 
 /**
- * What one provider accepts, as a plain value: you can write one of your own like those of the package. Rules
- * that are not named do not hold.
+ * The message lists that one provider accepts, as a plain object; the built-in profiles are objects of the same type.
+ * Rules that are not listed are not checked.
  * @example
  * import { HumanMessage } from "@langchain/core/messages";
  * import { validateConversation, type StructureProfile } from "langchain-redis-memory/structure";
@@ -56,47 +56,38 @@ export interface NameForm {
  * const issues = validateConversation([new HumanMessage("Hi")], { profile });
  */
 export interface StructureProfile {
-  /** What the profile is called in messages. */
+  /** Name of the profile in error messages. */
   readonly name: string;
-  /** The rules that hold, each with how strictly: a repair changes what an `error` forbids. */
+  /** Severity of each rule that is checked; a repair fixes errors and leaves warnings. */
   readonly rules: Readonly<Partial<Record<StructureRule, StructureSeverity>>>;
   /** For rules S11 and S13. */
   readonly callIds?: CallIdForm;
-  /** For rule S01: whether system messages alone can be answered. @default "refused" */
+  /** For rule S01: whether a list of system messages only is accepted. @default "refused" */
   readonly systemOnly?: "accepted" | "refused";
   /**
-   * For rule S02: what the first message may be; `not-a-call` accepts all but a message that calls tools.
+   * For rule S02: the first message that is not a system message; `not-a-call` accepts any that calls no tool.
    * @default "user"
    */
   readonly firstMessage?: "user" | "not-a-call";
-  /**
-   * For rule S05: whether a last message of the model passes that is marked by `additional_kwargs.prefix`.
-   * @default "refused"
-   */
+  /** For rule S05: whether a final AI message marked by `additional_kwargs.prefix` is accepted. @default "refused" */
   readonly markedPrefix?: "accepted" | "refused";
   /** For rule S09: `calls` if results must come in the order of their calls. @default "any" */
   readonly resultOrder?: "any" | "calls";
-  /**
-   * For rule S15: whether blank text passes, so that only content without anything in it does not.
-   * @default "refused"
-   */
+  /** For rule S15: whether blank text is accepted, so that only empty content is an error. @default "refused" */
   readonly blankText?: "accepted" | "refused";
   /** For rule S21: the values of `response_metadata.model_provider` whose thinking blocks are accepted. @default all */
   readonly thinkingFrom?: readonly string[];
   /**
-   * For rule S24: whether `additional_kwargs.reasoning_content` must or must not be on the model's messages.
+   * For rule S24: whether AI messages must have `additional_kwargs.reasoning_content`, or must not.
    * @default "refused"
    */
   readonly reasoningText?: "required" | "refused";
-  /** For rule S26: how names of speakers and tools must look. */
+  /** For rule S26: the form of speaker and tool names. */
   readonly names?: NameForm;
-  /** For rule S27: the types of content blocks that each speaker may use; who is left out may use all. */
+  /** For rule S27: allowed content block types by speaker; a missing speaker may use all. */
   readonly blocks?: Readonly<Partial<Record<Speaker, readonly string[]>>>;
   /** For rule S29: how content may repeat calls. @default not at all */
   readonly callBlocks?: CallBlockForm;
-  /**
-   * For rule S31: roles of generic messages that are accepted; `function` stands for function messages.
-   * @default none
-   */
+  /** For rule S31: accepted roles of generic messages; `function` stands for function messages. @default none */
   readonly genericRoles?: readonly string[];
 }

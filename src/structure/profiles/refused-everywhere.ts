@@ -1,8 +1,8 @@
 import type { StructureProfile } from "./profile.js";
 
 /**
- * Rules that every provider enforces: those of calls and results, and of calls that LangChain's adapters leave out
- * because their arguments are unreadable.
+ * Rules that every provider enforces: those of calls and results, and S19, because LangChain's adapters omit calls with
+ * invalid arguments.
  */
 export const refusedEverywhere: StructureProfile["rules"] = {
   // seen as error text of every provider, for OpenAI: "messages with role 'tool' must be a response to a preceeding

@@ -32,7 +32,7 @@ const callBlocks = lazy(() =>
   ),
 );
 
-/** An object that may have each of the keys, and no others. */
+/** A strict object whose keys are all optional. */
 const record = <T extends z.ZodMiniType>(keys: readonly string[], value: T) =>
   z.strictObject(Object.fromEntries(keys.map((key) => [key, value])), "must be an object");
 
@@ -55,14 +55,14 @@ const profileSchema = lazy(() =>
   }),
 );
 
-/** Profiles that were checked: an application passes the same object with every turn. */
+/** Cache of validated profiles: an application passes the same object with every turn. */
 const checkedProfiles = new WeakSet<StructureProfile>();
 
 /**
- * The profile with this name, or the profile itself once it is checked.
+ * The built-in profile of this name, or the given profile after validation (cached by identity).
  *
- * @throws ConfigurationError `profile`, naming `owner`, for an unknown name and for an object that is not a
- *   profile, such as one with an unknown rule or key.
+ * @throws ConfigurationError `profile`, naming `owner`, for an unknown name and for an invalid profile, such as one
+ *   with an unknown rule or key.
  */
 export function resolveProfile(owner: string, profile: BuiltInProfile | StructureProfile): StructureProfile {
   if (typeof profile === "string" && Object.hasOwn(builtInProfiles, profile)) {

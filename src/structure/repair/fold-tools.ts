@@ -8,8 +8,8 @@ import { without } from "../../messages/values.js";
 import { mustHold, type Entry, type RepairSession } from "./repair-session.js";
 
 /**
- * Turns calls and results into text if no tools are declared (S28): calls into text of the model, results into
- * messages of the user.
+ * Turns calls and results into text if no tools are declared (S28): calls into text of their AI message, results into
+ * user messages.
  */
 export function foldTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   if (session.criteria.hasTools !== false || !mustHold(session, "S28")) {

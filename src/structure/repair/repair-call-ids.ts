@@ -9,9 +9,7 @@ import { ConfigurationError } from "../../base/errors.js";
 import { alphanumerics, fitsForm } from "../profiles/identifiers.js";
 import type { CallIdForm } from "../profiles/profile.js";
 
-/**
- * Gives calls ids that the provider accepts (S13) and that no other call has (S11), and their results the same. Linear.
- */
+/** Gives calls valid (S13) and unique (S11) ids, and changes their results accordingly. Linear. */
 export function repairCallIds(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const messages = entries.map(({ message }) => message);
   const newIds = planIds(messages, session);
@@ -83,31 +81,30 @@ function planIds(messages: readonly BaseMessage[], session: RepairSession): Map<
 /** The length of a new id if the form does not set one. */
 const usualLength = 24;
 
-/** More than any form with room to spare needs. */
+/** Collisions before the form's id space counts as exhausted. */
 const maxAttempts = 1000;
 
 /**
- * Gives ids that fit a form. Ids that fit stay as they are; the others get an id made from them alone, so that it is
- * the same in every request, unless another call of the conversation has it already: within a conversation two ids
- * never become one.
+ * Translates ids to a form. Valid ids stay as they are; an invalid one is replaced by a hash of itself, the same in
+ * every request, unless that collides with another id of the conversation: the translation is injective.
  */
 export class CallIdTranslator {
   readonly #form: CallIdForm;
   readonly #taken: Set<string>;
   readonly #translations = new Map<string, string>();
 
-  /** `ids` are those of the conversation: none of them is given to another call. */
+  /** `ids` are the ids of the conversation, which are reserved. */
   constructor(form: CallIdForm | undefined, ids: Iterable<string>) {
     this.#form = form ?? {};
     this.#taken = new Set(ids);
   }
 
-  /** The id itself if it fits, else its translation. */
+  /** The id if it is valid, else its translation. */
   translate(id: string): string {
     return fitsForm(id, this.#form) ? id : this.#makeUp(id);
   }
 
-  /** An id for the n-th call with an id, n from 2 on. */
+  /** An id for the nth call with the same id, n from 2 on. */
   another(id: string, nth: number): string {
     const readable = `${id}_${nth}`;
     const isFree = id !== "" && !this.#taken.has(readable) && fitsForm(readable, this.#form);

@@ -53,10 +53,7 @@ function mergeSystemMessages(entries: readonly Entry[], session: RepairSession):
   return entries.flatMap((entry) => (entry === first ? [merged] : isSystem(entry) ? [] : [entry]));
 }
 
-/**
- * Merges messages that one speaker says in a row (S06), if the profile asks for it. Tool results are never
- * touched.
- */
+/** Merges consecutive messages of one speaker (S06), if the profile asks for it. Tool results are never merged. */
 export function mergeRuns(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   if (!mustHold(session, "S06")) {
     return entries;
@@ -101,7 +98,9 @@ function mergeRun(run: readonly Entry[], { repairs }: RepairSession): readonly E
   return [{ index: base.index, merged, message: mergeMessages(run.map(({ message }) => message)) }];
 }
 
-/** Makes the conversation begin with the user (S02) and the model speak between tool results and the user (S25). */
+/**
+ * Adds or removes messages so that the first is the user's (S02) and an AI message separates results from users (S25).
+ */
 export function repairTurns(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return repairEnd(addAnswers(repairBeginning(entries, session), session), session);
 }
@@ -195,8 +194,8 @@ function indexesOf({ index, merged = [] }: Entry): readonly number[] {
 }
 
 /**
- * One message that says what several of one speaker say, in their order, texts parted by a blank line. It has the other
- * fields of the first, or, if the model speaks, of the last, whose calls the next messages answer. Linear.
+ * Merges messages of one speaker in their order, texts separated by a blank line. Other fields are those of the first
+ * message, or, of AI messages, of the last, whose calls the next messages answer. Linear.
  */
 export function mergeMessages(messages: readonly BaseMessage[]): BaseMessage {
   const isModel = speakerOf(messages[0]!) === "assistant";

@@ -2,21 +2,18 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { StructureCriteria, StructureRule } from "../rules/rules.js";
 import type { RepairChoices } from "../options.js";
 
-/** What was done to a message, in one word. */
+/** Kind of change that a repair made to a message. */
 export type RepairAction = "added" | "changed" | "merged" | "moved" | "removed";
 
-/**
- * One change that a repair made: for which rule, at which message of the input, and what. `message` never shows message
- * text.
- */
+/** One change that a repair made. Holds no message text. */
 export interface StructureRepair {
-  /** The rule that asked for the change. */
+  /** The violated rule. */
   readonly rule: StructureRule;
-  /** Index in the input; for an added message, the index of the message that it was added at. */
+  /** Index of the message in the input; for an added message, the index at which it was inserted. */
   readonly index: number;
-  /** What was done, in one word. */
+  /** Kind of change. */
   readonly action: RepairAction;
-  /** What was done, in a sentence. */
+  /** Description of the change, one sentence without message text. */
   readonly message: string;
 }
 
@@ -28,19 +25,19 @@ export interface Entry {
   readonly merged?: readonly number[];
 }
 
-/** What all parts of one repair share. */
+/** State shared by all steps of one repair. */
 export interface RepairSession {
   readonly criteria: StructureCriteria;
   readonly choices: RepairChoices;
   readonly repairs: StructureRepair[];
 }
 
-/** True if a breach of the rule is an error in the profile; warnings are not repaired. */
+/** True if the rule is an error in the profile; warnings are not repaired. */
 export function mustHold({ criteria }: RepairSession, rule: StructureRule): boolean {
   return criteria.profile.rules[rule] === "error";
 }
 
-/** Key in `additional_kwargs` that marks a message that a repair added. */
+/** Key in `additional_kwargs` of messages that a repair added. */
 export const synthesizedKey = "synthesized";
 
 /** True for a message that a repair added. */

@@ -6,10 +6,7 @@ import type { StructureContext, StructureRule } from "../rules/rules.js";
 import { saysNothing } from "../../messages/content.js";
 import { isSynthesized, mustHold, synthesizedKey, type Entry, type RepairSession } from "./repair-session.js";
 
-/**
- * Puts one result directly after each call and removes results without a call: rules S07 to S10, S12
- * and S30. Linear.
- */
+/** Leaves one result directly after each call and removes orphan results: rules S07 to S10, S12 and S30. Linear. */
 export function repairTools(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   return new ToolRepair(entries, session).run();
 }
@@ -71,12 +68,12 @@ class ToolRepair {
     this.#session.repairs.push({ rule, index: this.#entries[index]!.index, action: "removed", message });
   }
 
-  /** The first of several results; a real one is preferred to a synthesized one. */
+  /** The first of several results, synthesized ones last. */
   #resultOf({ results }: LinkedCall): number | undefined {
     return results.find((index) => !isSynthesized(this.#entries[index]!.message)) ?? results[0];
   }
 
-  /** Takes a call's result out of its place if it has to follow the call. */
+  /** Takes a call's result from its place if it has to move behind the call. */
   #claim(call: LinkedCall): void {
     const result = this.#resultOf(call);
     const isImmediate = result !== undefined && this.#context.links.blockOf[result] === call.index;
@@ -116,8 +113,7 @@ class ToolRepair {
   }
 
   /**
-   * In their former order, synthesized ones last, or in the order of their calls if the provider wants that; those that
-   * move are reported.
+   * Orders results as before, synthesized ones last, or by their calls if the provider requires it. Reports each move.
    */
   #inOrder(results: readonly PlacedResult[]): readonly Entry[] {
     const byCall = mustHold(this.#session, "S09") && this.#session.criteria.profile.resultOrder === "calls";
@@ -177,7 +173,7 @@ class ToolRepair {
     return isEmpty ? [] : [{ ...entry, message }];
   }
 
-  /** The same for the same conversation; calls that share an id are numbered. */
+  /** Deterministic; calls that share an id are numbered. */
   #freeId(id: string): string {
     const nth = (this.#numbers.get(id) ?? 0) + 1;
     const numbered = nth === 1 ? id : `${id}-${nth}`;

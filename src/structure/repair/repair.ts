@@ -9,21 +9,21 @@ import { mergeRuns, repairSystemMessages, repairTurns } from "./repair-order.js"
 import { mustHold, type Entry, type RepairSession, type StructureRepair } from "./repair-session.js";
 import { repairTools } from "./repair-tools.js";
 
-/** A repaired conversation, and each change that was made. */
+/** A repaired conversation and the list of changes. */
 export interface RepairedConversation {
-  /** A fresh array; messages that needed no change are the same objects. */
+  /** A new array; unchanged messages are the same objects. */
   readonly messages: BaseMessage[];
-  /** Empty if nothing was wrong. */
+  /** One entry per change; empty if there was no error. */
   readonly repairs: StructureRepair[];
 }
 
 /**
  * Repairs every error in a conversation. The given messages are not changed.
  *
- * Deterministic (the same messages give the same result in every process), idempotent, and minimal: a conversation
- * without errors comes back as the same objects. Warnings are left alone. What remains wrong, because only the
- * application can put it right, is a conversation with nothing to answer (S01), and, unless `trailingMessages` is
- * `drop`, a `model-input` that ends with a message of the model (S05). Linear.
+ * Deterministic (the same messages give the same result in every process), idempotent, and minimal: unchanged messages
+ * come back as the same objects. Warnings are not repaired. Two errors remain, because only the application can fix
+ * them: a conversation with nothing to answer (S01), and, unless `trailingMessages` is `drop`, a `model-input` that
+ * ends with an AI message (S05). Linear.
  *
  * @throws ConfigurationError for an option that cannot be used.
  * @example
@@ -40,7 +40,7 @@ export function repairConversation(
   return repairAs(resolveRepairOptions("repairConversation", options), messages);
 }
 
-/** Repairs a conversation as {@link repairConversation} does, by options that were checked before. */
+/** {@link repairConversation} with validated options. */
 export function repairAs({ criteria, choices }: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
   if (findIssues(messages, criteria).every(({ severity }) => severity !== "error")) {
     return { messages: [...messages], repairs: [] };
@@ -54,10 +54,10 @@ export function repairAs({ criteria, choices }: RepairPlan, messages: readonly B
   };
 }
 
-/** Merging messages can break these two rules again. */
+/** Merging messages can violate these rules again. */
 const lastRules: readonly MessageRule[] = [noDoubledCalls, orderInMessage, ...lateRules];
 
-/** No part undoes what an earlier part repaired. */
+/** Ordered so that no step undoes an earlier one. */
 function repairEntries(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const parts: ((entries: readonly Entry[], session: RepairSession) => readonly Entry[])[] = [
     (given) => repairMessages(given, { session, rules: earlyRules }),
@@ -74,8 +74,8 @@ function repairEntries(entries: readonly Entry[], session: RepairSession): reado
 }
 
 /**
- * A message whose calls were dropped may be left with nothing to say, and a result told by the user with what only a
- * result may hold.
+ * A message whose calls were dropped may be empty now, and a folded result may hold block types that user messages may
+ * not.
  */
 function repairMessagesWithoutCalls(entries: readonly Entry[], session: RepairSession): readonly Entry[] {
   const mayHaveChanged = session.choices.missingResults === "drop" || session.criteria.hasTools === false;
@@ -88,8 +88,8 @@ interface MessageRepairs {
 }
 
 /**
- * Rounds through the rules for one message: repairing one rule may break another, and a profile that contradicts
- * itself must end, too.
+ * Passes through the rules for one message: repairing one rule may violate another. The bound ends contradictory
+ * profiles.
  */
 const maxRounds = 5;
 

@@ -193,12 +193,12 @@ export const noForeignBlocks: MessageRule = {
   },
 };
 
-/** Adapters leave out what they do not know of the model's standard content; something must be left. */
+/** Adapters drop unknown blocks of standard content; at least one block must remain. */
 function isLeftOut(message: BaseMessage): boolean {
   return speakerOf(message) === "assistant" && isStandardContent(message);
 }
 
-/** The model's call blocks are the business of S29. */
+/** Call blocks of AI messages are checked by S29 instead. */
 function isForeign(block: Block, message: BaseMessage, { blocks }: StructureProfile): boolean {
   const speaker = speakerOf(message);
   const types = blocks?.[speaker];

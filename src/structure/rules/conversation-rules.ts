@@ -2,7 +2,7 @@ import type { ReportFinding, StructureContext } from "./rules.js";
 import { callsOf, type LinkedCall, answeredId, showId } from "../../messages/calls.js";
 import { fitsForm } from "../profiles/identifiers.js";
 
-/** Finds what is wrong with the order of speakers: rules S01 to S06 and S25. */
+/** Checks the order of speakers: rules S01 to S06 and S25. */
 export function checkOrder(context: StructureContext, report: ReportFinding): void {
   checkSystemMessages(context, report);
   checkBeginning(context, report);
@@ -101,7 +101,7 @@ function checkEnd({ messages, speakers, purpose, links, profile }: StructureCont
   }
 }
 
-/** Finds what is wrong between calls and results: rules S07 to S13, S28 and S30. */
+/** Checks calls and results: rules S07 to S13, S28 and S30. */
 export function checkTools(context: StructureContext, report: ReportFinding): void {
   checkResults(context, report);
   const seen = new Set<string>();

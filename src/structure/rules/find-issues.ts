@@ -62,7 +62,7 @@ export function findIssues(messages: readonly BaseMessage[], criteria: Structure
   return issues.sort((a, b) => a.index - b.index);
 }
 
-/** Finds what is wrong in single messages: rules S14 to S24, S26, S27, S29 and S31. */
+/** Checks single messages: rules S14 to S24, S26, S27, S29 and S31. */
 function checkMessages(context: StructureContext, report: ReportFinding): void {
   const rules = [...earlyRules, ...lateRules].filter(({ rule }) => context.profile.rules[rule] !== undefined);
   context.messages.forEach((message, index) => {
@@ -75,7 +75,7 @@ function checkMessages(context: StructureContext, report: ReportFinding): void {
   });
 }
 
-/** Reads a conversation for the rules. Linear. */
+/** The conversation as the rules read it. Linear. */
 export function readStructure(messages: readonly BaseMessage[], criteria: StructureCriteria): StructureContext {
   const speakers = messages.map(speakerOf);
   let links: CallLinks | undefined;
@@ -84,7 +84,7 @@ export function readStructure(messages: readonly BaseMessage[], criteria: Struct
     messages,
     speakers,
     lastUser: speakers.lastIndexOf("user"),
-    // Not all rules ask for it, and it is the largest part of the work.
+    // Computed on demand: few profiles need it, and it is the largest part of the work.
     get links() {
       links ??= linkCalls(messages);
       return links;

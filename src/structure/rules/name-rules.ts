@@ -6,7 +6,7 @@ import { isRecord } from "../../messages/values.js";
 import type { MessageRule } from "./rules.js";
 import type { NameForm } from "../profiles/profile.js";
 
-/** What a tool is called that has no name. */
+/** Fallback for a tool without a name. */
 const unnamedTool = "unknown_tool";
 
 /** S19: the arguments of a call are an object. */
@@ -25,7 +25,7 @@ export const readableCalls: MessageRule = {
   },
 };
 
-/** The arguments as an object: parsed if possible, else wrapped so that the model sees what it wrote. */
+/** The arguments as an object: parsed JSON, else the raw value wrapped in one. */
 function objectOf(args: unknown): Record<string, unknown> {
   if (args === undefined || args === null || args === "") {
     return {};
@@ -93,7 +93,7 @@ function fits(name: unknown, { characters, maxLength }: NameForm): boolean {
   );
 }
 
-/** The name with an underscore for each rejected character, cut if it is too long. */
+/** Replaces each rejected character by an underscore, and truncates. */
 function fit(name: string, { characters, maxLength }: NameForm): string {
   return Array.from(name.slice(0, maxLength), (character) => (characters.includes(character) ? character : "_")).join(
     "",
@@ -118,7 +118,7 @@ export const knownRoles: MessageRule = {
   },
 };
 
-/** The message as one of LangChain's own types: the one that its role names, else the user's. */
+/** The message as the LangChain class of its role, else as a `HumanMessage`. */
 function typed(message: BaseMessage): BaseMessage {
   const speaker = speakerOf(message);
   const { content, name, id, additional_kwargs, response_metadata } = message;

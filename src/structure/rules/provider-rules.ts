@@ -80,7 +80,7 @@ function isReasoningId(id: unknown): boolean {
   return typeof id === "string" && id.startsWith("rs_");
 }
 
-/** What Google documents as a signature that is not checked. */
+/** Google's documented placeholder that skips the signature check. */
 const uncheckedSignature = "skip_thought_signature_validator";
 
 /** S23: the first call of each step in the current turn carries its thought signature. */

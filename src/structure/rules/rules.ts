@@ -5,7 +5,7 @@ import type { Speaker } from "../../messages/roles.js";
 import type { StructureProfile } from "../profiles/profile.js";
 
 /**
- * What each structure rule asks of a conversation. A profile decides which rules hold, and how strictly.
+ * The structure rules by id, one sentence each. A profile decides which rules are checked, and their severity.
  *
  * @example
  * import { HumanMessage } from "@langchain/core/messages";
@@ -26,7 +26,7 @@ export const structureRules = {
   S09:
     "Tool results come directly after the message that called for them, in the order of the calls " +
     "if the provider matches them by order.",
-  S10: "Of the calls that one message makes, either all have results or none.",
+  S10: "All calls of a message have results, or none of them has.",
   S11: "No two calls share an id.",
   S12: "A call has one result.",
   S13: "Call ids have the form that the provider accepts.",
@@ -38,7 +38,7 @@ export const structureRules = {
   S19: "The arguments of a call are an object.",
   S20: "A tool result names its tool.",
   S21: "Thinking blocks carry the signature of the provider that they go to, and do not end a message.",
-  S22: "A reasoning item is stored with the provider, and is followed by what it led to.",
+  S22: "A reasoning item is stored with the provider, and is followed by the output that it belongs to.",
   S23: "The first call of each step in the current turn carries its thought signature.",
   S24: "Reasoning text goes back with the model's messages if the model asks for it, and otherwise does not.",
   S25: "The model speaks between a tool result and the user's next message.",
@@ -53,51 +53,51 @@ export const structureRules = {
 /** The id of a structure rule: the key of its sentence in {@link structureRules}. */
 export type StructureRule = keyof typeof structureRules;
 
-/** An `error` is refused by the provider, or may be; a `warning` is unusual and accepted. */
+/** An `error` is, or may be, refused by the provider; a `warning` is unusual and accepted. */
 export type StructureSeverity = "error" | "warning";
 
-/** One place where a conversation breaks a rule. `message` says what is wrong and never shows message text. */
+/** One violation of a rule. Holds no message text. */
 export interface StructureIssue {
-  /** The rule that is broken. */
+  /** The violated rule. */
   readonly rule: StructureRule;
-  /** How strictly the profile takes the rule. */
+  /** Severity of the rule in the profile. */
   readonly severity: StructureSeverity;
   /** Index of the message in the list; 0 for an empty list. */
   readonly index: number;
   /** Id of that message, if it has one. */
   readonly messageId?: string;
-  /** What is wrong, in a sentence. */
+  /** Description of the violation, one sentence without message text. */
   readonly message: string;
 }
 
 /**
- * What the messages are for: to be kept (may end on the model's word or on an open call), or to be answered by a model
- * now.
+ * Purpose of the messages: `history`, to be stored (may end with an AI message or an open call), or `model-input`, to
+ * be answered by a model now.
  */
 export type StructurePurpose = "history" | "model-input";
 
-/** A rule about a single message: how to find a breach and how to repair it. */
+/** A rule about a single message: its check and its repair. */
 export interface MessageRule {
   readonly rule: StructureRule;
-  /** What is wrong, in one sentence; undefined if nothing is. */
+  /** Description of the violation, one sentence; undefined for a valid message. */
   find(message: BaseMessage, place: MessagePlace): string | undefined;
-  /** The repaired message, or none. Called only after `find` found something. */
+  /** The repaired message, or none to remove it. Called only where `find` returned a violation. */
   repair(message: BaseMessage, place: RepairPlace): MessageRepair;
 }
 
-/** A message in its conversation, and the choices of the repair. */
+/** A message in its conversation, and the repair policies. */
 export interface RepairPlace extends MessagePlace {
   readonly choices: RepairChoices;
 }
 
-/** The repaired message and what was done; without a message, it is removed. */
+/** The repaired message and a description; without a message, it is removed. */
 export interface MessageRepair {
   readonly message?: BaseMessage;
-  /** What was done, in one sentence; never message text. */
+  /** Description of the change, one sentence without message text. */
   readonly done: string;
 }
 
-/** A conversation, read once for all rules, and what it is checked against. */
+/** A conversation, read once for all rules, and the criteria. */
 export interface StructureContext {
   readonly messages: readonly BaseMessage[];
   readonly speakers: readonly Speaker[];
@@ -106,19 +106,19 @@ export interface StructureContext {
   readonly purpose: StructurePurpose;
   readonly hasTools: boolean | undefined;
   readonly storesReasoning: boolean;
-  /** Index of the last message of the user; -1 if there is none. What follows it is the current turn. */
+  /** Index of the last user message, where the current turn begins; -1 if there is none. */
   readonly lastUser: number;
 }
 
-/** What a conversation is checked against. */
+/** Profile, purpose and request facts of a check. */
 export type StructureCriteria = Pick<StructureContext, "profile" | "purpose" | "hasTools" | "storesReasoning">;
 
-/** A rule that the message at `index` breaks, in one sentence. */
+/** A violation at the message at `index`. */
 export interface Finding {
   readonly rule: StructureRule;
   readonly index: number;
   readonly message: string;
-  /** @default what the profile says of the rule */
+  /** @default the severity of the rule in the profile */
   readonly severity?: StructureSeverity;
 }
 
@@ -128,5 +128,5 @@ export interface MessagePlace {
   readonly index: number;
 }
 
-/** Takes a finding; those of rules that the profile does not hold are dropped. */
+/** Receives a finding; findings of rules that the profile does not list are dropped. */
 export type ReportFinding = (finding: Finding) => void;
