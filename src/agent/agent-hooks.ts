@@ -106,7 +106,7 @@ export class AgentHooks {
     if (this.#policy.onAbort === "keep") {
       this.#watchStop(state, config);
     }
-    const run = await this.#open(this.#policy.persist === "step" ? state : undefined);
+    const run = await this.#open(state, { writes: this.#policy.persist === "step" });
     const replay = this.#isCalled ? undefined : run.replay();
     this.#isCalled = true;
     if (replay !== undefined) {
@@ -156,7 +156,7 @@ export class AgentHooks {
     this.#stop.listen(undefined);
     const { turn } = this.#policy;
     try {
-      const run = await this.#open();
+      const run = await this.#open(state);
       await (run.isClosed ? undefined : turn?.enter(currentConfig()));
       const storing = run.store(state, { done: true });
       // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
@@ -173,10 +173,10 @@ export class AgentHooks {
     }
   }
 
-  /** The run; with `state` it stores the question when it reads the session. A failure is tried again. */
-  #open(state?: readonly BaseMessage[]): Promise<AgentRun> {
+  /** The run; with `writes` it stores the question when it reads the session. A failure is tried again. */
+  #open(state: readonly BaseMessage[], { writes = false }: { readonly writes?: boolean } = {}): Promise<AgentRun> {
     if (this.#run === undefined) {
-      const run = AgentRun.open(this.#setting, state);
+      const run = AgentRun.open(this.#setting, { state, writes });
       this.#run = run;
       run.catch(() => {
         this.#run = undefined;
@@ -190,7 +190,7 @@ export class AgentHooks {
   }
 
   async #skipped(state: readonly BaseMessage[], how: { readonly steps: boolean }): Promise<void> {
-    await this.#reporting((run) => run.skipped(state, how));
+    await this.#reporting(state, (run) => run.skipped(state, how));
     await this.#policy.turn?.release();
   }
 
@@ -213,15 +213,15 @@ export class AgentHooks {
       this.#isStopped = true;
       this.#watch.disarm();
       const said = this.#said();
-      this.#stopping = this.#reporting((run) => run.storeStopped(this.#state, said));
+      this.#stopping = this.#reporting(this.#state, (run) => run.storeStopped(this.#state, said));
       this.#setting.session.inBackground(this.#stopping);
     }
   }
 
   /** Work that nobody waits for, so that a failure has to be reported. */
-  async #reporting(work: (run: AgentRun) => Promise<void>): Promise<void> {
+  async #reporting(state: readonly BaseMessage[], work: (run: AgentRun) => Promise<void>): Promise<void> {
     try {
-      await work(await this.#open());
+      await work(await this.#open(state));
     } catch (error) {
       const { session, place, parts } = this.#setting;
       const { sessionId, context } = session;

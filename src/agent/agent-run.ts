@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { writeTurn, type TurnOutcome } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
+import { overridesAppend, type RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { replacedTail } from "../session/replaced-tail.js";
 import { answerStart, messagesOfTurn } from "../session/turn-messages.js";
 import { roleOf } from "../messages/roles.js";
@@ -81,19 +81,24 @@ export class AgentRun {
   }
 
   /**
-   * Reads the session and sorts out what is new in the state. With `state`, the question is stored in the same round
-   * trip as it stands there, where that can tell whether it is new.
+   * Reads the session and sorts out what is new in the state. With `writes`, the question is stored in the same round
+   * trip as it stands in the state, where that can tell whether it is new.
    */
-  static async open(setting: RunSetting, state?: readonly BaseMessage[]): Promise<AgentRun> {
+  static async open(
+    setting: RunSetting,
+    { state, writes }: { readonly state: readonly BaseMessage[]; readonly writes: boolean },
+  ): Promise<AgentRun> {
     const { history, session, place, parts } = setting;
-    const request = { session, turnId: turnIdOf(place, parts), input: parts.input };
+    const { input } = parts;
+    const how = { changed: state, isRewritten: overridesAppend(history) };
+    const request = { session, turnId: turnIdOf(place, parts), input, ...how };
     const earlier = new Set(idsOf(parts.before));
-    const own = withoutSummaries(state ?? []).filter(({ id }) => id === undefined || !earlier.has(id));
-    const isQuestion = own[0]?.id !== undefined && own[0].id === parts.input[0]?.id;
-    const canWrite = isQuestion && canOpenByWriting(own) && canOpenByWriting(parts.input);
+    const current = withoutSummaries(writes ? state : []).filter(({ id }) => id === undefined || !earlier.has(id));
+    const isQuestion = current[0]?.id !== undefined && current[0].id === input[0]?.id;
+    const canWrite = isQuestion && canOpenByWriting(current) && canOpenByWriting(input);
     return new AgentRun(
       setting,
-      await (canWrite ? openByWriting({ ...request, input: own, history }) : openTurn(request)),
+      await (canWrite ? openByWriting({ ...request, input: current, history }) : openTurn(request)),
     );
   }
 

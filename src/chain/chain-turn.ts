@@ -5,7 +5,7 @@ import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/appen
 import type { ConversationSession } from "../session/conversation-session.js";
 import type { HeldTurn } from "../session/hold/held-session.js";
 import { takeDoorTurn } from "../session/hold/take-hold.js";
-import { type RedisChatMessageHistory, sessionOf } from "../memory/redis-chat-message-history.js";
+import { overridesAppend, type RedisChatMessageHistory, sessionOf } from "../memory/redis-chat-message-history.js";
 import { replacedTail } from "../session/replaced-tail.js";
 import { traceOf, type TracePlace } from "../session/reduction-trace.js";
 import { readRunNames } from "../session/session-config.js";
@@ -123,7 +123,7 @@ export class ChainTurn {
   ): Promise<ChainTurn> {
     const { options, history, session, turnId, signal } = place;
     const isWritten = options.persist === "step" && canOpenByWriting(messages);
-    const request = { session, turnId, input: messages };
+    const request = { session, turnId, input: messages, isRewritten: overridesAppend(history) };
     const opened = await (isWritten ? openByWriting({ ...request, history }) : openTurn(request));
     const { profile = session.context.profile } = options;
     const { onEvent } = session.context;

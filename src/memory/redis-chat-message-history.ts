@@ -270,6 +270,11 @@ export function historySession(owner: string, history: object): ConversationSess
   return session;
 }
 
+/** True where a subclass decides what is stored in the place of a message. */
+export function overridesAppend(history: RedisChatMessageHistory): boolean {
+  return (history as Writer).append !== (RedisChatMessageHistory.prototype as Writer).append;
+}
+
 /**
  * The session behind a history that messages are written to, always by the history's own `append`, which a subclass may
  * override.

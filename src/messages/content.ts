@@ -1,4 +1,5 @@
 import type { BaseMessage, ContentBlock, MessageContent } from "@langchain/core/messages";
+import { jsonText } from "../base/json-text.js";
 import { callsOf } from "./calls.js";
 import { fieldsOf, isRecord, stringIn } from "./values.js";
 
@@ -53,6 +54,11 @@ export function partsInWords(message: BaseMessage, silent?: ReadonlySet<string>)
     typeof text === "string" ? text : silent?.has(type) ? "" : `[${type ?? "unknown"}]`,
   );
   return words.filter((word) => word !== "");
+}
+
+/** True for messages with the same content; a text is the same as one part that holds it. */
+export function sameContent(a: BaseMessage, b: BaseMessage): boolean {
+  return jsonText(blocksOf(a)) === jsonText(blocksOf(b));
 }
 
 /** True for content in LangChain's standard form, which adapters read differently from a provider's own. */

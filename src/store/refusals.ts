@@ -45,8 +45,9 @@ export function refusalFrom(word: unknown, detail: unknown, { operation, session
 /** The error for a message id that is stored with other content. */
 export function contentConflict(sessionId: string, messageId: string): ConflictError {
   return new ConflictError(
-    `${capitalized(sessionLabel(sessionId))} already holds a message of this append with other content under the ` +
-      'same id; nothing was written. Give the new message its own id, or use onConflict "keep".',
+    `${capitalized(sessionLabel(sessionId))} already holds a message with other content under the same id; ` +
+      'nothing was written. Give the new message its own id, change the stored one by "replaceFrom", or use ' +
+      'onConflict "keep".',
     { code: "content", sessionId, messageId },
   );
 }

@@ -1,9 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAnswer, isInterrupted } from "../codec/message-ids.js";
 import { metaOf, turnNameOf } from "../codec/record-meta.js";
+import { report } from "../base/events.js";
+import { sameContent } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { ConversationSession } from "../session/conversation-session.js";
 import { type DecodedView, type StoredEntry, inTurnOrder } from "../session/view.js";
+import { comparableForms } from "../session/stored-forms.js";
+import { contentConflict } from "../store/refusals.js";
 import type { TurnMark } from "../store/turns.js";
 import { answerStart } from "../session/turn-messages.js";
 import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
@@ -16,6 +20,10 @@ export interface TurnRequest {
   readonly turnId: string | undefined;
   /** What the user said now, perhaps behind the whole history as a client keeps it. */
   readonly input: readonly BaseMessage[];
+  /** The same messages as other middleware has changed them since, told by their ids. @default none */
+  readonly changed?: readonly BaseMessage[];
+  /** True where nobody can tell what is stored in the place of a message: a subclass of the history decides it. */
+  readonly isRewritten?: boolean;
 }
 
 /**
@@ -58,6 +66,7 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   if (attempt < attempts && isRemoved(view, { stored, place: found.place, positions })) {
     return openTurn(request, attempt + 1);
   }
+  await refuseOtherQuestion(request, stored);
   const state = stateOf(stored, turnId === undefined ? undefined : view.stored.turn);
   const isQuestionGone = lacksQuestion(view, stored);
   const gone = isQuestionGone ? questionIn(input) : [];
@@ -67,6 +76,30 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const turn = [...gone, ...kept.map(({ message }) => message), ...newMessages];
   const history = stored.length === 0 ? viewMessages(view) : await beforeOwn({ session, view, own: stored });
   return { state, view, history, stored, isQuestionGone, newMessages, turn };
+}
+
+/**
+ * A question under the id of a stored one that says something else, as of a client that lets its user edit: the answer
+ * to the stored one would look like the answer to it.
+ */
+async function refuseOtherQuestion(
+  { session, input, changed = [], isRewritten = false }: TurnRequest,
+  stored: readonly StoredEntry[],
+): Promise<void> {
+  const id = input.findLast((message) => roleOf(message) === "human")?.id;
+  const there = id === undefined ? undefined : stored.find(({ message }) => message.id === id)?.message;
+  if (id === undefined || there === undefined || isRewritten) {
+    return;
+  }
+  const { sessionId, context } = session;
+  const given = [...input, ...changed].filter((message) => message.id === id);
+  const forms = [...given, ...(await comparableForms(given, context.forms))];
+  if (!forms.some((form) => sameContent(form, there))) {
+    if (context.onConflict === "error") {
+      throw contentConflict(sessionId, id);
+    }
+    report(context.onEvent, { type: "conflict_kept", sessionId, messageId: id });
+  }
 }
 
 function idsOf(messages: readonly BaseMessage[]): string[] {
