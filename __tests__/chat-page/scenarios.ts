@@ -140,6 +140,40 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
     },
   },
   {
+    title: "answers two tabs that ask at once in one chat, each its own question",
+    async run({ openTab, memory }) {
+      const name = randomUUID();
+      const [first, second] = [await openTab(), await openTab()];
+      await ask(first, `short ${name}`);
+      await idle(first);
+      await second.reload();
+      await button(second, `short ${name}`).click();
+      await holding(second, `Answer to short ${name}.`).waitFor();
+      const [one, other] = [`one ${name}`, `other ${name}`];
+      await Promise.all([ask(first, one), ask(second, other)]);
+      await Promise.all([
+        holding(first, `Answer to ${one}.`).waitFor(),
+        holding(second, `Answer to ${other}.`).waitFor(),
+      ]);
+      await Promise.all([idle(first), idle(second)]);
+      const { sessions } = await memory.sessions.list({ owner: "guest", verify: true });
+      const { sessionId } = sessions.find(({ title }) => title === `short ${name}`)!;
+      const { items } = await memory.history(sessionId, { owner: "guest" }).getPage({ limit: 10 });
+      const stored = items.map(({ message }) => `${message.getType()} ${message.text}`);
+      const orders = [answered(`short ${name}`, one, other), answered(`short ${name}`, other, one)];
+      assert.ok(
+        orders.some((order) => order.join() === stored.join()),
+        stored.join(),
+      );
+      for (const page of [first, second]) {
+        await page.reload();
+        await button(page, `short ${name}`).click();
+        await holding(page, `Answer to ${other}.`).waitFor();
+        assert.deepEqual(await messagesOn(page), stored);
+      }
+    },
+  },
+  {
     title: "answers 400, 404 and 409 for what it knows",
     async run({ url, memory }) {
       const [own, foreign, deleted] = [randomUUID(), randomUUID(), randomUUID()];
@@ -192,11 +226,12 @@ export const chatPageScenarios: readonly ChatPageScenario[] = [
       assert.deepEqual(await statuses(url, gone), [200, 204, 404, 404, 404]);
       const twice = [
         ["POST", "", message(own)],
+        ["POST", "", message(own)],
         ["POST", "", message(own, "another text")],
         ["GET", `?id=${own}`],
       ] as const;
-      // The id names the turn: what comes again is a retry, and gets the stored answer.
-      assert.deepEqual(await statuses(url, twice), [200, 200, 200]);
+      // With the same text it is a retry, and gets the stored answer; an edited text must not get the answer to the old.
+      assert.deepEqual(await statuses(url, twice), [200, 200, 409, 200]);
     },
   },
 ];
