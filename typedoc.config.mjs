@@ -113,7 +113,7 @@ export default {
     html: true,
     linkify: false,
   },
-  intentionallyNotExported: Object.keys(innerTypes),
+  intentionallyNotExported: innerTypes.flatMap(({ types, isPart }) => (isPart ? [] : types)),
   excludeExternals: true,
   headings: {
     readme: false,

@@ -237,40 +237,16 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
     "src/entries/store.ts": {
       values: [
         "InMemorySessionStore",
-        "anyDigest",
-        "applySide",
-        "beginsRound",
-        "checkCommit",
-        "checkCreate",
-        "checkCreated",
-        "checkFork",
-        "checkInteger",
-        "checkPage",
-        "checkPageRequest",
-        "checkRewind",
         "checkSessionId",
-        "checkSessionStore",
-        "checkSideWrite",
         "closed",
         "damaged",
         "decideAppend",
-        "emptyPage",
-        "emptyRounds",
+        "decideCommit",
         "emptyView",
         "exceedsLimit",
-        "lastRounds",
-        "marksIn",
-        "maxReductions",
-        "outOfRange",
-        "pageBounds",
         "planAppend",
-        "planReplaceTail",
-        "randomToken",
-        "refuseUnlessKnown",
-        "sideWithPrefix",
+        "planRead",
         "totalAfterAppend",
-        "totalAfterCommit",
-        "withKey",
       ],
       types: [
         "AppendDecision",
@@ -278,46 +254,23 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "AppendRequest",
         "AppendResult",
         "AppendTarget",
+        "CommitDecision",
         "CommitRequest",
-        "ComparedResult",
+        "CommitTarget",
         "CompleteSessionStore",
-        "CopiedRecord",
-        "CreateRequest",
-        "CreatedSession",
-        "DifferingRecord",
         "Discard",
         "DiscardedIds",
-        "ForkRequest",
-        "ForkedSession",
-        "HeldTicket",
-        "HoldPlace",
-        "HoldRequest",
-        "IdentifiedRecord",
-        "IdentifyRecord",
-        "InMemorySessionStoreOptions",
-        "KeptState",
-        "KeyedRecord",
-        "ListsProgress",
         "LogPage",
         "ModelUsage",
-        "NamedMark",
         "NewRecord",
         "PlannedAppend",
         "ReadLogOptions",
         "ReadState",
         "ReadViewOptions",
-        "RebuildOptions",
         "RecordIdentity",
-        "RecordSwap",
-        "ReductionSize",
-        "ReplaceTailRequest",
-        "RewindRequest",
-        "SessionAccess",
         "SessionBeside",
         "SessionCopies",
-        "SessionDetails",
         "SessionEdits",
-        "SessionForks",
         "SessionHold",
         "SessionLabel",
         "SessionLists",
@@ -325,30 +278,13 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
         "SessionStore",
         "SessionStoreCore",
         "SessionStoreGroups",
-        "SessionSummary",
-        "SessionTransfers",
         "SessionView",
-        "SessionsPage",
-        "SideChanges",
-        "SideWrite",
         "SizeLimits",
         "StoreGroup",
-        "StoredPage",
-        "StoredPageRequest",
-        "StoredReduction",
-        "StoredRounds",
-        "StoredStats",
         "StoredTurn",
-        "SwapPass",
-        "SwapRequest",
-        "TokenTotal",
-        "TransferPage",
         "TurnClaim",
         "TurnMark",
-        "TurnOfRecord",
-        "TurnRemainder",
         "ViewLimit",
-        "WholeState",
         "WriterKeys",
       ],
     },
@@ -374,7 +310,7 @@ const publicNames: Readonly<Record<string, { readonly values: readonly string[];
 
 const root = join(__dirname, "..");
 /** Types that public signatures name and no entry exports, each with the reason. TypeDoc reads the same list. */
-const innerTypes: Readonly<Record<string, string>> = JSON.parse(
+const innerTypes: readonly { readonly reason: string; readonly types: readonly string[] }[] = JSON.parse(
   readFileSync(join(root, "etc/inner-types.json"), "utf8"),
 );
 const files = Object.keys(publicNames).filter((entry) => existsSync(join(root, entry)));
@@ -387,16 +323,24 @@ describe("the public names", () => {
 
   it("include every type that a public signature names", () => {
     const paths = files.map((entry) => join(root, entry));
-    expect(signatureGaps(program, root, paths, Object.keys(innerTypes))).toEqual([]);
+    expect(
+      signatureGaps(
+        program,
+        root,
+        paths,
+        innerTypes.flatMap(({ types }) => types),
+      ),
+    ).toEqual([]);
   });
 
   it("leave out types only with a reason", () => {
-    expect(Object.values(innerTypes).filter((reason) => !/^[A-Z].{20,}\.$/.test(reason))).toEqual([]);
+    expect(innerTypes.filter(({ reason }) => !/^[A-Z].{20,}\.$/.test(reason))).toEqual([]);
   });
 
   it("are few enough to be read at a glance", () => {
     const countOf = (entry: string) => Object.values(publicNames[entry]!).flat().length;
     expect(countOf("src/entries/index.ts")).toBeLessThanOrEqual(110);
+    expect(countOf("src/entries/store.ts")).toBeLessThanOrEqual(50);
   });
 
   it.each(Object.keys(publicNames))("of %s are those listed here", (entry) => {

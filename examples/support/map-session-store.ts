@@ -1,21 +1,20 @@
 // A session store of your own: the core of the contract on a Map. On a database, each method is one transaction. The
 // functions of the entry `./store` check, decide and count; the store only keeps the data.
+import { randomUUID } from "node:crypto";
 import {
-  checkCommit,
-  checkPage,
   checkSessionId,
   decideAppend,
+  decideCommit,
   emptyView,
   exceedsLimit,
-  outOfRange,
   planAppend,
-  randomToken,
+  planRead,
   totalAfterAppend,
-  totalAfterCommit,
   type AppendRequest,
   type AppendResult,
   type CommitRequest,
   type LogPage,
+  type ReadLogOptions,
   type SessionRef,
   type SessionStore,
   type SessionView,
@@ -65,37 +64,27 @@ export class MapSessionStore implements SessionStore {
     return stored === undefined ? emptyView() : viewOf(stored);
   }
 
-  async readLog(caller: SessionRef, bounds: { from?: number; limit?: number } = {}): Promise<LogPage> {
-    checkPage(bounds);
+  async readLog(caller: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
     const session = this.#find(caller);
     const { base, next } = session === undefined ? emptyView() : viewOf(session);
-    const from = Math.min(Math.max(bounds.from ?? base, base), next);
-    const records = session?.log.slice(from - base, from - base + (bounds.limit ?? Infinity)) ?? [];
-    return { records, from, base, next, damaged: false };
+    const { from, to } = planRead(options, { base, next });
+    return { records: session?.log.slice(from - base, to - base) ?? [], from, base, next, damaged: false };
   }
 
   async commitReduction(caller: SessionRef, request: CommitRequest): Promise<"committed" | "stale"> {
-    checkCommit(caller, request);
     const session = this.#find(caller);
-    const { epoch, rev, base, next, tokens, counter } = session === undefined ? emptyView() : viewOf(session);
-    if (session === undefined || epoch !== request.epoch || rev !== request.rev || next < request.next) {
+    const positionOf = (id: string) => session?.ids.get(id)?.position;
+    const decision = decideCommit(caller, request, session && { ...viewOf(session), positionOf });
+    if (session === undefined || decision === "stale") {
       return "stale";
     }
-    const { lastId } = request;
-    if (lastId !== undefined && session.ids.get(lastId)?.position !== request.next - 1) {
-      return "stale";
-    }
-    if (request.start < base) {
-      throw outOfRange("start");
-    }
-    const { start, head, headCount, discard } = request;
-    const total = totalAfterCommit({ tokens, counter, next }, request);
-    const kept = discard === undefined ? base : start;
-    session.state = { ...session.state, ...total, rev: randomToken(), base: kept, start, head, headCount };
-    if (discard !== undefined) {
-      session.log = session.log.slice(start - base);
-      const gone = discard.forget.filter((id) => (session.ids.get(id)?.position ?? start) < start);
-      gone.forEach((id) => session.ids.delete(id));
+    const removed = decision.base - session.state.base;
+    session.state = { ...session.state, ...decision, rev: randomUUID() };
+    session.log = session.log.slice(removed);
+    for (const id of request.discard?.forget ?? []) {
+      if ((session.ids.get(id)?.position ?? decision.base) < decision.base) {
+        session.ids.delete(id);
+      }
     }
     return "committed";
   }
@@ -113,7 +102,7 @@ export class MapSessionStore implements SessionStore {
 }
 
 function newSession(): Session {
-  const state = { ...emptyView(), epoch: randomToken(), rev: randomToken() };
+  const state = { ...emptyView(), epoch: randomUUID(), rev: randomUUID() };
   return { state, log: [], ids: new Map(), fence: 0, expiresAt: Infinity };
 }
 

@@ -1,11 +1,20 @@
 import { outOfRange } from "../store/refusals.js";
 import { randomToken } from "../base/ids.js";
 import { beginsRound, lastRounds } from "../store/record-text.js";
-import type { LogPage, ReadState, ReadViewOptions, SessionView, StoredRounds } from "../store/session-reads.js";
+import type {
+  LogPage,
+  ReadState,
+  ReadLogOptions,
+  ReadViewOptions,
+  SessionView,
+  StoredRounds,
+} from "../store/session-reads.js";
 import { maxReductions, type ReductionSize, type StoredReduction } from "../store/session-pages.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CommitRequest, IdentifyRecord, RewindRequest } from "../store/session-writes.js";
-import { totalAfterCommit, unknownTotal, type TokenTotal } from "../store/token-total.js";
+import { unknownTotal, type TokenTotal } from "../store/token-total.js";
+import { decideCommit, isSameLog, type CommitTarget } from "../store/commit-decision.js";
+import { planRead } from "../store/request-checks.js";
 
 import { newOwnership, type InMemoryOwnership } from "./owners.js";
 import { keyNames, withKey } from "../store/writer-keys.js";
@@ -101,43 +110,37 @@ export function roundsOf({ log, base, rounds }: InMemorySession, count: number):
 }
 
 /** A page of a session's log. */
-export function pageOf(
-  session: InMemorySession,
-  { from, limit }: { readonly from?: number; readonly limit?: number },
-): LogPage {
+export function pageOf(session: InMemorySession, options: ReadLogOptions): LogPage {
   const { base, log } = session;
   const next = nextPosition(session);
-  const first = Math.min(Math.max(from ?? base, base), next);
-  const records = log.slice(first - base, limit === undefined ? undefined : first - base + limit);
-  return { records, from: first, base, next, damaged: false };
+  const { from, to } = planRead(options, { base, next });
+  return { records: log.slice(from - base, to - base), from, base, next, damaged: false };
 }
 
 /** Moves the start and replaces the head; false if the session is not as it was read. */
 export function commitTo(
   session: InMemorySession | undefined,
-  { keys }: SessionRef,
+  caller: SessionRef,
   { request, now: at }: { readonly request: CommitRequest; readonly now: number },
 ): session is InMemorySession {
-  if (session === undefined || request.next > nextPosition(session) || !isSameLog(session, request)) {
+  const decision = decideCommit(caller, request, session && commitTarget(session));
+  if (session === undefined || decision === "stale") {
     return false;
   }
-  const { base } = session;
-  if (request.start < base) {
-    throw outOfRange("start");
-  }
+  const { start, head, headCount, base, tokens, counter } = decision;
   const before = viewSize(session);
-  session.key = withKey(session.key, keys?.current);
-  session.total = totalAfterCommit({ ...(session.total ?? unknownTotal), next: nextPosition(session) }, request);
-  session.start = request.start;
-  session.head = request.head;
-  session.headCount = request.headCount;
+  session.key = withKey(session.key, caller.keys?.current);
+  session.total = { tokens, counter };
+  session.start = start;
+  session.head = head;
+  session.headCount = headCount;
   session.rev = randomToken();
   session.reduced += 1;
   session.reductions.push({ at, start: request.start, head: request.headCount, before, after: viewSize(session) });
   session.reductions.splice(0, session.reductions.length - maxReductions);
   if (request.discard !== undefined) {
-    session.log = session.log.slice(request.start - base);
-    session.base = request.start;
+    session.log = session.log.slice(base - session.base);
+    session.base = base;
     discardIds(session, request.discard, at);
     discardTurns(session.turns, request.discard.turns);
   }
@@ -167,13 +170,13 @@ export function rewindTo(session: InMemorySession | undefined, request: RewindRe
 
 /** True if nothing has changed since the session was read. */
 export function isAsRead(session: InMemorySession, request: ReadState): boolean {
-  return request.next === nextPosition(session) && isSameLog(session, request);
+  return request.next === nextPosition(session) && isSameLog(commitTarget(session), request);
 }
 
-/** True if the session is as it was read, but for what was appended since. */
-function isSameLog(session: InMemorySession, { epoch, rev, next, lastId }: ReadState): boolean {
-  const isSame = epoch === session.epoch && rev === session.rev;
-  return isSame && (lastId === undefined || session.ids.get(lastId)?.position === next - 1);
+function commitTarget(session: InMemorySession): CommitTarget {
+  const { epoch, rev, base, total = unknownTotal } = session;
+  const positionOf = (id: string) => session.ids.get(id)?.position;
+  return { epoch, rev, base, next: nextPosition(session), ...total, positionOf };
 }
 
 /** Removes the records from a position on, and what is known of them. */

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../base/errors.js";
 import { checkSessionId, type SessionHold, type SessionRef } from "./session-ref.js";
 import { outOfRange, tooLarge } from "./refusals.js";
+import type { LogPage, ReadLogOptions } from "./session-reads.js";
 import type { CommitRequest, RewindRequest } from "./session-writes.js";
 import type { SideChanges, SideWrite } from "./side-fields.js";
 import type { HeldTicket, HoldRequest } from "./holds.js";
@@ -59,17 +60,26 @@ export function checkSideWrite(session: SessionRef, changes: SideWrite): void {
 }
 
 /** Rejects a page with invalid bounds. */
-export function checkPage({
-  from,
-  limit,
-}: {
-  /** Position of the first record; 0 or more. */
-  readonly from?: number;
-  /** Records at most; 1 or more. */
-  readonly limit?: number;
-}): void {
+export function checkPage({ from, limit }: ReadLogOptions): void {
   checkOptional("from", from, notNegative);
   checkOptional("limit", limit, positive);
+}
+
+/**
+ * The positions that a page of the log holds, from `from` up to but without `to`.
+ *
+ * @throws ConfigurationError naming the option.
+ */
+export function planRead(
+  options: ReadLogOptions,
+  { base, next }: Pick<LogPage, "base" | "next">,
+): Pick<LogPage, "from"> & {
+  /** The position behind the last record of the page. */
+  readonly to: number;
+} {
+  checkPage(options);
+  const from = Math.min(Math.max(options.from ?? base, base), next);
+  return { from, to: Math.min(next, from + (options.limit ?? Infinity)) };
 }
 
 /** Rejects everything but integers of at least `minimum`. */

@@ -9,20 +9,20 @@ import type { TurnMark } from "./turns.js";
 /**
  * Whole sessions out of a store and into one: what exports are read by, and imports written by.
  * @example
- * import { InMemorySessionStore, type SessionRef, type TransferPage } from "langchain-redis-memory/store";
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * const session = { id: "chat-7" };
  * await store.append(session, { records: [hello] });
  *
- * async function* pagesOf(session: SessionRef): AsyncGenerator<TransferPage> {
+ * async function* pages() {
  *   const { records } = await store.readLog(session);
  *   const identity = { id: hello.id, digest: hello.digest };
  *   yield { records: records.map((record) => ({ record, identity })), marks: [] };
  * }
  * const state = await store.copies.readState(session);
- * const created = state && (await store.copies.create({ id: "copy" }, { state, pages: pagesOf(session) }));
+ * const created = state && (await store.copies.create({ id: "copy" }, { state, pages: pages() }));
  * console.log(created?.next); // 1
  */
 export interface SessionTransfers {

@@ -7,12 +7,12 @@ import type { ComparedResult, KeyedRecord } from "./writer-keys.js";
 /**
  * Returns a record's id, digest and turn; undefined for a record that cannot be read.
  * @example
- * import { InMemorySessionStore, type IdentifyRecord } from "langchain-redis-memory/store";
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * await store.append({ id: "chat-7" }, { records: [hello] });
- * const identify: IdentifyRecord = (_record, position) => ({ id: `m${position + 1}`, digest: "AAAAAAAA" });
+ * const identify = (_record: string, position: number) => ({ id: `m${position + 1}`, digest: "AAAAAAAA" });
  * await store.edits.rebuild({ id: "chat-7" }, identify);
  */
 export type IdentifyRecord = (record: string, position: number) => IdentifiedRecord | undefined;

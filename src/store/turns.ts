@@ -41,14 +41,14 @@ export interface StoredTurn extends TurnMark {
  * A turn that loses records by a rewind: the part that stays (`count` records, the first at `first`), or how many
  * records it loses. A turn without records is forgotten, any other is open again.
  * @example
- * import { InMemorySessionStore, type TurnRemainder } from "langchain-redis-memory/store";
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
  *
  * const store = new InMemorySessionStore();
  * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
  * const turn = { name: "oneTurn-123456", stored: 0, done: true };
  * await store.append({ id: "chat-7" }, { records: [hello], turn });
  * const { epoch, rev, next } = await store.readView({ id: "chat-7" });
- * const turns: TurnRemainder[] = [{ name: turn.name, removed: 1 }];
+ * const turns = [{ name: turn.name, removed: 1 }];
  * await store.edits.rewind({ id: "chat-7" }, { epoch, rev, next, to: 0, forget: [hello.id], turns });
  * console.log(await store.beside.readTurn({ id: "chat-7" }, turn.name)); // undefined
  */
@@ -74,11 +74,6 @@ export type TurnRemainder =
 
 /**
  * What `rebuild` reads from a record about its turn.
- * @example
- * import { marksIn } from "langchain-redis-memory/store";
- *
- * const marks = marksIn([{}, { turn: { name: "oneTurn-123456", ends: true } }]);
- * console.log(marks.get("oneTurn-123456")); // { done: true, count: 1, first: 1 }
  */
 export interface TurnOfRecord {
   /** The turn's name, see `TurnClaim.name`. */
