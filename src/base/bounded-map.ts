@@ -1,4 +1,4 @@
-/** A map of at most `capacity` entries: beyond it those go that were set the longest time ago. */
+/** A map of at most `capacity` entries that evicts the entry set longest ago. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #capacity: number;
 
@@ -7,7 +7,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
     this.#capacity = capacity;
   }
 
-  /** Sets an entry, which becomes the newest, also where it was there before. */
+  /** Sets an entry and makes it the newest. */
   override set(key: K, value: V): this {
     this.delete(key);
     super.set(key, value);

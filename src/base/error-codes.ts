@@ -1,6 +1,6 @@
 /**
- * What went wrong between this process and Redis. `erased`: the session was erased a short time ago, and a guard keeps
- * late writers from bringing it back.
+ * Codes of {@link StoreError}. `erased`: the session was erased recently, and a guard (a tombstone that expires) keeps
+ * late writers from recreating it.
  * @example
  * import { RedisChatMemory, StoreError } from "langchain-redis-memory";
  *

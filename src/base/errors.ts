@@ -3,31 +3,31 @@ import type { StoreErrorCode } from "./error-codes.js";
 const brand = Symbol.for("langchain-redis-memory.error");
 
 /**
- * What a {@link MemoryError} is made of besides its message.
+ * Code, retryability and cause of a {@link MemoryError}.
  * @example
  * import { MemoryError } from "langchain-redis-memory";
  *
  * const refused = new MemoryError("The archive takes no more sessions today.", { code: "quota", retryable: true });
  */
 export interface MemoryErrorDetails {
-  /** Stable, for branching. */
+  /** Error code for branching. */
   readonly code: string;
   /** True if the same call may succeed later without a change. @default false */
   readonly retryable?: boolean;
-  /** The error underneath. */
+  /** The underlying error. */
   readonly cause?: unknown;
 }
 
 /**
- * Base of every error that this package throws.
+ * Base class of every error that this package throws.
  *
- * `code` is stable and meant for branching, `retryable` says whether the same call may succeed later without
- * a change, `cause` is the error underneath. Messages name the option, session or position concerned and what to
- * do; they never hold message text or secrets. Use `isInstance` and not `instanceof`: an application may hold
- * the ESM and the CommonJS build of this package at once.
+ * `code` is stable and meant for branching, `retryable` says whether the same call may succeed later without a change,
+ * `cause` is the underlying error. Messages name the option, session or position concerned and the remedy, never
+ * message text or secrets. Use `isInstance` and not `instanceof`: an application may load the ESM and the CommonJS
+ * build at once.
  */
 export class MemoryError extends Error {
-  /** What happened, for branching; stable between releases. */
+  /** Error code for branching; stable between releases. */
   readonly code: string;
   /** True if the same call may succeed later without a change. */
   readonly retryable: boolean;
@@ -45,23 +45,21 @@ export class MemoryError extends Error {
   /** The class's name as a literal, because bundlers shorten class names. */
   protected static readonly brandName: string = "MemoryError";
 
-  /** True for an error of this class or of one below it, whichever copy of the package made it. */
+  /** True for an error of this class or a subclass, across copies of the package. */
   static isInstance<T extends MemoryError>(this: abstract new (...args: never[]) => T, value: unknown): value is T {
     const names = (value as { [brand]?: unknown } | null | undefined)?.[brand];
     return Array.isArray(names) && names.includes((this as unknown as typeof MemoryError).brandName);
   }
 }
 
-/**
- * An option, argument or combination of them that cannot be used; `option` names it. Thrown before any work is done.
- */
+/** An invalid option, argument or combination; `option` names it. Thrown before any work is done. */
 export class ConfigurationError extends MemoryError {
   protected static override readonly brandName = "ConfigurationError";
   override readonly [brand]: readonly string[] = ["MemoryError", "ConfigurationError"];
-  /** The option or argument, with its place in nested ones. */
+  /** Path of the option or argument. */
   readonly option: string;
 
-  /** `option` names what cannot be used, and `message` says why. */
+  /** `option` is the path of the invalid option, `message` the reason and the remedy. */
   constructor(option: string, message: string, cause?: unknown) {
     super(message, { code: "invalid_option", cause });
     this.name = "ConfigurationError";
@@ -79,9 +77,9 @@ export class StoreError extends MemoryError {
   protected static override readonly brandName = "StoreError";
   override readonly [brand]: readonly string[] = ["MemoryError", "StoreError"];
   declare readonly code: StoreErrorCode;
-  /** The call of the store, such as `append`. */
+  /** The store's method, such as `append`. */
   readonly operation: string;
-  /** Undefined where the call concerns no single session. */
+  /** Undefined if the call concerns no single session. */
   readonly sessionId: string | undefined;
 
   /** `details.operation` is the method of the store that failed. */
@@ -143,17 +141,17 @@ export class ConflictError extends MemoryError {
 }
 
 /**
- * A message that cannot be stored, or a stored record that cannot be read; `position` is its place in the log, where
- * known. `refused`: the option `beforeStore` threw, and `cause` is what it threw.
+ * A message that cannot be stored, or an unreadable stored record; `position` is its position in the log, if known.
+ * `refused`: the option `beforeStore` threw `cause`.
  */
 export class RecordError extends MemoryError {
   protected static override readonly brandName = "RecordError";
   override readonly [brand]: readonly string[] = ["MemoryError", "RecordError"];
   declare readonly code: "corrupt" | "unsupported_version" | "unsupported_message" | "refused";
-  /** The place in the log, or in the messages of the call. */
+  /** Position in the log, or index in the messages of the call. */
   readonly position: number | undefined;
 
-  /** `details.position` is the place in the log, or in the messages of the call. */
+  /** `details.position` is the position in the log, or the index in the messages of the call. */
   constructor(message: string, details: Pick<RecordError, "code"> & Partial<Pick<RecordError, "position" | "cause">>) {
     super(message, details);
     this.name = "RecordError";
@@ -161,11 +159,11 @@ export class RecordError extends MemoryError {
   }
 }
 
-/** A conversation that breaks structure rules; `issues` lists each with its rule and index. */
+/** A conversation that violates structure rules; `issues` lists the violations. */
 export class StructureError extends MemoryError {
   protected static override readonly brandName = "StructureError";
   override readonly [brand]: readonly string[] = ["MemoryError", "StructureError"];
-  /** What is wrong: the rule, the index of the message, and the reason. */
+  /** The violations: rule, index of the message, and reason. */
   readonly issues: readonly {
     /** The rule, such as `S07`. */
     readonly rule: string;
@@ -175,7 +173,7 @@ export class StructureError extends MemoryError {
     readonly message: string;
   }[];
 
-  /** `issues` says what is wrong, each with its rule and index. */
+  /** `issues` lists the violations. */
   constructor(message: string, issues: StructureError["issues"]) {
     super(message, { code: "invalid_structure" });
     this.name = "StructureError";
@@ -183,16 +181,16 @@ export class StructureError extends MemoryError {
   }
 }
 
-/** What must be kept does not fit; `needed` and `allowed` are in the unit that the message names. */
+/** The messages that must be kept exceed the budget; `needed` and `allowed` are in the unit that the message names. */
 export class BudgetError extends MemoryError {
   protected static override readonly brandName = "BudgetError";
   override readonly [brand]: readonly string[] = ["MemoryError", "BudgetError"];
-  /** What would be needed. */
+  /** Required size. */
   readonly needed: number;
-  /** What is allowed. */
+  /** Allowed size. */
   readonly allowed: number;
 
-  /** `details` are in one unit, which `message` names. */
+  /** `details` are in the unit that `message` names. */
   constructor(message: string, details: Pick<BudgetError, "needed" | "allowed">) {
     super(message, { code: "over_budget" });
     this.name = "BudgetError";
@@ -201,7 +199,7 @@ export class BudgetError extends MemoryError {
   }
 }
 
-/** A summary could not be made; no message was lost and nothing was changed. */
+/** Summarizing failed; nothing was changed. */
 export class SummaryError extends MemoryError {
   protected static override readonly brandName = "SummaryError";
   override readonly [brand]: readonly string[] = ["MemoryError", "SummaryError"];
@@ -215,7 +213,7 @@ export class SummaryError extends MemoryError {
 }
 
 /**
- * What a session holds is encrypted, and this process cannot open it; nothing was read or written.
+ * The session is encrypted, and this process cannot decrypt it; nothing was read or written.
  *
  * `unknown_key`: the key is not among those of the option `encryption`, or there is no such option; `retryable` where
  * the source of keys failed. `wrong_key`: another key has that id here, or the data was changed or moved in Redis.
@@ -224,17 +222,17 @@ export class EncryptionError extends MemoryError {
   protected static override readonly brandName = "EncryptionError";
   override readonly [brand]: readonly string[] = ["MemoryError", "EncryptionError"];
   declare readonly code: "unknown_key" | "wrong_key";
-  /** Undefined where a record was read by itself. */
+  /** Undefined for a record read outside of a session. */
   readonly sessionId: string | undefined;
   /** The id of the key. */
   readonly keyId: string;
   /**
-   * Where a store refused: the names of all keys that the session needs, each the key's id, a dot, and 8 characters
-   * that only a holder of the key can make.
+   * If a store refused: the names of all keys of the session, each the key's id, a dot, and 8 characters that prove
+   * possession of the key.
    */
   readonly keys: readonly string[];
 
-  /** `details.keyId` is the id of the key that was needed. */
+  /** `details.keyId` is the id of the required key. */
   constructor(
     message: string,
     details: Pick<EncryptionError, "code" | "sessionId" | "keyId"> &

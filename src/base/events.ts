@@ -1,19 +1,18 @@
 /**
- * What the package reports besides results and errors: one object per event, distinguished by `type`. Events name
- * sessions, positions and ids, never message text. Errors thrown by the handler are ignored.
+ * Events for logs and metrics, distinguished by `type`. They hold session ids, positions and message ids, never message
+ * text. Errors thrown by the handler are ignored.
  *
  * - `command`: one round trip to Redis was made; `error` is set if it failed.
  * - `connection_stalled`: three calls in a row timed out on one open connection; a connection that the store opened is
- *   replaced, one of the application's needs `socketTimeout`. Across a `Cluster` its connections
- *   count as one.
- * - `record_skipped`: a stored record could not be read and was left out of the result.
- * - `session_skipped`: a session was left out of work on many (`reencrypt`, `exportOwner`), which went on.
+ *   replaced, one of the application's needs `socketTimeout`. Across a `Cluster` its connections count as one.
+ * - `record_skipped`: a stored record could not be read and was omitted from the result.
+ * - `session_skipped`: a session was skipped by a batch operation (`reencrypt`, `exportOwner`), which continued.
  * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
- * - `tool_result_hidden`: a tool result whose call is not in the view was left out of the view.
+ * - `tool_result_hidden`: an orphan tool result was omitted from the view.
  * - `reduced`, `reduction_stale`, `reduction_failed`: how an automatic reduction ended.
- * - `turn_waits`: a turn has to wait, because another turn holds the session.
- * - `turn_repeated`: a turn that is already stored came again; nothing was written.
+ * - `turn_waits`: a turn waits, because another turn holds the session.
+ * - `turn_repeated`: an already stored turn was sent again; nothing was written.
  * - `turn_not_stored`: a part of a turn was not stored, because its stored part is gone (`forgotten`), another writer
  *   wrote in between (`overtaken`), another middleware ended the agent's run past all later hooks (`skipped`), or the
  *   write failed (`failed`).
@@ -27,9 +26,9 @@ export type MemoryEvent =
       readonly sessionId: string;
       /** The store's method, such as `append`. */
       readonly operation: string;
-      /** How long the round trip took, in milliseconds, with the wait for a connection. */
+      /** Duration in milliseconds, including the wait for a connection. */
       readonly milliseconds: number;
-      /** Why it failed; left out if it did not. */
+      /** Set if the round trip failed. */
       readonly error?: Error;
     }
   | {
@@ -43,7 +42,7 @@ export type MemoryEvent =
       readonly timeouts: number;
     }
   | {
-      /** A stored record could not be read and was left out of the result. */
+      /** A stored record could not be read and was omitted from the result. */
       readonly type: "record_skipped";
       /** The session, or the Redis key of a list that another package wrote. */
       readonly sessionId: string;
@@ -53,11 +52,11 @@ export type MemoryEvent =
       readonly error: Error;
     }
   | {
-      /** A session was left out of work on many sessions. */
+      /** A batch operation skipped a session. */
       readonly type: "session_skipped";
-      /** The session that was left out. */
+      /** The skipped session. */
       readonly sessionId: string;
-      /** What went on without it: `reencrypt` or `exportOwner`. */
+      /** The batch operation: `reencrypt` or `exportOwner`. */
       readonly operation: string;
       /** Why: a `MemoryError`, such as an `EncryptionError` `unknown_key`. */
       readonly error: Error;
@@ -79,7 +78,7 @@ export type MemoryEvent =
       readonly messageId: string;
     }
   | {
-      /** A tool result without its call was left out of the view. */
+      /** An orphan tool result was omitted from the view. */
       readonly type: "tool_result_hidden";
       /** The session that it is about. */
       readonly sessionId: string;
@@ -107,7 +106,7 @@ export type MemoryEvent =
         /** Tokens of the view; left out where the reducer does not count them. */
         readonly tokens?: number;
       };
-      /** Tokens by which the view still exceeds the reducer's maximum; 0 if it fits. */
+      /** Tokens by which the view still exceeds the reducer's maximum; 0 if within it. */
       readonly overBudgetBy: number;
     }
   | {
@@ -149,7 +148,7 @@ export type MemoryEvent =
       readonly type: "reduction_failed";
       /** The session that it is about. */
       readonly sessionId: string;
-      /** What the reducer or the store threw. */
+      /** The reducer's or the store's error. */
       readonly error: unknown;
     }
   | {
@@ -157,7 +156,7 @@ export type MemoryEvent =
       readonly type: "repaired";
       /** The session that it is about. */
       readonly sessionId: string;
-      /** The structure rules that asked for the changes, such as `S07`; each once. */
+      /** The violated structure rules, such as `S07`, each once. */
       readonly rules: readonly string[];
     };
 

@@ -1,9 +1,9 @@
-/** How far around a cut to look for a boundary, in code units: graphemes are shorter, except in odd input. */
+/** Search range around a cut, in code units: longer than any real grapheme. */
 const reach = 1_000;
 
 /**
- * Characters that never join a neighbour of this kind (Unicode rule GB999): printable ASCII, Latin and Cyrillic
- * letters, kana, CJK ideographs.
+ * Characters that always have a grapheme boundary between them (Unicode rule GB999): printable ASCII, Latin and
+ * Cyrillic letters, kana, CJK ideographs.
  */
 const standsAlone = /[\x20-\x7e\u00c0-\u024f\u0410-\u044f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]/;
 
@@ -20,9 +20,8 @@ export function lengthOf(text: string): number {
 }
 
 /**
- * The largest length of at most `length` at which a text can be cut without splitting what a reader sees as one
- * character (a letter with its accents, a flag, a family). A character of more than 1,000 code units is cut between its
- * code points. Cost does not depend on the text's length.
+ * The nearest grapheme boundary at or before `length`. A grapheme of more than 1,000 code units is cut between code
+ * points. Constant time in the text's length.
  */
 export function graphemeBoundary(text: string, length: number): number {
   if (length <= 0 || length >= text.length) {
@@ -33,8 +32,8 @@ export function graphemeBoundary(text: string, length: number): number {
 }
 
 /**
- * The end of a text: at most `limit` code points, never beginning inside what a reader sees as one character. Linear in
- * `limit`, whatever the length of the text.
+ * The last `limit` code points of a text at most, beginning at a grapheme boundary. Linear in `limit`, not in the
+ * text's length.
  */
 export function keepLastCharacters(text: string, limit: number): string {
   let cut = text.length;
@@ -44,7 +43,7 @@ export function keepLastCharacters(text: string, limit: number): string {
   return cut === 0 || cut === text.length ? text.slice(cut) : text.slice(boundariesAround(text, cut).after);
 }
 
-/** The nearest boundaries at or before, and at or after, an index inside the text, and where looking began. */
+/** The nearest boundaries at or before and at or after an index, and the start of the search range. */
 function boundariesAround(text: string, index: number): { from: number; before: number; after: number } {
   const from = safeStart(text, index);
   let before = from;

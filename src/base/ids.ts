@@ -5,17 +5,17 @@ export function shortHash(text: string, length: number): string {
   return sha256(text).slice(0, length);
 }
 
-/** The one-shot function takes half the time and less; Node.js has it from 20.12 on. */
+/** The one-shot function (Node.js 20.12 or later) takes at most half the time. */
 const sha256: (text: string) => string =
   typeof crypto.hash === "function"
     ? (text) => crypto.hash("sha256", text, "base64url")
     : (text) => crypto.createHash("sha256").update(text).digest("base64url");
 
 /**
- * A maker of UUIDs of version 7 (RFC 9562): milliseconds, then a counter, then random bits.
+ * Returns a generator of UUIDs of version 7 (RFC 9562): milliseconds, counter, random bits.
  *
- * The ids of one maker sort as text in the order in which they were made, also within one millisecond and when the
- * clock goes back; those of several makers sort as exactly as their clocks agree.
+ * Ids of one generator are monotonic as text, also within a millisecond and when the clock goes back; ids of several
+ * generators sort by their clocks.
  */
 export function timeOrderedIds(): (milliseconds: number) => string {
   let lastTime = 0;
@@ -35,7 +35,7 @@ export function timeOrderedIds(): (milliseconds: number) => string {
 
 const tokenBytes = 9;
 
-/** Random bytes for many tokens at once: one call of the generator costs as much as a hundred tokens. */
+/** Pool of random bytes: one call of the generator costs as much as a hundred tokens. */
 const drawn = Buffer.alloc(tokenBytes * 128);
 let used = drawn.length;
 

@@ -1,6 +1,6 @@
 /**
- * The value as JSON, big integers as texts of digits; undefined if JSON has none for it, as for a function or a
- * circular value. Never throws.
+ * The value as JSON, big integers as strings; undefined for values without JSON, such as functions and circular values.
+ * Never throws.
  */
 export function jsonText(value: unknown): string | undefined {
   try {

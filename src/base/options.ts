@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { ConfigurationError } from "./errors.js";
 
 /**
- * Calls `build` on first use and caches the result. Building schemas takes longer than everything else that an import
- * of this package runs, and most programs use few of them.
+ * Calls `build` on first use and caches the result. Building schemas would dominate the import time, and most programs
+ * use few.
  */
 export function lazy<T extends object>(build: () => T): () => T {
   let built: T | undefined;
@@ -56,11 +56,10 @@ export const objectWith = <T>(methods: readonly string[], description: string) =
   );
 
 /**
- * Checks options against a schema and returns them with their defaults. A strict schema refuses unknown options.
+ * Validates options and returns them with defaults. A strict schema rejects unknown options.
  *
- * @throws ConfigurationError naming the first option that is wrong and what was given for it, and for an unknown option
- *   or word the one that was probably meant. Texts are shown only where a word or a number was asked for: others may be
- *   secret.
+ * @throws ConfigurationError with the first invalid option and its value, and a suggestion for an unknown option or
+ *   misspelt word. Strings are shown only if an enum or a number was expected: others may be secret.
  */
 export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S, options: unknown): z.output<S> {
   const result = checked(owner, schema, options);
@@ -77,7 +76,7 @@ export function parseOptions<S extends z.core.$ZodType>(owner: string, schema: S
   throw new ConfigurationError(option, `${owner}: option "${option}" ${reason(issue.message)}; got ${received}`);
 }
 
-/** An option that is missing may be there under a wrong name, which is then what has to be mended. */
+/** Prefers an unknown option over a missing one: it may be the missing one, misspelt. */
 function firstToMend(issues: readonly z.core.$ZodIssue[], options: unknown): z.core.$ZodIssue {
   const [first] = issues;
   const isMissing = first!.path.length > 0 && valueAt(options, first!.path) === undefined;
@@ -85,14 +84,14 @@ function firstToMend(issues: readonly z.core.$ZodIssue[], options: unknown): z.c
   return misnamed ?? first!;
 }
 
-/** The options without those that are undefined, which would hide a default. */
+/** Removes undefined options, which would override a default. */
 export function withoutUndefined<T extends object>(options: T): WithoutUndefined<T> {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as unknown as WithoutUndefined<T>;
 }
 
-/** What may be undefined is left out instead; the rest is as it was. */
+/** Turns properties that may be undefined into optional ones. */
 type WithoutUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
@@ -113,7 +112,7 @@ function checked<S extends z.core.$ZodType>(
   }
 }
 
-// Only here the schema that lacks the key is known, which may lie deep inside the one that is checked.
+// Only the error callback knows the nested schema that lacks the key.
 function adviceOnUnknownKey(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== "unrecognized_keys") {
     return undefined;
@@ -123,7 +122,7 @@ function adviceOnUnknownKey(issue: z.core.$ZodRawIssue): string | undefined {
   return meant === undefined ? "remove it or check its spelling." : `did you mean "${meant}"?`;
 }
 
-/** A name that a user wrote, in a length that a log line can bear. */
+/** A user-supplied name, truncated for log lines. */
 function shortened(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name;
 }
@@ -136,7 +135,7 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], root);
 }
 
-/** What was given, with the end of the sentence. */
+/** Describes the given value, as the end of the sentence. */
 function describe(value: unknown, issue: z.core.$ZodIssue): string {
   if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") {
     return `${String(value)} (${typeof value}).`;
@@ -148,7 +147,7 @@ function describe(value: unknown, issue: z.core.$ZodIssue): string {
   return isNone ? `${value}.` : Array.isArray(value) ? "an array." : `a value of type ${typeof value}.`;
 }
 
-/** A text where one of a few words was asked for is such a word, misspelt; a number in quotes is no secret either. */
+/** Shows a string only if an enum was expected (a misspelt word) or if it is a number in quotes: neither is secret. */
 function describeText(text: string, issue: z.core.$ZodIssue): string {
   if (issue.code !== "invalid_value") {
     return /^(-?\d{1,6}|true|false)$/.test(text) ? `"${text}" (string).` : "a value of type string.";
@@ -159,16 +158,15 @@ function describeText(text: string, issue: z.core.$ZodIssue): string {
 }
 
 /**
- * Returns the name that was probably meant: that which {@link misspeltName} finds; else the only one that has all words
- * of what was written, in order (`inputKey` for `inputMessagesKey`).
+ * Returns the closest name: that of {@link misspeltName}, else the only one that has all words of `written` in order
+ * (`inputKey` for `inputMessagesKey`).
  */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   return misspeltName(written, names) ?? onlyNameWithWords(written, names);
 }
 
 /**
- * Returns the name with the fewest wrong, missing, surplus or swapped letters, if they are at most a third of it, and
- * at most `most`. Upper and lower case count as the same letter.
+ * Returns the name with the smallest case-insensitive edit distance, at most a third of its length and at most `most`.
  */
 export function misspeltName<Name extends string>(
   written: string,
@@ -179,7 +177,7 @@ export function misspeltName<Name extends string>(
   let fewest = Infinity;
   for (const name of names) {
     const allowed = Math.min(most, Math.max(1, Math.floor(name.length / 3)));
-    // Also keeps a huge key from being compared letter by letter.
+    // Also avoids the quadratic comparison of a huge key.
     if (Math.abs(name.length - written.length) > allowed) {
       continue;
     }
@@ -211,7 +209,7 @@ function wordsIn(name: string): string[] {
   return (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g) ?? []).map((word) => word.toLowerCase());
 }
 
-/** How many letters must be replaced, inserted, deleted or swapped with their neighbour to make one text the other. */
+/** Edit distance with transpositions of neighbours. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= a.length; row += 1) {

@@ -4,7 +4,7 @@ import { encodeMessage } from "./encode-message.js";
 import { ownIdOf } from "./message-ids.js";
 
 /**
- * A message equal to this one, as it would be read after it was stored. Later changes of this one do not change it.
+ * A deep copy of the message, as a read would return it after a write.
  *
  * @throws RecordError `unsupported_message` for a message that cannot be stored.
  */

@@ -24,9 +24,9 @@ export interface DecodedRecord {
 }
 
 /**
- * The message of a record, equal to the one that was encoded, as an instance of its plain class.
+ * The message of a record, equal to the one that was encoded, as an instance of LangChain's class for its type.
  *
- * Also reads what others write: LangChain's `{ type, data }` from JavaScript and Python, and the older `{ type, role,
+ * Also reads foreign formats: LangChain's `{ type, data }` from JavaScript and Python, and the older `{ type, role,
  * text }`.
  *
  * @throws RecordError with the position given: `corrupt`, or `unsupported_version` for a record of a later format;
@@ -51,8 +51,8 @@ export function decodeRecord(record: string, position?: number): DecodedRecord {
 }
 
 /**
- * The message of an element that was parsed already, for histories of other makers; reads the same forms as {@link
- * decodeRecord}. Takes the object over: it must not be used afterwards.
+ * The message of a parsed element, for histories written by other packages; reads the same formats as
+ * {@link decodeRecord}. Takes ownership of the object: do not use it afterwards.
  *
  * @throws RecordError as {@link decodeRecord} does.
  */
@@ -61,12 +61,11 @@ export function reviveMessage(stored: unknown, position?: number): BaseMessage {
 }
 
 /**
- * How a tag's key ends. Without its opening quote, which occurs everywhere in JSON and would make the
- * search three times as long.
+ * The end of a tag's key. Without the opening quote, which is frequent in JSON and makes the search three times slower.
  */
 const tagEnd = `${tagKey}"`;
 
-/** How the records of each type begin, by the first letter of the type, which no two share. */
+/** Record prefixes, indexed by the type's first letter, which is unique. */
 const beginnings: ({ readonly type: string; readonly text: string } | undefined)[] = [];
 for (const type of fieldsByType.keys()) {
   beginnings[type.charCodeAt(0)] = { type, text: `{"type":"${type}","data":{` };
@@ -79,13 +78,13 @@ const timeDigits = 13;
 const timedLength = timedStart.length + timeDigits + "}}".length;
 
 /**
- * The same as parsing all of the text, in two thirds of the time: only what differs from record to record is parsed.
- * Undefined for any text that is not just as `encodeMessage` writes it. Where the parts are JSON, so is the whole, and
- * in one way only.
+ * Fast path, in two thirds of the time of parsing the whole text: parses only the parts that differ between records.
+ * Undefined for any text not exactly as `encodeMessage` writes it. If the parts are JSON, so is the whole,
+ * unambiguously.
  */
 function readOwnRecord(record: string, position: number | undefined): DecodedRecord | undefined {
   const beginning = beginnings[record.charCodeAt(typeAt)];
-  // Both searches look at one place only, as startsWith and endsWith do, which take three times as long.
+  // Same as startsWith and endsWith, which take three times as long.
   if (beginning === undefined || record.lastIndexOf(beginning.text, 0) !== 0) {
     return undefined;
   }
@@ -104,7 +103,7 @@ function readOwnRecord(record: string, position: number | undefined): DecodedRec
   }
 }
 
-/** Where the data of a record ends that says no more of its message than when it was stored; else undefined. */
+/** Index at which the data ends, for a record whose `meta` holds only version and time; else undefined. */
 function plainEndOf(record: string): number | undefined {
   if (record.indexOf(plainMeta, record.length - plainMeta.length) >= 0) {
     return record.length - plainMeta.length;
@@ -114,7 +113,7 @@ function plainEndOf(record: string): number | undefined {
   return isTimed && hasDigits(record, end + timedStart.length) ? end : undefined;
 }
 
-/** True where the digits of a time stand. A regular expression takes four times as long. */
+/** True if a timestamp's digits begin at `from`. A regular expression takes four times as long. */
 function hasDigits(record: string, from: number): boolean {
   for (let index = from; index < from + timeDigits; index += 1) {
     const unit = record.charCodeAt(index);
@@ -133,7 +132,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The counts of what is, from there to the record's end, nothing but `,"meta":{…}}`. */
+/** Token counts of a record that ends, from `start` on, with exactly `,"meta":{…}}`. */
 function tokensAt(record: string, start: number): Readonly<Record<string, number>> | undefined {
   const end = parsed(`{${record.slice(start + 1)}`);
   const meta = end?.["meta"];
@@ -172,7 +171,7 @@ function corruptBy(error: unknown, position: number | undefined): RecordError {
   return corrupt(error instanceof RangeError ? "it is nested too deeply" : (error as Error).message, position);
 }
 
-/** The format's version; undefined for a record of another maker, which has none. */
+/** The format's version; undefined for a foreign record. */
 function versionOf(stored: Record<string, unknown>, position: number | undefined): number | undefined {
   const meta = stored["meta"];
   const version = isRecord(meta) ? meta["v"] : undefined;
@@ -208,7 +207,7 @@ function untagFields(data: Record<string, unknown>): void {
   }
 }
 
-/** What a record without counts has, always the same object. */
+/** Shared value of records without counts. */
 export const noTokens: Readonly<Record<string, number>> = Object.freeze({});
 
 function tokensOf(meta: unknown): Readonly<Record<string, number>> {
@@ -230,8 +229,8 @@ function corrupt(reason: string, position: number | undefined): RecordError {
 }
 
 /**
- * A message of a stored type with these fields; fields that are missing get the value that a new message has. Takes the
- * object over.
+ * Builds a message of a stored type from its fields; missing fields get LangChain's defaults. Takes ownership of the
+ * object.
  *
  * @throws Error, naming the field, for an unknown type or a field that does not fit it.
  */
@@ -251,14 +250,14 @@ export function reviveFields(type: string, data: Record<string, unknown>): BaseM
 
 const shapesByType = new Map([...fieldsByType].map(([type, fields]) => [type, new Map(fields)]));
 
-/** By the fields that are there, which are few. */
+/** Checks only the fields that are present, which are few. */
 function checkShapes(
   data: Readonly<Record<string, unknown>>,
   shapes: ReadonlyMap<string, Parameters<typeof shapeProblem>[0]>,
 ): void {
   for (const field in data) {
     const value = data[field];
-    // The two fields that every message has: an id has no shape to fit here, and text is always content.
+    // Fast exit for the two fields that every message has: an id is not checked here, and text is always valid content.
     if (field === "id" || (field === "content" && typeof value === "string")) {
       continue;
     }
@@ -280,8 +279,8 @@ const constructors = {
 };
 
 /**
- * The constructor would add calls to v1 content, parse raw calls again and warn about them; where one of these is
- * there, the fields are set afterwards. `lc_kwargs` is what LangChain's own serialization reads.
+ * The constructor would add calls to v1 content, and parse raw calls again with warnings; for such messages the fields
+ * are set afterwards. `lc_kwargs` serves LangChain's own serialization.
  */
 function reviveAI(data: Partial<MessageFields>): AIMessage {
   if (

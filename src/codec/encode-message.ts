@@ -5,27 +5,24 @@ import { isRecord } from "../messages/values.js";
 import type { RecordMeta } from "./record-meta.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
-/**
- * A message as it is stored: its id, a digest of its content (8 characters of base64url, the id left out) and the
- * record itself.
- */
+/** An encoded message: its id, a digest of its content without the id (8 characters of base64url), and the record. */
 export interface EncodedRecord {
   readonly id: string;
   readonly digest: string;
   readonly record: string;
 }
 
-/** What a message says, as text, before it has an id. Later changes of the message do not change it. */
+/** Immutable snapshot of a message's content as JSON text, before it has an id. */
 export interface EncodedContent {
   readonly type: string;
   readonly digest: string;
-  /** The inside of the object `data`, without the id. */
+  /** Members of the JSON object `data`, without the id. */
   readonly data: string;
 }
 
-/** What goes into a record besides the message. */
+/** Record fields besides the message. */
 export interface EncodeOptions extends RecordMeta {
-  /** The id under which the message is stored, also if the message has none of its own. */
+  /** Id to store the message under; replaces the message's own. */
   readonly id: string;
   /** Token counts by counter id. */
   readonly tokens?: Readonly<Record<string, number>>;
@@ -35,11 +32,11 @@ export interface EncodeOptions extends RecordMeta {
 export const recordVersion = 1;
 
 /**
- * The types of messages that are stored. A developer message is a system message (`additional_kwargs.__openai_role__`).
+ * Message types of the record format. A developer message is a system message with `additional_kwargs.__openai_role__`.
  */
 export type StoredType = "human" | "ai" | "system" | "tool" | "generic" | "function";
 
-/** The fields of a stored message, under the names that LangChain's own `{ type, data }` uses. */
+/** Fields of a stored message, named as in LangChain's own `{ type, data }`. */
 export interface MessageFields {
   content: string | object[];
   additional_kwargs: Record<string, unknown>;
@@ -75,13 +72,13 @@ export const fieldsByType: ReadonlyMap<string, readonly (readonly [field: string
   ["generic", [...common, ["role", "text"], ...details]],
 ] satisfies [StoredType, (readonly [string, Shape])[]][]);
 
-/** The field without which a message of a type means nothing. */
+/** Required field by message type. */
 export const requiredField: ReadonlyMap<string, string> = new Map([
   ["tool", "tool_call_id"],
   ["generic", "role"],
 ]);
 
-/** What is wrong with a field's value, as the end of a sentence; undefined if nothing is. */
+/** Error text, as the end of a sentence, for a value of the wrong shape; else undefined. */
 export function shapeProblem(shape: Shape, value: unknown): string | undefined {
   switch (shape) {
     case "text":
@@ -101,13 +98,12 @@ export function shapeProblem(shape: Shape, value: unknown): string | undefined {
 
 /**
  * The record of a message: `{"type":…,"data":{…},"meta":{"v":1,"at"?:…,"tokens"?:{…},"turn"?:…,"owner"?:…}}`, which
- * LangChain's
- * own `mapStoredMessagesToChatMessages` reads too.
+ * LangChain's own `mapStoredMessagesToChatMessages` reads too.
  *
- * Takes the message as it is now, whatever its constructor was given, and leaves it as it is. Fields that are empty are
- * left out. A chunk becomes the message that it is a chunk of, without `tool_call_chunks`; content blocks become
- * `content`. Constructor arguments that are not fields of the message are kept too (in `lc_kwargs`). Values that JSON
- * cannot hold are tagged, see `tagged-values.ts`. The order of keys is kept.
+ * Encodes the current fields, not the constructor's arguments, and does not modify the message. Empty fields are
+ * omitted. A chunk is stored as its message type, without `tool_call_chunks`; content blocks become `content`.
+ * Constructor arguments that are not fields of the message are kept too (in `lc_kwargs`). Values that JSON cannot hold
+ * are tagged, see `tagged-values.ts`. The order of keys is kept.
  *
  * @throws RecordError `unsupported_message` for a `RemoveMessage`, unknown types, and values that cannot be stored; the
  *   error names the value's path.
@@ -116,13 +112,13 @@ export function encodeMessage(message: BaseMessage, options: EncodeOptions): Enc
   return recordOf(encodeContent(message), options);
 }
 
-/** The first part of {@link encodeMessage}: all that depends on the message. */
+/** First half of {@link encodeMessage}: the part that depends on the message only. */
 export function encodeContent(message: BaseMessage): EncodedContent {
   const { type, json, canonical } = messageJson(message);
   return { type, digest: digestOf(type, canonical), data: json + extrasOf(message) };
 }
 
-/** The second part of {@link encodeMessage}: the record of a content. */
+/** Second half of {@link encodeMessage}: the record of encoded content. */
 export function recordOf({ type, digest, data }: EncodedContent, options: EncodeOptions): EncodedRecord {
   const { id } = options;
   const record = `{"type":"${type}","data":{${data},"id":${JSON.stringify(id)}},"meta":${metaJson(options)}}`;
@@ -130,13 +126,13 @@ export function recordOf({ type, digest, data }: EncodedContent, options: Encode
 }
 
 function metaJson({ at, tokens, turn, output, owner }: EncodeOptions): string {
-  // The owner's mark comes last: scripts find it at the end of the record.
+  // The owner's mark must be last: scripts read it at the end of the record.
   return JSON.stringify({ v: recordVersion, at, tokens, turn, output, owner });
 }
 
 /**
- * A digest of what a message says (8 characters of base64url): equal for messages that are equal but for their id and
- * the order of keys, and equal to the digest of the message's record.
+ * Digest of a message's content (8 characters of base64url), independent of the id and of key order; equal to the
+ * digest of the message's record.
  *
  * @throws RecordError `unsupported_message` as {@link encodeMessage} does.
  */
@@ -149,14 +145,14 @@ function digestOf(type: string, canonical: string): string {
   return shortHash(`${type}{${canonical}}`, 8);
 }
 
-/** The message's fields as the inside of a JSON object, and the same with the keys of all values in ascending order. */
+/** The message's fields as members of a JSON object, as given and with all keys sorted. */
 interface MessageJson {
   readonly type: string;
   readonly json: string;
   readonly canonical: string;
 }
 
-/** Field by field: few of them have keys that need sorting, and the long ones never. */
+/** Field by field: few have keys that need sorting, and the long ones never. */
 function messageJson(message: BaseMessage): MessageJson {
   const type = typeOf(message);
   const walk = startWalk();
@@ -253,8 +249,8 @@ function isEmptyRecord(value: Record<string, unknown>): boolean {
 }
 
 /**
- * Constructor arguments that are not fields of the message, as further members of a non-empty JSON object; empty if
- * there are none.
+ * Constructor arguments that are not fields of the message, as further JSON members with a leading comma; `""` if there
+ * are none.
  */
 function extrasOf(message: BaseMessage): string {
   const given: unknown = message.lc_kwargs;
@@ -288,10 +284,7 @@ function unsupportedMessage(reason: string, cause?: unknown): RecordError {
   return new RecordError(`The message cannot be stored: ${reason}.`, { code: "unsupported_message", cause });
 }
 
-/**
- * The value with the keys of all objects in ascending order, so that equal content gives equal JSON. Linear except for
- * the sorting.
- */
+/** Canonical form: the value with the keys of all objects in ascending order. Linear except for the sorting. */
 export function sortKeys(value: unknown): unknown {
   if (typeof value !== "object" || value === null) {
     return value;

@@ -2,10 +2,10 @@ import { defaultToolCallParser } from "@langchain/core/messages/tool";
 import { isRecord } from "../messages/values.js";
 
 /**
- * Type and fields of a record of another maker: LangChain's `{ type, data }` as JavaScript and Python write it, or the
- * older `{ type, role, text }`. Takes the record over.
+ * Type and fields of a foreign record: LangChain's `{ type, data }` as JavaScript and Python write it, or the older `{
+ * type, role, text }`. Takes ownership of the record.
  *
- * @throws Error if it is none of these.
+ * @throws Error for any other format.
  */
 export function normalizeForeign(stored: Record<string, unknown>): { type: string; data: Record<string, unknown> } {
   const { data: given = { content: stored["text"], role: stored["role"] } } = stored;
@@ -38,7 +38,7 @@ function normalizeType(type: string, data: Record<string, unknown>): string {
   return name;
 }
 
-/** Messages made from `contentBlocks` were stored by LangChain under a name that its own reader does not know. */
+/** LangChain stores messages made from `contentBlocks` under a field name that its own reader ignores. */
 function normalizeContent(data: Record<string, unknown>): unknown {
   const { content, content_blocks: blocks } = data;
   if (content === undefined && Array.isArray(blocks)) {
@@ -69,7 +69,7 @@ function normalizeCalls(data: Record<string, unknown>): void {
   }
 }
 
-/** Python writes null for what is not there. */
+/** Python writes null for missing fields. */
 function dropEmpty(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null && value !== undefined));
 }

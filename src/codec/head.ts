@@ -3,9 +3,9 @@ import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
 import { isRecord } from "../messages/values.js";
 
 /**
- * The records of a head as one text: a JSON array, `""` for none.
+ * Encodes the records of a head: a JSON array, `""` for none.
  *
- * @throws RecordError `corrupt` if one of them is not a record; its position is its index.
+ * @throws RecordError `corrupt` for an element that is not a record; `position` is its index.
  */
 export function encodeHead(records: readonly string[]): string {
   records.forEach((record, index) => {
@@ -20,10 +20,9 @@ export function encodeHead(records: readonly string[]): string {
 }
 
 /**
- * The records of a head, ready for `decodeRecord`.
+ * Decodes {@link encodeHead}: the records of a head, for `decodeRecord`.
  *
- * @throws RecordError `corrupt` if the text is not what {@link encodeHead} writes;
- *   EncryptionError for an encrypted one.
+ * @throws RecordError `corrupt` for any other text; EncryptionError for an encrypted one.
  */
 export function decodeHead(head: string): string[] {
   if (head === "") {
@@ -36,7 +35,7 @@ export function decodeHead(head: string): string[] {
       return records.map((record) => JSON.stringify(record));
     }
   } catch {
-    // The error of JSON.parse quotes what it read.
+    // No cause: errors of JSON.parse quote the input.
   }
   throw new RecordError("The head of the view cannot be read: it is not a JSON array of records.", { code: "corrupt" });
 }

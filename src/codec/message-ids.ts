@@ -8,23 +8,23 @@ import { decodeRecord } from "./decode-record.js";
 import { digestMessage } from "./encode-message.js";
 import { metaOf } from "./record-meta.js";
 
-/** The place of a message in a turn that has an id. */
+/** Position of a message in its turn. */
 export interface TurnPlace {
-  /** The turn's id; a retried job uses the same one. */
+  /** The turn's id, the same for each retry. */
   readonly turnId?: string;
   /** The message's index in the turn. */
   readonly index: number;
 }
 
-/** The id that a message has by itself; undefined if it has none. */
+/** The message's own id; undefined if it has none. */
 export function ownIdOf({ id }: BaseMessage): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 /**
- * Gives ids to messages that have none; the messages are not changed.
+ * Assigns ids to messages without one; does not modify the messages.
  *
- * An id is remembered for as long as the message object lives, so a retry with the same objects has the same ids.
+ * Ids are kept per message object (weakly), so a retry with the same objects is idempotent.
  */
 export class MessageIds {
   readonly #given = new WeakMap<BaseMessage, string>();
@@ -35,9 +35,7 @@ export class MessageIds {
     this.#now = now;
   }
 
-  /**
-   * The message's own id; else `<turnId>-<index>` if there is a turn id; else a unique id, the same at every call.
-   */
+  /** The message's own id; else `<turnId>-<index>` if there is a turn id; else a unique id, stable per object. */
   idOf(message: BaseMessage, place?: TurnPlace): string {
     const own = ownIdOf(message);
     if (own !== undefined) {
@@ -57,33 +55,32 @@ export class MessageIds {
 
 const processIds = new MessageIds();
 
-/** The id of a message, as {@link MessageIds.idOf} gives it, remembered for the whole process. */
+/** {@link MessageIds.idOf} of the process-wide instance. */
 export function messageIdOf(message: BaseMessage, place?: TurnPlace): string {
   return processIds.idOf(message, place);
 }
 
-/** What a stored record says of its message and turn. */
+/** Identity of a stored record: id, digest and turn. */
 export interface StoredIdentity {
   readonly id: string;
   readonly digest: string;
-  /** The turn that it was stored for; `ends` is true for a message with which a turn can end. */
+  /** The record's turn; `ends` is true for a message that can end a turn. */
   readonly turn?: { readonly name: string; readonly ends: boolean };
 }
 
-/** True for a whole answer of the model: it calls no tool, and was not interrupted. */
+/** True for a complete AI answer: it calls no tool, and was not interrupted. */
 export function isAnswer(message: BaseMessage): boolean {
   return roleOf(message) === "ai" && !mayCall(message) && !isInterrupted(message);
 }
 
-/** True for the part of an answer that was there when its run was stopped. */
+/** True for the partial answer of a stopped run. */
 export function isInterrupted(message: BaseMessage): boolean {
   return (message.response_metadata as Fields | undefined)?.["interrupted"] === true;
 }
 
 /**
- * The id, digest and turn of a stored record, as `encodeMessage` gave them; undefined if it cannot be read. A record of
- * another maker without an id gets `record:<14 characters of its SHA-256 in base64url>`, so the same text always gets
- * the same id.
+ * The id, digest and turn of a stored record, as `encodeMessage` gave them; undefined for an unreadable one. A foreign
+ * record without an id gets `record:<14 characters of its SHA-256 in base64url>`, which is deterministic.
  *
  * @throws EncryptionError for an encrypted record.
  */
@@ -101,7 +98,7 @@ export function identifyRecord(record: string): StoredIdentity | undefined {
   }
 }
 
-/** What a write says of the last record that was read, see `ReadState`. */
+/** The `lastId` of `ReadState`: id of the last record, if it has one. */
 export function lastIdOf(records: readonly string[]): { readonly lastId?: string } {
   const last = records.at(-1);
   const id = last === undefined ? undefined : identifyRecord(last)?.id;

@@ -7,23 +7,23 @@ import { anyFunction, lazy, objectWith, parseOptions } from "../base/options.js"
 import { shortHash } from "../base/ids.js";
 import { decodeRecord } from "./decode-record.js";
 
-/** What is needed of a client: `Redis` and `Cluster` of ioredis have it. */
+/** The required part of a client; ioredis `Redis` and `Cluster` implement it. */
 export interface ListReader {
   /** The elements of a list, as `LRANGE` gives them. */
   lrange(key: string, start: number, stop: number): Promise<string[]>;
 }
 
-/** Which list to read, and what to do with elements that cannot be read. */
+/** Options of {@link readLegacyMessages}: the list, and the policy for unreadable elements. */
 export interface ReadLegacyOptions {
-  /** An ioredis client; it is not closed. */
+  /** An ioredis client; stays open. */
   readonly client: ListReader;
-  /** The list's key: the `sessionId` of those packages, which use it as it is. */
+  /** The list's key: the other package's `sessionId`, verbatim. */
   readonly key: string;
-  /** Throw at the first element that cannot be read, instead of leaving it out. @default false */
+  /** Throw at the first unreadable element instead of skipping it. @default false */
   readonly strict?: boolean;
   /**
-   * Gets `record_skipped` for each element that is left out, with the key as session and the index counted from the
-   * oldest element.
+   * Receives `record_skipped` for each skipped element: the key as `sessionId`, the index from the oldest as
+   * `position`.
    */
   readonly onEvent?: MemoryEventHandler;
 }
@@ -37,19 +37,18 @@ const schema = lazy(() =>
   }),
 );
 
-/** Elements per reply. */
+/** Elements per `LRANGE`. */
 const pageSize = 100;
 
 /**
- * The messages of a list that @langchain/redis or @langchain/community wrote, oldest first; none if the key does not
- * exist. Redis is not changed.
+ * Returns the messages of a list written by @langchain/redis or @langchain/community, oldest first; none if the key
+ * does not exist. Read-only.
  *
- * A message without an id gets one made from the key, its index from the oldest and its text. The same list gives the
- * same ids each time, so a migration that is run again appends nothing twice.
+ * A message without an id gets a hash of the key, its index from the oldest and its text: a migration that runs again
+ * is idempotent.
  *
- * Those packages put the newest message first. The list is read page by page from its end, where indexes stay the same
- * while messages are added. Messages that are added meanwhile may be missing from the result; a list that is trimmed or
- * deleted meanwhile is read in part.
+ * These packages push the newest message to the front, so the list is read in pages from its end, where indexes are
+ * stable. Messages added during the read may be missing; a list trimmed or deleted during the read is returned in part.
  *
  * @throws RecordError with `strict`; StoreError `wrong_type` if the key does not hold a list; ConfigurationError for an
  *   option that cannot be used; other errors of the client as they are.
@@ -62,7 +61,7 @@ export async function readLegacyMessages(options: ReadLegacyOptions): Promise<Ba
   return messages;
 }
 
-/** The messages of {@link readLegacyMessages} in pages of at most a hundred: no long list is held as a whole. */
+/** {@link readLegacyMessages} as pages of at most 100 messages, for long lists. */
 export async function* legacyPages(options: ReadLegacyOptions): AsyncGenerator<BaseMessage[]> {
   refuseNodeRedis((options as Partial<ReadLegacyOptions> | undefined)?.client);
   const { client, key, strict, onEvent } = parseOptions("readLegacyMessages", schema(), options);
@@ -77,7 +76,7 @@ export async function* legacyPages(options: ReadLegacyOptions): AsyncGenerator<B
   }
 }
 
-/** node-redis names its methods in camel case; its legacy mode has `lrange`, but takes a callback. */
+/** node-redis uses camel case; its legacy mode has a callback-style `lrange`. */
 function refuseNodeRedis(client: unknown): void {
   const { lRange, defineCommand, sendCommand } = fieldsOf(client);
   const isNodeRedis = typeof lRange === "function" || typeof sendCommand === "function";
@@ -127,7 +126,7 @@ function readElement(element: string, { position, key, strict, onEvent }: Elemen
   }
 }
 
-/** By position too, because equal messages at different positions are different messages. */
+/** Includes the position, because equal messages at different positions are distinct. */
 function legacyId(element: string, { key, position }: Pick<Element, "key" | "position">): string {
   return `legacy:${shortHash(JSON.stringify([key, position, element]), 22)}`;
 }

@@ -2,30 +2,28 @@ import { isRecord } from "../messages/values.js";
 import { shortHash } from "../base/ids.js";
 
 /**
- * What a turn's answer was, so that a retry can be given it again: `message`, `messages` or `text`, or `conversation`
- * (what was sent, and the messages behind it); with `key`, an object that holds this under its only key. `count`
- * messages at the end of the turn are the answer.
+ * Form of a turn's answer, from which a retry's output is rebuilt: `message`, `messages`, `text`, or `conversation`
+ * (the input followed by the answer); with `key`, an object with this value under its only key. The answer is the
+ * turn's last `count` messages.
  */
 export interface TurnOutput {
-  /** The form in which the run returned its answer. */
+  /** Form in which the run returned its answer. */
   readonly as: "message" | "messages" | "text" | "conversation";
-  /** How many messages at the end of the turn are the answer; 1 or more. */
+  /** Number of messages of the answer, 1 or more. */
   readonly count: number;
-  /** The only key of the object that held the answer; left out where the run returned no object. */
+  /** Key of the answer in the returned object; undefined if the run returned none. */
   readonly key?: string;
 }
 
-/** What a record says besides its message and token counts, outside the digest. */
+/** Metadata of a record, not part of its digest. */
 export interface RecordMeta {
-  /** When the message was stored, in milliseconds since 1970; older records have none. */
+  /** Time of the write, in milliseconds since 1970; older records have none. */
   readonly at?: number;
-  /** The name of the turn that the message was stored for, see {@link turnNameOf}. */
+  /** Name of the message's turn, see {@link turnNameOf}. */
   readonly turn?: string;
-  /** On the last record of a turn: what the turn's answer was. */
+  /** On the last record of a turn: the form of its answer. */
   readonly output?: TurnOutput;
-  /**
-   * Only written: the mark of the owner in whose name the message is stored, last in `meta`; `ownerMarkIn` reads it.
-   */
+  /** Write only: the owner's mark, last in `meta`; `ownerMarkIn` reads it. */
   readonly owner?: string;
 }
 
@@ -34,7 +32,7 @@ export function turnNameOf(turnId: string): string {
   return shortHash(`\u0000turn\u0000${turnId}`, 14);
 }
 
-/** What a record says besides its message; empty if it says nothing, or cannot be read. Looks at its end only. */
+/** Metadata of a record; empty if it has none or cannot be read. Parses the record's end only. */
 export function metaOf(record: string): RecordMeta {
   const start = record.lastIndexOf(',"meta":{');
   if (start < 0 || record.endsWith(plainEnd)) {
@@ -49,7 +47,7 @@ export function metaOf(record: string): RecordMeta {
   }
 }
 
-/** The turn's name alone, without reading the rest: views ask each of their records. */
+/** The turn's name without parsing the rest: called for each record of a view. */
 export function turnIn(record: string): string | undefined {
   const meta = record.endsWith(plainEnd) ? -1 : record.lastIndexOf(',"meta":{');
   const at = meta < 0 ? -1 : record.indexOf(turnField, meta);

@@ -19,35 +19,32 @@ import { types } from "node:util";
  */
 export const tagKey = "$lcmem";
 
-/** Nesting that is accepted; far above what any provider sends, far below what exhausts the stack. */
+/** Maximum nesting: far above any provider's output, far below the stack's limit. */
 const maxDepth = 500;
-/**
- * Characters and bytes, plus 64 for each value: bounds the time that shared references can cost, which JSON repeats.
- */
+/** Characters and bytes, plus 64 per value: bounds the cost of shared references, which JSON repeats. */
 const maxSize = 64 * 1024 * 1024;
 
-/** A walk over one message's values. */
+/** State of a traversal of one message's values. */
 export interface Walk {
   readonly ancestors: object[];
   readonly path: (string | number)[];
-  /** True as long as the keys of every object met are in ascending order. */
+  /** True while the keys of every visited object are in ascending order. */
   sorted: boolean;
   size: number;
-  /** Why and where the walk ended; never the value itself. */
+  /** Reason and path of a failure; never the value itself. */
   problem: { readonly reason: string; readonly path: readonly (string | number)[] } | undefined;
 }
 
-/** The start of a walk over the values of one message. */
+/** Starts the traversal of one message. */
 export function startWalk(): Walk {
   return { ancestors: [], path: [], sorted: true, size: 0, problem: undefined };
 }
 
 /**
- * The value in a form that `JSON.stringify` writes without loss. Parts that need no tag are returned as they are, not
- * copied; nothing is modified.
+ * The value in a form that `JSON.stringify` writes without loss. Parts without a tag are shared, not copied; the input
+ * is not modified.
  *
- * @throws Error for functions, symbols, circular references and what no kind above fits; the walk's `problem` says
- *   where.
+ * @throws Error for functions, symbols, circular references and unsupported classes; the walk's `problem` has the path.
  */
 export function tagValue(value: unknown, walk: Walk): unknown {
   if ((walk.size += 64) > maxSize) {
@@ -137,7 +134,7 @@ function tagProperties(object: object, walk: Walk): unknown {
   return Object.hasOwn(object, tagKey) ? tagged("Object", result) : result;
 }
 
-/** Own properties in any case, also for a key such as `__proto__`. */
+/** Defines own properties, even for keys such as `__proto__`. */
 function withChanges(properties: Record<string, unknown>, changes: ReadonlyMap<string, unknown>): object {
   return Object.fromEntries(
     Object.keys(properties).map((key) => [key, changes.has(key) ? changes.get(key) : properties[key]]),
@@ -184,7 +181,7 @@ function tagForeignInstance(value: object, walk: Walk): unknown {
   return tagProperties(value, walk);
 }
 
-/** Built-in objects that hold something other than their properties. */
+/** Built-in objects with internal state. */
 const unsupportedKinds: ReadonlySet<string> = new Set([
   ...[
     "RegExp",

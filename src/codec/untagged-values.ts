@@ -2,9 +2,9 @@ import { isRecord } from "../messages/values.js";
 import { tagKey } from "./tagged-values.js";
 
 /**
- * The value that `tagValue` wrote. Works on a fresh result of `JSON.parse`, which it takes over.
+ * Inverse of `tagValue`. Takes ownership of its input, a fresh result of `JSON.parse`.
  *
- * @throws Error for a tag that this version does not know or whose payload does not fit, and for too deep nesting.
+ * @throws Error for an unknown tag, an invalid payload, and too deep nesting.
  */
 export function untagValue(value: unknown): unknown {
   if (typeof value !== "object" || value === null) {
@@ -23,7 +23,7 @@ function untagProperties(object: object): object {
   for (const key of Object.keys(object)) {
     const value = (object as Record<string, unknown>)[key];
     if (typeof value === "object" && value !== null) {
-      // Not an assignment, which would set the prototype where the key is `__proto__`.
+      // An assignment to `__proto__` would set the prototype.
       Object.defineProperty(object, key, {
         value: untagValue(value),
         enumerable: true,

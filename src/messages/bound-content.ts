@@ -3,18 +3,18 @@ import { graphemeBoundary } from "../base/graphemes.js";
 import { jsonText } from "../base/json-text.js";
 import { type Block, blocksOf } from "./content.js";
 
-/** Content within a limit. */
+/** Truncated content. */
 export interface BoundedContent {
   readonly content: string | Block[];
-  /** Its size, label included. */
+  /** Size with the label. */
   readonly characters: number;
   readonly isShortened: boolean;
 }
 
 /**
- * The content of a message within a number of characters, after a label. A text is cut, a list loses the blocks that
- * no longer fit; blocks other than text count as their JSON and are never cut. Blocks that repeat calls, or look like
- * the model's thinking, are left out.
+ * Truncates the content of a message to a number of characters, behind a label. Text is cut at a grapheme; blocks that
+ * no longer fit are dropped; blocks other than text count as their JSON and are never cut. Blocks that repeat calls or
+ * resemble reasoning are dropped.
  */
 export function boundContent(
   message: BaseMessage,
@@ -61,7 +61,7 @@ function sizeOf(block: Block): number {
   return jsonText(block)?.length ?? Infinity;
 }
 
-/** The first characters of a text, never part of what a reader sees as one. */
+/** Cuts a text at a grapheme boundary. */
 function cut(text: string, length: number): string {
   return text.slice(0, graphemeBoundary(text, length));
 }

@@ -14,7 +14,7 @@ const noCalls: readonly Call[] = [];
 
 type CallLists = Partial<Pick<AIMessage, "tool_calls" | "invalid_tool_calls">>;
 
-/** The calls that a message makes, those with unreadable arguments last; none if the model does not speak in it. */
+/** The calls of a message, those with invalid arguments last; none if it is not an AI message. */
 export function callsOf(message: BaseMessage): readonly Call[] {
   if (speakerOf(message) !== "assistant") {
     return noCalls;
@@ -34,7 +34,7 @@ function toCall({ id, name, args }: Record<"id" | "name" | "args", unknown>, rea
   return { id: stringIn(id), name: stringIn(name) ?? "", args, readable };
 }
 
-/** The ids of the calls that {@link callsOf} gives, in the same order; calls without an id are left out. */
+/** The ids of {@link callsOf}, in the same order, without calls that have no id. */
 export function callIdsOf(message: BaseMessage): string[] {
   if (!mayCall(message) || speakerOf(message) !== "assistant") {
     return [];
@@ -51,7 +51,7 @@ export function callIdsOf(message: BaseMessage): string[] {
   return ids;
 }
 
-/** False if the message makes no calls. Reads two fields only, which is faster than finding out who speaks. */
+/** False if the message certainly makes no calls. Cheaper than `callsOf`: reads two fields, not the speaker. */
 export function mayCall(message: BaseMessage): boolean {
   const { tool_calls, invalid_tool_calls } = message as CallLists;
   return (tool_calls?.length ?? 0) > 0 || (invalid_tool_calls?.length ?? 0) > 0;
@@ -63,30 +63,33 @@ export function answeredId(message: BaseMessage): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** A call id as error texts show it: quoted, and cut if it is long. */
+/** A call id for error messages: quoted and truncated. */
 export function showId(id: string | undefined): string {
   return id === undefined || id === ""
     ? "without an id"
     : JSON.stringify(id.length > 64 ? `${id.slice(0, 60)}...` : id);
 }
 
-/** A call, the index of the message that makes it, and the indexes of its results in order (there should be one). */
+/** A call, the index of its message, and the ascending indexes of its results (normally one). */
 export interface LinkedCall extends Call {
   readonly index: number;
-  /** Its place among the calls of its message. */
+  /** Index among the calls of its message. */
   readonly place: number;
   readonly results: number[];
 }
 
-/** Which result belongs to which call. */
+/** Links between calls and results. */
 export interface CallLinks {
-  /** The calls of each message that makes some, by the message's index. */
+  /** Calls by the index of their message. */
   readonly callsAt: ReadonlyMap<number, readonly LinkedCall[]>;
-  /** For each message the call that it answers; undefined for an orphan, and for all but tool results. */
+  /** For each message, the call that it answers; undefined for orphans and for other messages. */
   readonly callOf: readonly (LinkedCall | undefined)[];
   /** For each message, the index of the last message before it that is not a tool result; -1 if there is none. */
   readonly blockOf: Int32Array;
-  /** Index of the message whose calls may still be answered: only tool results follow it. -1 if there is none. */
+  /**
+   * Index of the message with calls that is followed by tool results only, so that open calls may still be answered; -1
+   * if there is none.
+   */
   readonly frontier: number;
 }
 
@@ -151,19 +154,19 @@ function openCall(latest: Map<string, OpenCalls>, call: LinkedCall): void {
   }
 }
 
-/** Calls of one message that are looked through one by one; more of them would make the time quadratic. */
+/** Calls of one message up to which a linear search is used; beyond it a map keeps the time linear. */
 const fewCalls = 16;
 
 /**
  * Indexes of the tool results that no earlier message of the list called for. Linear.
  *
- * Every read runs this, so it does not use `linkCalls`: for 100 messages with tools that takes three times as long (23
- * against 7 microseconds), and for 20 messages without tools some twenty times (4.9 against 0.2).
+ * Runs on every read, so it avoids `linkCalls`, which takes three times as long for 100 messages with tools (23 against
+ * 7 microseconds), and twenty times for 20 messages without tools (4.9 against 0.2).
  */
 export function findOrphanResults(messages: readonly BaseMessage[]): number[] {
   const orphans: number[] = [];
   let latest: readonly string[] = [];
-  // Nearly every result follows its call: then the set, which takes longer than all else here, is never made.
+  // Created on demand: nearly every result follows its call, and the set would dominate the cost.
   let called: Set<string> | undefined;
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index]!;

@@ -6,7 +6,7 @@ import { recordsIn, without } from "./values.js";
 /** The fields of a message to replace. */
 export type MessageChanges = Readonly<Record<string, unknown>>;
 
-/** A copy of the message, of the same class, with some fields changed. The message itself stays as it is. */
+/** A copy of the message, of the same class, with changed fields. */
 export function changeMessage<M extends BaseMessage>(message: M, changes: MessageChanges): M {
   const all =
     "content" in changes && !Array.isArray(changes["content"])
@@ -18,7 +18,7 @@ export function changeMessage<M extends BaseMessage>(message: M, changes: Messag
   return Object.assign(copy, message, all, { lc_kwargs: { ...known, ...all } });
 }
 
-/** `output_version` promises a list of blocks, and plain text is not one. */
+/** `output_version` requires a list of blocks, so it must not accompany plain text. */
 function withoutOutputVersion(message: BaseMessage, changes: MessageChanges): MessageChanges {
   const metadata = (changes["response_metadata"] ?? message.response_metadata) as Record<string, unknown>;
   return "output_version" in metadata ? { response_metadata: without(metadata, "output_version") } : {};
@@ -29,16 +29,13 @@ export function dropKwarg<M extends BaseMessage>(message: M, key: string): M {
   return changeMessage(message, { additional_kwargs: without(message.additional_kwargs, key) });
 }
 
-/**
- * What to do with a call: change values, leave it (undefined), or `remove` it. Arguments make an unreadable call
- * readable.
- */
+/** Change of a call: new values, `remove`, or none (undefined). New arguments make an invalid call valid. */
 export type CallChange =
   { readonly id?: string; readonly name?: string; readonly args?: Record<string, unknown> } | "remove" | undefined;
 
 /**
- * A copy of a calling message with its calls changed wherever it holds them: as calls, as content blocks, as the
- * provider's raw calls and signatures. `change` gets each call and its place among {@link callsOf}.
+ * A copy of a message with its calls changed in all representations: calls, content blocks, the provider's raw calls
+ * and signatures. `change` gets each call and its index in {@link callsOf}.
  */
 export function changeCalls(message: BaseMessage, change: (call: Call, place: number) => CallChange): BaseMessage {
   const { tool_calls, invalid_tool_calls } = message as AIMessage;
@@ -96,7 +93,7 @@ export function isCallBlock(block: Block): boolean {
   return argumentKeys.has(block.type);
 }
 
-/** The n-th block with an id, or of all blocks without one, is the n-th call with it, or of all calls. */
+/** Matches blocks to calls by id, equal ids in order; blocks without an id by order among all calls. */
 function changeBlocks(blocks: readonly Block[], { calls, changes }: ChangedCalls): Block[] {
   const places = new Map<string | undefined, number[]>([[undefined, calls.map((_, place) => place)]]);
   calls.forEach(({ id = "" }, place) => {
@@ -134,7 +131,7 @@ function changeBlock(block: Block, change: Exclude<CallChange, "remove">): Block
   } as Block;
 }
 
-/** Where Google's adapter keeps the thought signature of each call, by call id. */
+/** Key of Google's adapter for thought signatures by call id. */
 export const signaturesKey = "__gemini_function_call_thought_signatures__";
 
 function changeKwargs(message: BaseMessage, { calls, changes }: ChangedCalls): Record<string, unknown> {

@@ -46,8 +46,8 @@ export function blockText(block: unknown): string {
 }
 
 /**
- * What a message says in words, part by part: text as it is, other parts as their type in brackets. Parts of a type in
- * `silent`, and parts without words, are left out.
+ * The parts of a message as words: text verbatim, other parts as their type in brackets. Omits parts of the types in
+ * `silent`, and empty parts.
  */
 export function partsInWords(message: BaseMessage, silent?: ReadonlySet<string>): string[] {
   const words = blocksOf(message).map(({ type, text }) =>
@@ -61,17 +61,17 @@ export function sameContent(a: BaseMessage, b: BaseMessage): boolean {
   return jsonText(blocksOf(a)) === jsonText(blocksOf(b));
 }
 
-/** True for content in LangChain's standard form, which adapters read differently from a provider's own. */
+/** True for LangChain's standard content, which adapters treat differently from a provider's own. */
 export function isStandardContent(message: BaseMessage): boolean {
   return Array.isArray(message.content) && fieldsOf(message.response_metadata)["output_version"] === "v1";
 }
 
-/** True for a text block with nothing but white space in it. */
+/** True for a text block that is empty or white space. */
 export function isBlankText(block: Block): boolean {
   return block.type === "text" && String(block["text"] ?? "").trim() === "";
 }
 
-/** True if a message of the model makes no call and has no content but blank text. */
+/** True for an AI message without calls and with blank content only. */
 export function saysNothing(message: BaseMessage): boolean {
   const kwargs = fieldsOf(message.additional_kwargs);
   const isSilent = ["function_call", "audio", "refusal"].every((key) => (kwargs[key] ?? undefined) === undefined);

@@ -7,20 +7,19 @@ import { findBoundaries } from "./steps.js";
 export interface CountTarget {
   /** Messages to keep, system and pinned messages included, summaries not. At least 1. */
   readonly target: number;
-  /** How many more there may be before anything is cut, and how far the cut may move back to find a human message. */
+  /** Messages above `target` before a cut is made, and how far a cut may move back to reach a human message. */
   readonly threshold: number;
 }
 
-/** Why nothing is cut. */
+/** Reason for making no cut. */
 export type NoCut = "within_limit" | "nothing_removable";
 
 /**
- * Indexes of the messages that stay when a conversation is cut to a number of messages, in the order of the result:
- * systems, summaries, the newest human message before the cut where the cut is inside its round, and all from the cut
- * on.
+ * Indexes of the messages kept by a cut to a number of messages, in the order of the result: systems, summaries, the
+ * anchor (the newest human message before a cut inside its round), and everything from the cut on.
  *
- * The rule is Semantic Kernel's (the newest messages, from a human one where the threshold reaches one) with steps for
- * tool messages: a round with many tool calls can be cut between them, and the request that it serves stays. Linear.
+ * Semantic Kernel's rule (the newest messages, from a human one if within the threshold), extended by steps: a round
+ * with many tool calls can be cut between steps and keeps its human message. Linear.
  */
 export function cutByCount(
   messages: readonly BaseMessage[],

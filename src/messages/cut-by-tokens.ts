@@ -8,23 +8,23 @@ import { findBoundaries } from "./steps.js";
 export interface TokenTarget {
   /** Tokens of each message of the list. */
   readonly tokens: readonly number[];
-  /** Tokens that a request costs beside its messages. */
+  /** Fixed token cost of a request. */
   readonly perRequest: number;
-  /** Nothing is cut up to here. */
+  /** No cut is made up to this size. */
   readonly maxTokens: number;
-  /** A cut aims below this; at most `maxTokens`. */
+  /** Size after a cut; at most `maxTokens`. */
   readonly targetTokens: number;
-  /** Tokens to leave for a message that is still to come, such as a summary. @default 0 */
+  /** Tokens reserved for a message added later, such as a summary. @default 0 */
   readonly reserve?: number;
 }
 
 /**
- * Indexes of the messages that stay when a conversation is cut to a token budget, in the order of the result;
- * everything counts: systems, summaries, the rest and the request's own cost.
+ * Indexes of the messages kept by a cut to a token budget, in the order of the result. Counts systems, summaries, the
+ * rest and the fixed cost of the request.
  *
- * The oldest boundary at which the rest and its anchor fit `targetTokens` is taken, so that a long round loses its old
- * steps and not its answer; the newest human message before it is preferred where that still fits `maxTokens`. Where
- * nothing fits, the newest step stays, with its anchor. A larger budget never keeps less. Linear.
+ * Cuts at the oldest boundary from which the rest and its anchor fit `targetTokens`, so that a long round loses its old
+ * steps and not its answer; prefers the newest human message before it if that fits `maxTokens`. If nothing fits, the
+ * newest step and its anchor are kept. Monotonic: a larger budget never keeps less. Linear.
  */
 export function cutByTokens(
   messages: readonly BaseMessage[],
@@ -46,12 +46,12 @@ function findCut(messages: readonly BaseMessage[], sections: Sections, target: T
   const places = [...list.keys()].filter((place) => boundaries[place] === 1);
   const oldest = places.findIndex((place) => sizes[place]! <= target.targetTokens);
   const fitting = oldest < 0 ? places.length - 1 : oldest;
-  // Sizes from human messages on only fall, so where the newest of them does not fit, no older one does.
+  // Sizes from human messages on decrease, so if the newest does not fit, no older one does.
   const human = places.slice(0, fitting + 1).findLast((place) => roleOf(list[place]!) === "human");
   return human !== undefined && sizes[human]! <= target.maxTokens ? human : (places[fitting] ?? 0);
 }
 
-/** Tokens of the whole result for a cut before each free message. */
+/** Tokens of the result for a cut before each free message. */
 function sizesFrom(messages: readonly BaseMessage[], sections: Sections, target: TokenTarget): number[] {
   const { systems, summaries, pinned, free } = sections;
   const { tokens, perRequest, reserve = 0 } = target;

@@ -1,24 +1,24 @@
 import type { BaseMessage } from "@langchain/core/messages";
 
-/** Who speaks in a message as a provider sees it. A summary speaks as its message type says. */
+/** Speaker of a message as a provider sees it; of a summary, the speaker of its message type. */
 export type Speaker = "system" | "user" | "assistant" | "tool" | "other";
 
 /**
- * The part that a message plays in a conversation. `system` includes developer messages; a summary is a `summary`
- * whatever its speaker.
+ * Role of a message in a conversation. `system` includes developer messages; a summary is a `summary` whatever its
+ * speaker.
  */
 export type Role = "system" | "summary" | "human" | "ai" | "tool" | "other";
 
-/** Key in `additional_kwargs` that marks a message as a summary and says what it covers (see {@link SummaryMark}). */
+/** Key in `additional_kwargs` of the {@link SummaryMark} of a summary. */
 export const summaryKey = "lcmem_summary";
 
-/** What a summary stands for: the first and last message that it covers, by id, and how many they are. */
+/** The messages that a summary covers: first and last id, and their number. */
 export interface SummaryMark {
-  /** Id of the first message that it covers; undefined where that had none. */
+  /** Id of the first covered message, if it has one. */
   readonly firstId: string | undefined;
-  /** Id of the last message that it covers; undefined where that had none. */
+  /** Id of the last covered message, if it has one. */
   readonly lastId: string | undefined;
-  /** How many messages it covers. */
+  /** Number of covered messages. */
   readonly count: number;
 }
 
@@ -40,23 +40,23 @@ const roles: Readonly<Record<Speaker, Role>> = {
   other: "other",
 };
 
-/** Who speaks. Decided by type and not by class: an application may hold two copies of @langchain/core. */
+/** The speaker, by type and not by class: an application may load two copies of @langchain/core. */
 export function speakerOf(message: BaseMessage): Speaker {
   const type: string = message.getType();
   return speakerByType(type, type === "generic" ? genericRole(message) : undefined);
 }
 
-/** Who speaks in a message of this type; `role` counts for generic messages only. */
+/** The speaker of a message type; `role` counts for generic messages only. */
 export function speakerByType(type: unknown, role: unknown): Speaker {
   return type === "tool" ? "tool" : (speakers.get(type === "generic" ? role : type) ?? "other");
 }
 
-/** The part that a message plays. */
+/** The role of a message. */
 export function roleOf(message: BaseMessage): Role {
   return summaryMarkOf(message) === undefined ? roles[speakerOf(message)] : "summary";
 }
 
-/** The role as the message itself names it: its type, or the role of a generic message. */
+/** The message's type, or the role of a generic message. */
 export function roleNameOf(message: BaseMessage): string {
   const type: string = message.getType();
   return type === "generic" ? genericRole(message) : type;

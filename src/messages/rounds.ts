@@ -5,7 +5,7 @@ import { roleOf } from "./roles.js";
  * A human message and all up to the next human message. Messages before a session's first human message are round 0.
  */
 export interface Round {
-  /** The round's number in its session: 1 for the first human message, 0 for what stands before it. */
+  /** The round's number in its session: 1 for the first human message, 0 for messages before it. */
   readonly index: number;
   /** The round's messages, oldest first; never empty. */
   readonly messages: BaseMessage[];
@@ -14,8 +14,8 @@ export interface Round {
 /**
  * The rounds of a list of messages, oldest first; concatenated they are the list. A summary never begins a round.
  *
- * `firstIndex` is the number of the first round that begins in the list (1 if the list is the whole session). What
- * comes before that round's human message is the rest of the round before it; if nothing does, there is no such round.
+ * `firstIndex` is the number of the first round that begins in the list (1 if the list is the whole session). Messages
+ * before its human message are the rest of the previous round.
  */
 export function splitRounds(
   messages: readonly BaseMessage[],

@@ -4,7 +4,7 @@ import { roleOf } from "./roles.js";
 import { stepsOf } from "./steps.js";
 
 /**
- * Which system and developer messages a reduction keeps: all of different content, the first one, or the latest one.
+ * System and developer messages that a reduction keeps: all (without duplicates), the first, or the latest.
  * @example
  * import { ChatHistoryTruncationReducer } from "langchain-redis-memory";
  *
@@ -12,27 +12,24 @@ import { stepsOf } from "./steps.js";
  */
 export type SystemMessages = "all" | "first" | "latest";
 
-/** How to sort messages into sections. */
+/** Options of {@link sectionsOf}. */
 export interface SectionOptions {
   /** @default "all" */
   readonly systemMessages?: SystemMessages;
-  /**
-   * Messages to keep like system messages, with their whole step and the human message that they serve.
-   * @default none
-   */
+  /** True for messages to keep like system messages, with their whole step and its human message. @default none */
   readonly pin?: (message: BaseMessage) => boolean;
 }
 
-/** What a reduction keeps whatever the target, and what it may remove; ascending indexes into the list. */
+/** Ascending indexes of the messages that a reduction must keep and of those that it may remove. */
 export interface Sections {
-  /** System and developer messages to keep; of equal ones the first. Those that are in no section are to be dropped. */
+  /** System and developer messages to keep, without duplicates. System messages in no section are dropped. */
   readonly systems: readonly number[];
   readonly summaries: readonly number[];
   readonly pinned: readonly number[];
   readonly free: readonly number[];
 }
 
-/** Sorts the messages of a list into what must stay and what may go. Linear. */
+/** Partitions a list into messages to keep and removable ones. Linear. */
 export function sectionsOf(
   messages: readonly BaseMessage[],
   { systemMessages = "all", pin }: SectionOptions = {},
@@ -70,7 +67,7 @@ export function anchorsOf(messages: readonly BaseMessage[], { free, pinned }: Se
   return anchors;
 }
 
-/** Indexes of what stays when `free` is cut before its message number `cut`, in the order of the result. */
+/** Indexes kept by a cut before `free[cut]`, in the order of the result. */
 export function keptIndexes(messages: readonly BaseMessage[], sections: Sections, cut: number): number[] {
   const { systems, summaries, pinned, free } = sections;
   const kept = new Uint8Array(messages.length);

@@ -2,19 +2,19 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { linkCalls, type CallLinks, type LinkedCall } from "./calls.js";
 import { roleOf } from "./roles.js";
 
-/** An AI message and the tool results that belong to it, as ascending indexes into the list. Never to be parted. */
+/** A step as ascending indexes into the list: an AI message and its tool results. Never split. */
 export interface Step {
   readonly indexes: readonly number[];
-  /** True while a call of it has no result and no human message follows: the result may still come. */
+  /** True while a call has no result and no human message follows: the result may still come. */
   readonly pending: boolean;
 }
 
 /**
  * For each index from 0 to the length of the list, 1 if the list can be cut before it without splitting a step.
  *
- * A result belongs to the nearest earlier message that called its id, so ids may come again, results may stand apart
- * from their call and steps may interleave. A result without a call binds nothing; a call without a result binds what
- * follows it until a human message comes, or another call takes its id. Linear.
+ * A result belongs to the nearest earlier message that called its id, so ids may repeat, results may be apart from
+ * their call, and steps may interleave. An orphan result binds nothing; an open call binds the messages up to the next
+ * human message or the next call with its id. Linear.
  */
 export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
   const links = linkCalls(messages);
@@ -36,7 +36,7 @@ export function findBoundaries(messages: readonly BaseMessage[]): Uint8Array {
   return boundaries;
 }
 
-/** The steps of a list: one for each AI message, in order, with the results that belong to it. Linear. */
+/** The steps of a list, one per AI message, in order. Linear. */
 export function stepsOf(messages: readonly BaseMessage[]): Step[] {
   const links = linkCalls(messages);
   const pending = pendingCallers(messages, links);
@@ -50,10 +50,7 @@ export function stepsOf(messages: readonly BaseMessage[]): Step[] {
   return [...members].map(([first, indexes]) => ({ indexes, pending: pending.has(first) }));
 }
 
-/**
- * True if a step of `before` is only in part in `after`. Messages are the same by id, or by identity if they have
- * none.
- */
+/** True if `after` holds only part of a step of `before`. Messages are equal by id, else by identity. */
 export function splitsStep({
   before,
   after,

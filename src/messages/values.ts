@@ -14,7 +14,7 @@ export function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-/** The records in a list, which may hold anything where a message was read from elsewhere; none if it is not a list. */
+/** The records in an untrusted list; none if it is not a list. */
 export function recordsIn<T extends object>(list: readonly T[] | undefined): readonly T[] {
   if (!Array.isArray(list)) {
     return [];
@@ -33,7 +33,7 @@ export function without(record: Fields | undefined, key: string): Record<string,
   return Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => name !== key));
 }
 
-/** Where a value stands that should become a message: for the error's text. */
+/** Place of a value in the input, for error messages. */
 export interface LikePlace {
   readonly option: string;
   /** The list that holds it, such as "Reducer input". */
@@ -42,10 +42,10 @@ export interface LikePlace {
 }
 
 /**
- * The message that LangChain makes of a string, a pair of role and text, or an object with a role. A message is
- * returned as it is.
+ * Converts a string, a pair of role and text, or an object with a role to a message, as LangChain does. A message is
+ * returned unchanged.
  *
- * @throws ConfigurationError if LangChain makes none. LangChain's own error quotes the value, so it is not the cause.
+ * @throws ConfigurationError for other values, without LangChain's error as cause, because that quotes the value.
  */
 export function toMessage(like: unknown, { option, list, index }: LikePlace): BaseMessage {
   try {
