@@ -3,6 +3,7 @@ import { report, type MemoryEventHandler } from "../base/events.js";
 import { closed } from "../store/refusals.js";
 import { ConnectionWatch, type Connection } from "./connection.js";
 import { serverOf, type RedisClient } from "./client.js";
+import { corkForTick } from "./wire.js";
 import { isClientTimeout, isReply, isUnknownScript, timeoutError, toStoreError, type CallName } from "./errors.js";
 
 /** Timeouts in a row after which a connection counts as stalled. */
@@ -75,6 +76,7 @@ export class RoundTrips {
           .then(async (client) => {
             this.#client = client;
             await this.#whenUsable(client, { reject, cleanups });
+            corkForTick(client);
             return this.#heard(name, send(client));
           })
           .then(resolve, reject);

@@ -1,7 +1,8 @@
 import type { RedisClient, CommandBatch } from "./client.js";
-import { isPassing, isUnknownScript, type CallName, isRedirection, replicaError } from "./errors.js";
+import { isPassing, isUnknownScript, type CallName, isRedirection, replicaError, unknownReply } from "./errors.js";
 import { RoundTrips, type Deadline, type RoundTripOptions } from "./round-trips.js";
 import type { Script } from "./script.js";
+import { sendTransaction } from "./wire.js";
 import { refusalFrom } from "../store/refusals.js";
 import { randomToken } from "../base/ids.js";
 import type { SessionRef } from "../store/session-ref.js";
@@ -75,7 +76,12 @@ export class ScriptRunner {
    * client may send it to a replica that lags.
    */
   async transaction(name: CallName, commands: readonly Command[]): Promise<unknown[]> {
-    return this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands));
+    const replies = await this.#attempt(this.#deadline(name, false), (client) => sendTogether(client, commands));
+    if (replies.length !== commands.length) {
+      // The application has a transaction of its own open on this client.
+      throw unknownReply(name);
+    }
+    return replies;
   }
 
   /** Makes all later calls fail with `closed`. */
@@ -217,7 +223,9 @@ async function pair(
 
 /** Sends commands in one MULTI and returns their replies. */
 export async function sendTogether(client: RedisClient, commands: readonly Command[]): Promise<unknown[]> {
-  return results(await exec(client.multi(batch(commands))));
+  const sent = sendTransaction(client, commands);
+  const replies = sent && (await sent);
+  return replies ?? results(await exec(client.multi(batch(commands))));
 }
 
 /**

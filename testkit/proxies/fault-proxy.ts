@@ -32,6 +32,10 @@ export interface FaultProxy {
   stall(): void;
   /** Cuts all connections; clients may connect again. */
   cut(): void;
+  /** Cuts the connection on which so many more bytes of replies have arrived; the rest of them is lost. */
+  cutAfter(bytes: number): void;
+  /** Ends `cutAfter()`. */
+  cutNoMore(): void;
   /** Cuts the connections of the next exchanges that may write (scripts) at this place. */
   cutNext(place: CutPlace, exchanges: number): void;
   stop(): Promise<void>;
@@ -43,13 +47,15 @@ interface Behaviour {
   delay: number;
   /** What `releaseReplies()` has to send; undefined where replies pass. */
   held: (() => void)[] | undefined;
+  /** Bytes of replies until a cut; infinite where none is asked for. */
+  bytesLeft: number;
   cuts: { readonly place: CutPlace; left: number };
 }
 
 /** Starts a proxy before the server on a loopback port. */
 export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
   const behaviour: Behaviour = {
-    ...{ flights: 0, silent: false, delay: 0, held: undefined },
+    ...{ flights: 0, silent: false, delay: 0, held: undefined, bytesLeft: Infinity },
     cuts: { place: "before", left: 0 },
   };
   const target = { host: "127.0.0.1", port: serverPort };
@@ -71,6 +77,8 @@ export async function startFaultProxy(serverPort: number): Promise<FaultProxy> {
     },
     stall,
     cut: () => cut(),
+    cutAfter: (bytes) => void (behaviour.bytesLeft = bytes),
+    cutNoMore: () => void (behaviour.bytesLeft = Infinity),
     cutNext: (place, exchanges) => void (behaviour.cuts = { place, left: exchanges }),
     stop,
   };
@@ -98,6 +106,13 @@ function join(client: Socket, upstream: Socket, behaviour: Behaviour): void {
     if (behaviour.silent) {
       return;
     }
+    if (data.length >= behaviour.bytesLeft) {
+      client.end(data.subarray(0, behaviour.bytesLeft));
+      behaviour.bytesLeft = Infinity;
+      upstream.removeAllListeners("data").resume();
+      return;
+    }
+    behaviour.bytesLeft -= data.length;
     const send = () => void (client.writable && answer(client, data, cutting));
     if (behaviour.held !== undefined) {
       behaviour.held.push(send);
