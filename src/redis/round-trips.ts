@@ -47,6 +47,7 @@ interface Waiting {
  */
 export class RoundTrips {
   readonly #options: RoundTripOptions;
+  readonly #patienceMs: number;
   #closed = false;
   #watch: ConnectionWatch | undefined;
   /** The client of the last round trip: errors name its server. */
@@ -56,6 +57,7 @@ export class RoundTrips {
 
   constructor(options: RoundTripOptions) {
     this.#options = options;
+    this.#patienceMs = patience * options.commandTimeout;
   }
 
   /** Makes a round trip and returns what `send` returns. Errors of ioredis pass unchanged. */
@@ -71,15 +73,13 @@ export class RoundTrips {
       return await new Promise<T>((resolve, reject) => {
         const timer = setTimeout(() => reject(this.#timedOut(deadline)), at - began);
         cleanups.push(() => clearTimeout(timer));
-        this.#options.connection
-          .client()
-          .then(async (client) => {
-            this.#client = client;
-            await this.#whenUsable(client, { reject, cleanups });
-            corkForTick(client);
-            return this.#heard(name, send(client));
-          })
-          .then(resolve, reject);
+        const waiting = { reject, cleanups };
+        const ask = (client: RedisClient) => {
+          corkForTick(client);
+          return this.#heard(name, send(client));
+        };
+        const client = this.#clientThatIsUp(waiting);
+        (client === undefined ? this.#usableClient(waiting).then(ask) : ask(client)).then(resolve, reject);
       });
     } catch (error) {
       // "Connection is closed" and the like say less than the error that closed it.
@@ -113,6 +113,23 @@ export class RoundTrips {
     this.#closed = true;
   }
 
+  /** The client of the last round trip, if its connection is up: then nothing is to be waited for. */
+  #clientThatIsUp(waiting: Waiting): RedisClient | undefined {
+    const client = this.#client;
+    const watch = client && ConnectionWatch.of(client);
+    if (watch === undefined || watch !== this.#watch || !watch.isUp) {
+      return undefined;
+    }
+    waiting.cleanups.push(rejectionOnFailure(watch, { patienceMs: this.#patienceMs, reject: waiting.reject }));
+    return client;
+  }
+
+  async #usableClient(waiting: Waiting): Promise<RedisClient> {
+    this.#client = await this.#options.connection.client();
+    await this.#whenUsable(this.#client, waiting);
+    return this.#client;
+  }
+
   /**
    * Resolves when a command can be sent: at once, but where the connection broke, or an attempt to open it has failed;
    * then when the next attempt, which begins now, has succeeded. From then on `reject` is called as soon as the
@@ -126,7 +143,7 @@ export class RoundTrips {
       this.#watch = watch;
       this.#silence.timeouts = 0;
     }
-    const patienceMs = patience * this.#options.commandTimeout;
+    const patienceMs = this.#patienceMs;
     const { brokenFor } = watch;
     const known = watch.failure(patienceMs);
     const isDown = known !== undefined || brokenFor !== undefined;
