@@ -115,7 +115,7 @@ export class MessageHistory implements Iterable<OpenAIMessage> {
   addToolCall(
     toolCalls: readonly MessageToolCall[],
     notes: Omit<MessageNotes, "name"> & {
-      /** What the model said beside the calls. @default nothing */
+      /** Text of the model beside the calls. @default nothing */
       readonly content?: string;
     } = {},
   ): void {

@@ -16,7 +16,7 @@ export interface TextPart {
 export interface ImagePart {
   /** Marks an image by URL. */
   type: "image_url";
-  /** Where the image is, and how closely the model looks. */
+  /** The image's address, and the detail at which the model sees it. */
   image_url: {
     /** An `https` URL, or a data URL with the image itself. */
     url: string;
@@ -66,7 +66,7 @@ export interface AudioPart {
   };
 }
 
-/** What the model said when it refused. */
+/** The text of a refusal. */
 export interface RefusalPart {
   /** Marks a refusal. */
   type: "refusal";
@@ -135,7 +135,7 @@ export interface OpenAIMessage {
     data?: string;
     /** When the provider forgets it, in seconds since 1970. */
     expires_at?: number;
-    /** What is said in it. */
+    /** The spoken text. */
     transcript?: string;
   } | null;
   /** The deprecated predecessor of `tool_calls`. */
@@ -153,11 +153,11 @@ export interface OpenAIMessage {
   metadata?: Record<string, unknown>;
   /** ISO 8601, as it was given. */
   timestamp?: string;
-  /** What this format cannot express of a LangChain message (id, usage, response metadata, artifact, other blocks). */
+  /** Fields of a LangChain message that this format lacks (id, usage, response metadata, artifact, other blocks). */
   langchain?: Record<string, unknown>;
 }
 
-/** What a message may have besides its content. */
+/** Optional fields of a message. */
 export interface MessageNotes {
   /** Tells speakers with the same role apart. */
   readonly name?: string;

@@ -8,33 +8,33 @@ export type OpenAIRequestMessage =
 export interface RequestInstruction {
   /** Marks an instruction. */
   role: "system" | "developer";
-  /** What the model is told. */
+  /** The instruction. */
   content: string | TextPart[];
   /** Tells speakers with the same role apart. */
   name?: string;
 }
 
-/** What a user said. */
+/** A message of the user. */
 export interface RequestUserMessage {
   /** Marks a message of the user. */
   role: "user";
-  /** What the user said or sent. */
+  /** Text, or parts such as images and files. */
   content: string | (TextPart | ImagePart | FilePart | AudioPart)[];
   /** Tells speakers with the same role apart. */
   name?: string;
 }
 
-/** What the model said. */
+/** A message of the model. */
 export interface RequestAssistantMessage {
   /** Marks a message of the model. */
   role: "assistant";
-  /** What the model said. May be left out beside calls, a refusal or audio. */
+  /** Text or parts. May be left out beside calls, a refusal or audio. */
   content?: string | (TextPart | RefusalPart)[] | null;
   /** Tells speakers with the same role apart. */
   name?: string;
   /** The calls that the model made. */
   tool_calls?: MessageToolCall[];
-  /** What the model said when it refused. */
+  /** The text of the refusal. */
   refusal?: string | null;
   /** Audio that the model produced earlier. */
   audio?: {
@@ -50,11 +50,11 @@ export interface RequestAssistantMessage {
   } | null;
 }
 
-/** What a tool returned. */
+/** A tool result. */
 export interface RequestToolMessage {
-  /** Marks what a tool returned. */
+  /** Marks a tool result. */
   role: "tool";
-  /** What the tool returned. */
+  /** The result as text or parts. */
   content: string | TextPart[];
   /** The tool's name. */
   name?: string;

@@ -21,7 +21,7 @@ export function outcomeOf({ type }: ReductionEvent): Attributes {
   return { [`${prefix}.reduction.outcome`]: type.replace("reduction_", "") };
 }
 
-/** What went wrong, as a word of which there are few: the code of this package's errors, else the error's name. */
+/** The error code, a label of low cardinality: that of this package's errors, else the error's name. */
 export function errorType(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   return [code, name].find((word): word is string => typeof word === "string" && word !== "") ?? "_OTHER";

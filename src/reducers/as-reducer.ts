@@ -16,7 +16,7 @@ export type ReducerFunction = (
   config?: RunnableConfig,
 ) => BaseMessageLike[] | null | Promise<BaseMessageLike[] | null>;
 
-/** What is accepted as a reducer: a reducer, or a Runnable or function from messages to messages (or null). */
+/** A reducer, or a Runnable or function from messages to messages (or null). */
 export type ReducerLike = ChatHistoryReducer | MessagesRunnable | ReducerFunction;
 
 /**

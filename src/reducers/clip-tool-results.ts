@@ -8,7 +8,7 @@ import { withShorterContent } from "./reduction-outcome.js";
 /** Ends a clipped tool result; the transcript keeps the whole result. */
 export const clipMarker = "\n[shortened to fit the context window]";
 
-/** What to clip, and by how much. */
+/** The tool results to clip, and by how much. */
 export interface ClipRequest {
   /** Indexes of the tool messages that may be clipped, oldest first. */
   readonly indexes: readonly number[];

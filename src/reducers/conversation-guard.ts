@@ -10,7 +10,7 @@ import type { StructureRepair } from "../structure/repair/repair-session.js";
 import { anyFunction, lazy, parseOptions, type SchemaOutput } from "../base/options.js";
 import { messagesOf, type ReducerInput } from "./chat-history-reducer.js";
 
-/** What a {@link conversationGuard} does with messages that break rules. */
+/** Options of {@link conversationGuard}. */
 export interface ConversationGuardOptions extends RepairOptions {
   /**
    * `throw` refuses messages with errors; `repair` returns the repaired messages, and refuses those that cannot be

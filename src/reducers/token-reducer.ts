@@ -15,7 +15,7 @@ export interface ChatHistoryTokenReducerOptions extends TokenBudgetOptions, Sect
   /** Whether to clip tool results of the newest step if nothing else helps. @default true */
   readonly clipToolResults?: boolean;
   /**
-   * What to do if the result still does not fit: report it in the outcome (`overBudgetBy`), or throw a BudgetError.
+   * Reaction to a result that still does not fit: report it in the outcome (`overBudgetBy`), or throw a BudgetError.
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";

@@ -5,7 +5,7 @@ import { isPlainObject } from "../openai/json-value.js";
 import type { Clock } from "../openai/timestamp.js";
 import type { NewToolInvocation } from "./tool-invocation.js";
 
-/** What a callback handler needs from its log. */
+/** The parts of a log that its callback handler needs. */
 export interface ToolCallbackOptions {
   readonly record: (invocation: NewToolInvocation) => unknown;
   readonly clock: Clock;

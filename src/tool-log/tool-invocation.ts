@@ -13,9 +13,9 @@ export type ToolStatus = "success" | "error" | (string & {});
 export interface NewToolInvocation {
   /** Name of the tool. */
   readonly name?: string;
-  /** What the tool was called with. */
+  /** The tool's arguments. */
   readonly inputs: unknown;
-  /** What the tool returned; by convention the error's message if the status is `error`. */
+  /** The tool's result; by convention the error's message if the status is `error`. */
   readonly outputs: unknown;
   /** How the run ended. */
   readonly status: ToolStatus;

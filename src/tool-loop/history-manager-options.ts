@@ -28,11 +28,11 @@ export interface HistoryManagerOptions {
   /** Numbers the sources. @default a new `ReferenceManager` */
   readonly references?: ReferenceManager;
   /**
-   * What to do if even the smallest request exceeds the window: report it in the outcome, or throw a `BudgetError`.
+   * Reaction to a smallest request that exceeds the window: report it in the outcome, or throw a `BudgetError`.
    * @default "report"
    */
   readonly onOverBudget?: "report" | "throw";
-  /** What the model accepts: what it gets is repaired for this profile. @default the profile of the memory */
+  /** The model's structure profile: its requests are repaired for it. @default the profile of the memory */
   readonly profile?: BuiltInProfile | StructureProfile;
   /** Maximum size of one upload, in bytes as stored. At least 1. @default 1_000_000 */
   readonly maxUploadBytes?: number;
@@ -48,9 +48,9 @@ export interface HistoryManagerOptions {
 
 /** The inputs of a model call besides the history. */
 export interface ModelCallRequest {
-  /** What the user wrote. This is stored. */
+  /** The user's own text, which is stored. */
   readonly originalUserMessage: string;
-  /** What the model reads instead. */
+  /** The text that the model reads instead. */
   readonly renderedUserMessage: string;
   /** The system prompt; the empty string for none. */
   readonly renderedSystemMessage: string;

@@ -6,14 +6,14 @@ import { answerStart } from "../session/turn-messages.js";
 import type { OpenTurn } from "../turns/open-turn.js";
 import { isQuestion } from "./turn/rendered-question.js";
 
-/** What is known of the current turn. */
+/** The current turn, as far as it is known. */
 export interface CurrentTurn {
-  /** What was read of it; undefined where nothing was read so far. */
+  /** Its stored part; undefined before the first read. */
   readonly opened: OpenTurn | undefined;
   readonly originalUserMessage: string | undefined;
   /** The question as it was said, and as it is stored. */
   readonly questions: readonly string[];
-  /** What was added since. */
+  /** Messages that were added since. */
   readonly added: readonly BaseMessage[];
 }
 

@@ -9,7 +9,7 @@ export interface MarkPlace {
 }
 
 /**
- * Where marks help, the most helpful first: the end of the newest complete round, of the head (system messages and
+ * Places for marks, the most helpful first: the end of the newest complete round, of the head (system messages and
  * summaries at the front) and of the system messages; then the newest complete step of a round that goes on, and the
  * complete round and step before, where the request before had its marks. Linear.
  */

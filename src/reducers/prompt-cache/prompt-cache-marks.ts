@@ -57,7 +57,7 @@ export function promptCacheMarks(options: PromptCacheMarksOptions): Runnable<Red
   return new PromptCacheMarks({ profile: resolveProfile("promptCacheMarks", profile), ttl });
 }
 
-/** What marks depend on. */
+/** The settings of marks. */
 interface MarkSettings {
   readonly profile: StructureProfile;
   readonly ttl?: CacheTtl | undefined;
@@ -83,7 +83,7 @@ class PromptCacheMarks extends Runnable<ReducerInput, BaseMessage[]> {
   }
 }
 
-/** What a model is given in a turn. */
+/** A model's input in a turn. */
 interface TurnInput {
   readonly history: BaseMessage[];
   readonly turn: BaseMessage[];
@@ -106,7 +106,7 @@ export function withCacheMarks(messages: readonly BaseMessage[], { profile, ttl 
   }
   let left = maxMarks - messages.flatMap(blocksOf).filter(form.isMark).length;
   for (const { first, last } of markPlaces(messages)) {
-    // Where the last message of the place may not carry a mark, the nearest before it does.
+    // If the last message of the place may not carry a mark, the nearest before it does.
     for (let index = last; index >= first && left > 0; index -= 1) {
       const message = messages[index]!;
       const marked = form.isMarked(message) ? message : form.mark(message);

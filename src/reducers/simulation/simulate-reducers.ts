@@ -18,7 +18,7 @@ export interface NamedReducer {
 }
 
 /**
- * What a prompt token costs, in any unit: `input` if the provider's prompt cache lacks it, `cached` if not.
+ * Prices of a prompt token in any unit: `input` if the provider's prompt cache lacks it, `cached` if not.
  * @example
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
  * import { ChatHistoryTokenReducer, simulateReducers, type PromptPrices } from "langchain-redis-memory";
@@ -44,7 +44,7 @@ export interface SimulationOptions {
   readonly prices?: PromptPrices;
 }
 
-/** What one reducer would have done to the conversations. */
+/** The figures of one reducer over the conversations. */
 export interface ReducerSimulation {
   /** The name that was given, or the reducer's class. */
   readonly reducer: string;

@@ -4,7 +4,7 @@ import type { ChatHistoryReducer } from "../chat-history-reducer.js";
 import { countOf } from "../../tokens/counted-messages.js";
 import type { TokenCounter } from "../../tokens/token-counter.js";
 
-/** What the requests of a conversation cost, and what they showed to the model. */
+/** Costs of a conversation's requests, and counts of the messages that the model saw. */
 export interface RequestTotals {
   requests: number;
   /** Tokens of all prompts, and of the calls that wrote summaries. */
@@ -30,7 +30,7 @@ export function noTotals(): RequestTotals {
   return { ...counts, questions: none(), toolResults: none() };
 }
 
-/** What messages add up to. */
+/** The sum of some messages. */
 interface Sum {
   readonly tokens: number;
   readonly questions: number;
@@ -47,10 +47,10 @@ export class SimulatedConversation {
   readonly #reducer: ChatHistoryReducer | undefined;
   readonly #counter: TokenCounter;
   readonly #totals: RequestTotals;
-  /** What was said: neither summaries nor shortened results. */
+  /** Original messages: neither summaries nor shortened results. */
   readonly #originals = new WeakSet<BaseMessage>();
   #view: BaseMessage[] = [];
-  /** Of the view, and of the whole conversation. */
+  /** Sums of the view, and of the whole conversation. */
   #inView = nothing;
   #said = nothing;
   /** How much of the view the last request sent. */

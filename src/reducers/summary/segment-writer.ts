@@ -117,7 +117,7 @@ export class SegmentWriter {
 /** Summaries that are remembered. */
 const capacity = 100;
 
-/** What a summary depends on. */
+/** The inputs of a summary. */
 interface SummaryOrigin {
   /** Ids of the messages that it replaces. */
   readonly ids: readonly (string | undefined)[];

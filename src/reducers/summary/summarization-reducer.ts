@@ -83,7 +83,7 @@ export class ChatHistorySummarizationReducer extends ChatHistoryReducer {
     const systems = staying.systems.map((index) => messages[index]!);
     if (!this.#writer.canTell({ earlier, covered })) {
       const left = [...systems, ...earlier, ...rest];
-      // Where nothing leaves, only the place of a system message would change.
+      // If no message leaves, only the place of a system message would change.
       const isShorter = covered.length === 0 && left.length < messages.length;
       return this.#finish(messages, await measure.fit(isShorter ? left : messages));
     }

@@ -25,7 +25,7 @@ export interface SummarizerOptions extends TranscriptOptions {
   readonly counter: TokenCounter | undefined;
 }
 
-/** What to summarize; `context` holds earlier summaries that stay beside the new one. */
+/** The messages to summarize; `context` holds earlier summaries that stay beside the new one. */
 export interface SummaryTask extends SummarySource {
   readonly context: readonly BaseMessage[];
 }

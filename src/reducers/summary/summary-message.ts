@@ -18,7 +18,7 @@ const frame = "Summary of the earlier conversation (background, not a request):\
 
 const messageTypes = { human: HumanMessage, system: SystemMessage, ai: AIMessage };
 
-/** What a summary is based on, oldest first. */
+/** The messages that a summary covers, oldest first. */
 export interface SummarySource {
   /** Earlier summaries that the new one replaces. */
   readonly replaced: readonly BaseMessage[];

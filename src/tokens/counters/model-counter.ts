@@ -24,7 +24,7 @@ const optionsSchema = lazy(() =>
 /**
  * A counter that asks the model (`getNumTokens`), once per message with all its texts in one call, a line each.
  *
- * What the model does for it is the model's business: LangChain's default downloads an encoding from the network at the
+ * How it counts is up to the model: LangChain's default downloads an encoding from the network at the
  * first call, falls back to four characters a token when it cannot, and takes minutes for a long run of one letter.
  * Prefer `tiktokenCounter` or `approximateCounter` unless the model counts by itself. Tool calls count by their text;
  * overhead and media by OpenAI's formulas, as with `tiktokenCounter`.

@@ -23,7 +23,7 @@ export interface TiktokenCounterOptions {
   readonly tools?: readonly ToolDefinitionLike[];
 }
 
-/** What {@link tiktokenCounter} returns. */
+/** A token counter that loads an encoding. */
 export interface TiktokenCounter extends TokenCounter {
   /**
    * Loads the encoding now; afterwards `perRequest` is exact and counts of ordinary messages are numbers, not promises.

@@ -47,7 +47,7 @@ export class BlockMerge {
     return tokens;
   }
 
-  /** Where the token that begins at `place` (counted from the block's start) ends, after a run. */
+  /** The end, after a run, of the token that begins at `place` (counted from the block's start). */
   tokenEnd(place: number): number {
     return this.#next[place]!;
   }

@@ -45,7 +45,7 @@ export function widthAt(text: string, index: number): number {
   return (text.charCodeAt(index) & 0xfc00) === 0xd800 && text.codePointAt(index)! > 0xffff ? 2 : 1;
 }
 
-/** Where a run of code points with any of the bits ends; `from` if there is none. */
+/** The end of a run of code points with any of the bits; `from` if there is none. */
 export function runEnd(text: string, from: number, bits: number): number {
   let end = from;
   while (end < text.length && (classAt(text, end) & bits) !== 0) {

@@ -13,7 +13,7 @@ interface Encoding {
   readonly readRanks: () => Promise<{ readonly default: PackedRanks }>;
 }
 
-/** What the encodings differ in. */
+/** Splitter, formula and ranks of each encoding. */
 export const encodings: Readonly<Record<EncodingName, Encoding>> = {
   o200k_base: { split: splitO200k, perFunction: 7, readRanks: () => import("js-tiktoken/ranks/o200k_base") },
   cl100k_base: { split: splitCl100k, perFunction: 10, readRanks: () => import("js-tiktoken/ranks/cl100k_base") },

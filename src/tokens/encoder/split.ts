@@ -13,7 +13,7 @@ import {
 } from "./character-classes.js";
 
 /**
- * Where the piece of the text that begins at `from` ends. Pieces are tokenized one by one; no token crosses from one to
+ * The end of the piece of text that begins at `from`. Pieces are tokenized one by one; no token crosses from one to
  * the next.
  */
 export type Splitter = (text: string, from: number) => number;
@@ -55,7 +55,7 @@ export function splitCl100k(text: string, from: number): number {
 }
 
 /**
- * Where a word would begin: a piece may have one character that is not a letter (a space, a bracket) before its word.
+ * The start of a possible word: a piece may have one character that is not a letter (a space, a bracket) before it.
  */
 function wordStartAt(text: string, from: number, first: number): number {
   return (first & (letter | lineBreak)) === 0 ? from + widthAt(text, from) : from;
@@ -88,7 +88,7 @@ function lastUncasedEnd(text: string, from: number, to: number): number {
   return end;
 }
 
-/** Where the last code point before `end` begins. */
+/** The start of the last code point before `end`. */
 function startOfLast(text: string, end: number): number {
   return end > 1 && widthAt(text, end - 2) === 2 ? end - 2 : end - 1;
 }

@@ -46,7 +46,7 @@ export function addContent(sum: CostSum, content: unknown, { callsCounted }: { c
   }
 }
 
-/** Where costs go, and the contents of blocks that are still to be added. */
+/** The sum of costs, and the contents of blocks that are still to be added to it. */
 interface Adding {
   readonly sum: CostSum;
   readonly inner: unknown[];

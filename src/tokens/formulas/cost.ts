@@ -1,6 +1,6 @@
 import { jsonText } from "../../base/json-text.js";
 
-/** What something costs in tokens, before its texts are tokenized: so one formula serves every counter. */
+/** A cost in tokens before its texts are tokenized, so that one formula serves every counter. */
 export interface Cost {
   /** Texts whose tokens are to be added; each is tokenized by itself. */
   readonly texts: readonly string[];

@@ -6,7 +6,7 @@ export interface Chunk {
   readonly id: string;
   /** Names the piece within its document. */
   readonly chunkId: string;
-  /** What the model reads of it. */
+  /** The text that the model reads. */
   readonly text: string;
 }
 
@@ -16,7 +16,7 @@ export interface SourceReference {
   readonly sourceNumber: number;
   /** The id of the tool call that found it. */
   readonly toolCallId: string;
-  /** What was found. */
+  /** The chunk that was found. */
   readonly chunk: Chunk;
 }
 

@@ -9,14 +9,14 @@ import { readUpload, writeUpload, type Upload } from "./uploads.js";
 
 /** The session as it was when the turn began. */
 export interface Snapshot {
-  /** What is stored of the turn, and what came before it. */
+  /** The stored part of the turn, and the view before it. */
   readonly turn: OpenTurn;
   /** In the order in which they were added. */
   readonly uploads: readonly Upload[];
   readonly references: readonly SourceReference[];
 }
 
-/** What a turn stores besides its messages. */
+/** The side data that a turn stores. */
 export interface TurnData {
   readonly uploads: readonly Upload[];
   /** Ids of uploads to remove. */

@@ -52,7 +52,7 @@ export class SessionReader {
     return snapshot;
   }
 
-  /** What was read for the turn; undefined where it has read nothing so far. */
+  /** The stored part of the turn; undefined before the first read. */
   async known(): Promise<OpenTurn | undefined> {
     return (await this.#reading?.snapshot)?.turn;
   }

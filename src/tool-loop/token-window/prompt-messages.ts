@@ -1,7 +1,7 @@
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { renderQuestion } from "../turn/rendered-question.js";
 
-/** What the user wrote, and what the model reads instead. */
+/** The user's own text, and the text that the model reads instead. */
 export interface UserTexts {
   readonly original: string;
   readonly rendered: string;

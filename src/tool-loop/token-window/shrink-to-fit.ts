@@ -4,7 +4,7 @@ export interface Move<V> {
   readonly variant: V;
 }
 
-/** What to fit: the whole pieces, and the moves in the order in which they are tried. */
+/** The whole pieces, and the moves that shrink them in the order in which they are tried. */
 export interface ShrinkRequest<V> {
   readonly whole: readonly V[];
   readonly moves: Iterable<Move<V>>;

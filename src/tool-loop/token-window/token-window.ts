@@ -29,7 +29,7 @@ export interface WindowContent {
 export interface FittedWindow {
   /** The messages to send, in order. */
   readonly messages: BaseMessage[];
-  /** What each part asked for and was given, and what was left out. */
+  /** The tokens that each section asked for and was given, and the parts that were left out. */
   readonly outcome: WindowOutcome;
 }
 
@@ -38,7 +38,7 @@ export interface WindowLimits {
   readonly limit: number;
   /** The share of the space left after system prompt, user message and tools that uploads may take. */
   readonly uploadShare: number;
-  /** What the messages are repaired for, once they are put together. */
+  /** The profile for which the joined messages are repaired. */
   readonly profile: StructureProfile;
 }
 

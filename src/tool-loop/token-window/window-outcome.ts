@@ -83,7 +83,7 @@ export type DroppedPart =
       readonly of: number;
     };
 
-/** What the sections asked for and what they were given, in tokens. */
+/** The tokens that the sections asked for, and the tokens that they were given. */
 export interface WindowOutcome {
   /** `maxInputTokens` minus the safety margin. */
   readonly limit: number;
@@ -103,7 +103,7 @@ export interface WindowOutcome {
       }
     >
   >;
-  /** What was not sent, or only in part; empty if all was. */
+  /** Parts that were shortened or left out; empty if all was sent. */
   readonly dropped: readonly DroppedPart[];
   /**
    * Repairs of what the model would have refused. First those of stored messages; their indexes count the human, AI and

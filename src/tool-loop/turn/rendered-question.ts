@@ -16,7 +16,7 @@ export function isQuestion(message: BaseMessage | undefined, original: string | 
 
 /**
  * The stored question as the model reads it: the rendered text takes the place of the original one, and the rest stays.
- * Of a message that does not begin with the original text, the rendered text takes the place of all text.
+ * If the message does not begin with the original text, the rendered text replaces all text.
  */
 export function renderQuestion(
   message: BaseMessage,
@@ -33,7 +33,7 @@ export function renderQuestion(
   return changeMessage(message, { content: [...parts.slice(0, place), replaced, ...parts.slice(place)] });
 }
 
-/** What is left without the original text: the text that follows it in its part, and the other parts. */
+/** The rest behind the original text: the text that follows it in its part, and the other parts. */
 interface Remainder {
   readonly text: string;
   readonly parts: readonly Block[];

@@ -5,7 +5,7 @@ import { cutText } from "../token-window/cut-text.js";
 import type { Chunk, SourceReference } from "../stored/reference-manager.js";
 
 /**
- * What a tool returned. A non-empty `errorMessage` means that it failed; otherwise the model sees `content`, or
+ * The result of a tool call. A non-empty `errorMessage` marks a failure; otherwise the model sees `content`, or
  * `chunks` if there is no content.
  */
 export interface ToolCallResponse {
@@ -13,7 +13,7 @@ export interface ToolCallResponse {
   readonly id: string;
   /** The tool's name. */
   readonly name: string;
-  /** What the tool returned as text. With a text, the model does not see `chunks`. */
+  /** The result as text. With a text, the model does not see `chunks`. */
   readonly content?: string;
   /** The sources that the tool found, the most relevant first. */
   readonly chunks?: readonly Chunk[];

@@ -11,14 +11,14 @@ import { isInterrupted } from "../../codec/message-ids.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import type { OpenTurn } from "../../turns/open-turn.js";
 
-/** What a turn stores, and the numbers of the sources that it does not store. */
+/** The messages and side data that a turn stores, and the numbers of the sources that it does not store. */
 export interface TurnRecord {
   readonly messages: BaseMessage[];
   readonly data: TurnData;
   readonly uncited: number[];
 }
 
-/** What `recordTurn` needs besides the turn. */
+/** Parameters of `recordTurn` besides the turn. */
 export interface RecordRequest {
   readonly turnId: string;
   /** Whether the user's message is stored already, or was; then it is not stored again. */
@@ -69,7 +69,7 @@ interface TurnCommit {
   readonly turnId: string;
   readonly record: TurnRecord;
   readonly side: SideChanges;
-  /** What was read of the turn under this name; undefined where the name was not known then. */
+  /** The stored part of the turn when it was read; undefined where the name was not known then. */
   readonly opened: OpenTurn | undefined;
 }
 
@@ -84,7 +84,7 @@ function writeOf({ turnId, record, opened }: TurnCommit): TurnSettings {
   // A run that was stopped leaves its turn open, so that the answer of a retry takes the place of the interrupted one.
   const done = last === undefined || !isInterrupted(last);
   const stored = opened?.view.stored.turn?.count ?? 0;
-  // Of a turn that was stored when it was read, the record lacks the question: where another has removed the turn
+  // The record of a turn that was stored when it was read lacks the question: if another has removed the turn
   // since, the answer alone must not be stored.
   if (opened?.state === "open" || opened?.state === "stored") {
     return { done, stored };
