@@ -17,13 +17,13 @@ export interface FoundSession extends SessionDetails {
   readonly damaged?: true;
 }
 
-/** What is kept about a session besides its messages; undefined for one that does not exist. */
+/** A session's metadata; undefined if the session does not exist. */
 export async function describeSession(
   server: Pick<Server, "store" | "plainLists" | "client" | "keyPrefix">,
   sessionId: string,
 ): Promise<FoundSession | undefined> {
   const [details, figures] = await Promise.all([detailsOf(server, sessionId), figuresOf(server.store, sessionId)]);
-  // Of the keys of a session, the index of its messages may be all that is left.
+  // The index of its messages may be the only key left of a session.
   if (figures === undefined && (await remainsOf(server, sessionId)) === undefined) {
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { ExitCode } from "./exit-codes.js";
 import type { Screen, Streams } from "./screen.js";
 
-/** What a command works with. */
+/** A command's environment. */
 export interface CommandContext {
   readonly screen: Screen;
   readonly env: Streams["env"];

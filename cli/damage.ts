@@ -4,7 +4,7 @@ import type { Server } from "./server.js";
 
 type Part = "log" | "ids" | "state";
 
-/** What Redis holds of a session, as it lies there. */
+/** The raw keys of a session in Redis. */
 export interface Remains {
   /** Records of the log. */
   readonly messages: number;
@@ -16,14 +16,14 @@ export interface Remains {
   readonly foreign: ReadonlySet<Part>;
 }
 
-/** What is wrong with a session, in a sentence that says what to do. */
+/** The damage of a session, in a sentence that says what to do. */
 export interface Damage {
   readonly sentence: string;
   /** True where `rebuild` makes a session that can be written again, with all messages that are left. */
   readonly rebuildHelps: boolean;
 }
 
-/** What is left of a session; undefined where nothing is, or only the mark of one that was erased a short time ago. */
+/** The rest of a session; undefined if nothing is left, or only the mark of one that was erased a short time ago. */
 export async function remainsOf(
   { client, keyPrefix }: Pick<Server, "client" | "keyPrefix">,
   sessionId: string,

@@ -1,4 +1,4 @@
-/** What the command's exit code says; also shown by `--help`. */
+/** The meaning of the command's exit codes; also shown by `--help`. */
 export const exitCodes = {
   done: 0,
   /** The command did its work and found something in the data: findings, records that cannot be read. */

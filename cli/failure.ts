@@ -31,7 +31,7 @@ export interface Failure {
 
 const unreachableCodes: ReadonlySet<string> = new Set(["timeout", "unavailable"]);
 
-/** What is wrong with a session, in the words of someone who types commands. */
+/** A session's error, in the words of the command line. */
 export function reasonOf(error: MemoryError): string {
   return EncryptionError.isInstance(error) && error.code === "unknown_key"
     ? `encrypted with the key "${error.keyId}", which is not in ${keysVariable}`

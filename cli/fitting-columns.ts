@@ -3,7 +3,7 @@ export interface Column {
   readonly title: string;
   /** @default "left" */
   readonly align?: "left" | "right";
-  /** Where the table is wider than the terminal, columns with the lowest `order` are cut first, to `least` columns. */
+  /** If the table is wider than the terminal, columns with the lowest `order` are cut first, to `least` columns. */
   readonly cut?: { readonly order: number; readonly least: number };
   /** True for a column that goes where cutting is not enough, the last one first. */
   readonly isSpare?: boolean;

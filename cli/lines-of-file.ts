@@ -6,7 +6,7 @@ export interface FileLine {
   /** Counted from 1. */
   readonly number: number;
   readonly text: string;
-  /** Where it begins in the file, in bytes. */
+  /** Its offset in the file, in bytes. */
   readonly offset: number;
   /** Its bytes in the file, without the line feed. */
   readonly length: number;

@@ -12,7 +12,7 @@ const pageLength = 1_000;
 /** A run of positions, both ends included. */
 export type PositionRange = readonly [first: number, last: number];
 
-/** What became of the messages of a session. */
+/** Lost and kept messages of a session. */
 export interface LostMessages {
   /** Positions of messages that are gone; undefined where they are not known. */
   readonly gone: readonly PositionRange[] | undefined;
@@ -72,7 +72,7 @@ interface Named {
   readonly remains: Remains;
 }
 
-/** Where the index says that the messages stood. */
+/** The messages' positions by the index. */
 async function placesOf(
   { client, keyPrefix }: Server,
   sessionId: string,

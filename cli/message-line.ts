@@ -4,7 +4,7 @@ import { partsInWords } from "../src/messages/content.js";
 import { roleOf, summaryMarkOf } from "../src/messages/roles.js";
 import { printable } from "./printable.js";
 
-/** What a message is, in a few words, without its text: who speaks, what is called, what a summary covers. */
+/** Describes a message in a few words, without its text: its speaker, its calls, the range of a summary. */
 export function kindOf(message: BaseMessage): string {
   const role = roleOf(message);
   if (role === "summary") {

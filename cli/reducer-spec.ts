@@ -20,7 +20,7 @@ Reducers:
   tools:3                  results before the last 3 tool steps are shortened
   tools:3,token:8000/6400  one behind the other`;
 
-/** What summaries are taken to be, since no model is called. */
+/** Stands for a summary, since no model is called. */
 export interface SummarySetting {
   /** Words of a summary, each of about one token. */
   readonly summaryTokens: number;

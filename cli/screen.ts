@@ -6,7 +6,7 @@ import stringWidth from "string-width";
 import { fittingColumns, gap, type Column } from "./fitting-columns.js";
 import { printable } from "./printable.js";
 
-/** What a command writes to. */
+/** A command's output streams. */
 export interface Streams {
   readonly out: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly err: Writable & { readonly isTTY?: boolean; readonly columns?: number };

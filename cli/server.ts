@@ -13,7 +13,7 @@ import { encryptionKeysIn } from "./encryption-keys.js";
 import { UnreachableError, UsageError } from "./failure.js";
 import { keysVariable } from "./keys-variable.js";
 
-/** What the user says about the server. */
+/** The options that name the server. */
 export interface ServerOptions {
   readonly url?: string;
   readonly cluster?: boolean;
@@ -90,7 +90,7 @@ export async function openServer(
 const limits: RedisOptions = {
   connectTimeout: 5_000,
   maxRetriesPerRequest: 3,
-  // Where this user may not run INFO, ioredis would write of it to the console.
+  // If this user may not run INFO, ioredis would print a warning.
   enableReadyCheck: false,
   retryStrategy: (times) => (times > 5 ? null : 200),
 };

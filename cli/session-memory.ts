@@ -4,7 +4,7 @@ import type { FoundSession } from "./all-sessions.js";
 import { scanKeys } from "./find-keys.js";
 import type { Server } from "./server.js";
 
-/** What all sessions take in Redis, in bytes. */
+/** The memory of all sessions in Redis, in bytes. */
 export interface MemoryFigures {
   /** Sessions that were measured. */
   readonly sampled: number;

@@ -129,7 +129,7 @@ async function* namesOf(server: Server, sessions: readonly string[], signal: Abo
 interface Checked {
   readonly sessionId: string;
   readonly options: CheckOptions;
-  /** What the reads of this command reported; emptied here. */
+  /** Events of this command's reads; emptied here. */
   readonly events: MemoryEvent[];
 }
 

@@ -114,13 +114,13 @@ interface Exporting {
   readonly server: Server;
   readonly context: CommandContext;
   readonly note: (sessionId: string, reason: string) => void;
-  /** What reads reported; emptied here. */
+  /** Events of the reads; emptied here. */
   readonly events: MemoryEvent[];
 }
 
 const chunkLength = 65_536;
 
-/** What of a session cannot be read to its end is closed by a line that says so, for `import`. */
+/** Ends a session that cannot be read whole with a line that says so, for `import`. */
 async function writeOwn({ server, context, note }: Exporting, sessionId: string): Promise<void> {
   const { screen, signal } = context;
   let [text, lines] = ["", 0];

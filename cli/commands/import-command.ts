@@ -60,7 +60,7 @@ A session is imported whole or not at all. One that is there with the same
 content is left as it is, so the same import again adds nothing; with other
 content it is refused.`;
 
-/** What became of a session. */
+/** The outcome of a session. */
 interface Outcome {
   readonly line: number;
   readonly sessionId: string;

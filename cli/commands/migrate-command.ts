@@ -45,7 +45,7 @@ Copies lists that @langchain/redis, @langchain/community or LangChain in Python
 wrote. Run it again to go on after an interruption, or to copy what was added:
 a message that is stored is not stored again.`;
 
-/** What was done so far. */
+/** The counts so far. */
 interface Tally {
   sessions: number;
   messages: number;

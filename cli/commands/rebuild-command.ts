@@ -34,7 +34,7 @@ export function rebuildCommand(): CommandDefinition {
   };
 }
 
-/** What a rebuild did. */
+/** The outcome of a rebuild. */
 interface Rebuilt {
   readonly sessionId: string;
   /** Messages that are left, and how many there were; undefined where not known. */
@@ -48,7 +48,7 @@ interface Rebuilt {
   readonly changed: readonly number[];
   /** True where nothing was left but the index of its messages, which a rebuild removes. */
   readonly removed: boolean;
-  /** What the state said, and nothing else does. */
+  /** Facts that only the state held. */
   readonly lost: readonly ("owner" | "title")[];
 }
 

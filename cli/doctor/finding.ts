@@ -1,10 +1,10 @@
 /** Something that was looked at. `ok` and `note` need nothing; the command's exit code says the worst of the others. */
 export interface Finding {
   readonly level: "ok" | "note" | "warning" | "problem";
-  /** What was looked at, such as `eviction`. */
+  /** The subject, such as `eviction`. */
   readonly check: string;
   readonly found: string;
-  /** What to do; empty where there is nothing to do. */
+  /** The advice; empty where there is nothing to do. */
   readonly advice: string;
 }
 

@@ -26,7 +26,7 @@ export const leastCommands = {
   forks: ["hgetall", "hincrby", "rename"],
   /** `rebuild` of some damage, and keys of encryption that are exchanged. */
   encryption: ["hsetnx", "lset"],
-  /** What ioredis asks by itself when it connects; without it, it prints a warning. */
+  /** The command that ioredis sends by itself when it connects; without it, it prints a warning. */
   connection: ["info"],
   /** The same to a Cluster; `asking` while slots move, `client|setname` for its own connections. */
   cluster: ["cluster|slots", "cluster|info", "readonly", "readwrite", "asking", "client|setname"],

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 
-/** What a server says of itself; undefined where this user may not ask. */
+/** Facts that a server reports; undefined where this user may not ask. */
 export interface ServerFacts {
   readonly address: string;
   /** Fields of INFO. */

@@ -4,7 +4,7 @@ import type { ServerFacts } from "./server-facts.js";
 const oldestRedis = [6, 2] as const;
 const hour = 3_600_000;
 
-/** What a careful operator would say about one server. `now` is the time in milliseconds since 1970. */
+/** Findings about one server. `now` is the time in milliseconds since 1970. */
 export function serverFindings(facts: ServerFacts, now: number): Finding[] {
   const { info } = facts;
   if (info === undefined) {

@@ -5,7 +5,7 @@ import { StoreError } from "../../src/base/errors.js";
 import type { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import type { Skipped, SourceSession } from "./source.js";
 
-/** What copying a session did. */
+/** The outcome of copying a session. */
 export interface Copied {
   /** Messages that were stored now. */
   appended: number;

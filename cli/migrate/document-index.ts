@@ -34,7 +34,7 @@ class Numbers<Values extends Float64Array | Uint32Array> {
 }
 
 /**
- * Where the documents of a file stand, by session and time: 32 bytes a document instead of the document, so that a file
+ * An index of the documents of a file, by session and time: 32 bytes a document instead of the document, so that a file
  * may be larger than the memory.
  */
 export class DocumentIndex {

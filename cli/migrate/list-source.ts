@@ -7,7 +7,7 @@ import type { SourceSession } from "./source.js";
 /** Which lists to copy. */
 export interface ListSelection {
   readonly pattern: string;
-  /** What the session ids lack of the keys. */
+  /** The prefix of the keys that session ids lack. */
   readonly strip: string;
   /** Keys with this prefix are this package's own. */
   readonly ownPrefix: string;

@@ -4,7 +4,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 export interface SourceSession {
   /** The id that the copy gets. */
   readonly sessionId: string;
-  /** Where it comes from: a key, or a file. */
+  /** Its origin: a key, or a file. */
   readonly place: string;
   /** Seconds that it still lives; undefined if it does not expire. */
   readonly ttl: number | undefined;

@@ -9,11 +9,14 @@ import * as imported from "langchain-redis-memory";
 import * as store from "langchain-redis-memory/store";
 import * as testing from "langchain-redis-memory/testing";
 
+const { exports } = createRequire(import.meta.url)("langchain-redis-memory/package.json");
+/** A file for each entry, and one for the code that they share: `./package.json` stands for that one here. */
+const mostFiles = Object.keys(exports).length;
 const dist = fileURLToPath(new URL("..", import.meta.resolve("langchain-redis-memory")));
 for (const format of ["esm", "cjs"]) {
   const files = readdirSync(join(dist, format), { recursive: true });
   const code = files.filter((name) => name.endsWith(".js"));
-  assert.ok(code.length <= 10, `${format} holds ${code.length} files`);
+  assert.ok(code.length <= mostFiles, `${format} holds ${code.length} files`);
   assert.deepEqual(
     files.filter((name) => name.endsWith(".map")),
     [],

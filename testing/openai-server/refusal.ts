@@ -1,6 +1,6 @@
 /** OpenAI's answer to a request that it refuses with status 400: the object under `error`. */
 export interface ChatCompletionRefusal {
-  /** What is wrong, in the service's words. */
+  /** The reason, in the service's words. */
   readonly message: string;
   /** The same for every refusal. */
   readonly type: "invalid_request_error";

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { code, everything, human, record, records, sideOf, texts, written, type StoreCase } from "./store-case.js";
 
-/** What an append adds, and what it leaves out. */
+/** Records that an append adds, and records that it leaves out. */
 export const appendCases: readonly StoreCase[] = [
   {
     title: "what was appended is read back in order, from position 0",

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { asRead, code, everything, record, records, sideOf, written, type StoreCase } from "./store-case.js";
 
-/** What a writer may demand of the session before it writes. */
+/** Preconditions of a write. */
 export const expectationCases: readonly StoreCase[] = [
   {
     title: "an append that expects a position is written only there",

@@ -4,7 +4,7 @@ import { taken } from "./hold-cases.js";
 
 const needs = ["beside"] as const;
 
-/** What a turn that is over can no longer write. */
+/** Writes that are refused after a turn is over. */
 export const fenceCases: readonly StoreCase[] = [
   {
     title: "no write of a turn passes once another has begun, even before that one writes",

@@ -18,7 +18,7 @@ async function listed({ store }: StoreContext, owner: string): Promise<string[]>
   return (await store.lists.list(owner, { limit: 9 })).sessions.map(({ sessionId }) => sessionId);
 }
 
-/** What copies know of discarded messages, whose they are, and what they are called. */
+/** Discarded ids, owner and label of copies. */
 export const forkKnowledgeCases: readonly StoreCase[] = [
   {
     title: "a discarded message that is sent again to a fork adds nothing, also one that stands in the head",

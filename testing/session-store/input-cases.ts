@@ -4,7 +4,7 @@ import { option, record, type StoreCase } from "./store-case.js";
 
 const badNumbers: readonly unknown[] = [-1, 0.5, Number.NaN, Infinity, "1", null, 2 ** 53];
 
-/** What is refused before any work is done. */
+/** Requests that are refused before any work is done. */
 export const inputCases: readonly StoreCase[] = [
   {
     title: "every method refuses session ids that are empty, too long, malformed or not strings",

@@ -5,7 +5,7 @@ const needs = ["edits"] as const;
 const [first, second] = ["k1.AAAAAAAA", "k2.BBBBBBBB"];
 const both = { current: second, known: [first, second] };
 
-/** What a store does for writers that encrypt. It never looks into what they write. */
+/** Rules for writers that encrypt. A store never looks into their records. */
 export const keyCases: readonly StoreCase[] = [
   {
     title: "a session that needs a key refuses every writer that does not name it, and nothing changes",

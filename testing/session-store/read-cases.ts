@@ -12,7 +12,7 @@ const chat = [
   human("q3"),
 ];
 
-/** What reads show, and from which position. */
+/** Results of reads, and their positions. */
 export const readCases: readonly StoreCase[] = [
   {
     title: "a session without writes is empty, and reading does not create it",

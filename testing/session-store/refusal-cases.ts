@@ -9,7 +9,7 @@ import { asRead, code, everything, record, records, type StoreCase, type StoreCo
 const order = ["erased", "owner", "damaged", "key", "epoch", "fence", "stale"] as const;
 type Reason = (typeof order)[number];
 
-/** What a refusal is to its caller: the code of an error, or the answer `stale`. */
+/** A refusal as its caller sees it: the code of an error, or the answer `stale`. */
 const shown: Readonly<Record<Reason, string>> = {
   erased: "erased",
   owner: "other_owner",
@@ -24,7 +24,7 @@ interface Call {
   readonly store: CompleteSessionStore;
   /** The session as this caller may touch it. */
   readonly session: SessionRef;
-  /** What a compare-and-set names; of another moment where that is a reason to refuse it. */
+  /** The expected values of a compare-and-set; of another moment if that is a reason to refuse it. */
   readonly read: Pick<SessionView, "epoch" | "rev" | "next">;
   /** The version of the label. */
   readonly version: string;
@@ -155,7 +155,7 @@ export const gatedMethods: readonly GatedMethod[] = [...writers, ...readers];
 const key = "k1.AAAAAAAA";
 const keys = { current: key, known: [key] };
 
-/** Of each method, whatever closes the session: the refusal that comes is the first of all that apply. */
+/** For each method and each combination of reasons: the first reason that applies decides the refusal. */
 export const refusalCases: readonly StoreCase[] = gatedMethods.map((method) => ({
   title: `a refused ${method.name} gives the first reason of: ${order.join(", ")}`,
   needs: ["lists", "beside", ...method.needs],

@@ -26,7 +26,7 @@ export interface StoreSetup {
   wait?(milliseconds: number): unknown;
 }
 
-/** What a case works with. */
+/** The tools of a case. */
 export interface StoreContext {
   /** Has the core and what the case {@link StoreCase.needs}; anything else only where `has` says so. */
   readonly store: CompleteSessionStore;
@@ -34,7 +34,7 @@ export interface StoreContext {
   has(group: StoreGroup): boolean;
   /** Takes a part of a session away; undefined where the store loses nothing. */
   readonly damage: ((sessionId: string) => Promise<void>) | undefined;
-  /** What a store is told where the case waits for it: as many milliseconds as `wait` lets pass. */
+  /** A duration in the store's time, scaled as `wait` scales it. */
   time(milliseconds: number): number;
   /** Lets time of the store pass. */
   wait(milliseconds: number): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { startTcpProxy } from "./tcp-proxy.js";
 
-/** Where a connection is cut: before the server hears the question, after it answered, or inside its answer. */
+/** The place of a cut: before the server gets the request, after it answered, or inside its answer. */
 export type CutPlace = "before" | "after" | "inside";
 
 /** A TCP proxy before a Redis server that counts round trips, swallows replies, delays them, and cuts connections. */
@@ -45,7 +45,7 @@ interface Behaviour {
   flights: number;
   silent: boolean;
   delay: number;
-  /** What `releaseReplies()` has to send; undefined where replies pass. */
+  /** The replies that `releaseReplies()` sends; undefined while replies pass. */
   held: (() => void)[] | undefined;
   /** Bytes of replies until a cut; infinite where none is asked for. */
   bytesLeft: number;

@@ -4,7 +4,7 @@ const slots = 16_384;
 
 /** A node of a cluster, to whoever gives it commands of its own, without redirections. */
 export interface ClusterMember {
-  /** Where the other nodes reach it, past all proxies. */
+  /** Its address for other nodes, past all proxies. */
   readonly port: number;
   use<T>(work: (client: Redis) => Promise<T>): Promise<T>;
 }

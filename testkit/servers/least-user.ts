@@ -12,7 +12,7 @@ export const leastUserArgs: readonly string[] = [
 ];
 
 /**
- * What a server refused to users. ioredis says its name to servers that know CLIENT SETINFO (Redis from 7.2 on,
+ * Commands that a server refused to users. ioredis sends a name to servers that know CLIENT SETINFO (Redis from 7.2 on,
  * Valkey), and goes on where they refuse it; older ones have no such command to allow.
  */
 export async function refusals(client: Redis): Promise<unknown[]> {
@@ -20,7 +20,7 @@ export async function refusals(client: Redis): Promise<unknown[]> {
   return entries.filter((entry) => !entry.includes("client|setinfo"));
 }
 
-/** What servers refused to users, and which of the commands they were asked for. */
+/** Commands that servers refused to users, and the commands that they received. */
 export async function refusalsAndUse(
   servers: readonly PrivateRedis[],
   commands: readonly string[],

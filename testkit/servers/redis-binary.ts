@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 
-/** Where to look for redis-server, and what Debian's package has to offer; given by tests only. */
+/** The places of redis-server, and the versions of Debian's package; given by tests only. */
 interface RedisPlaces {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Made by {@link linkServerProgram}: the program under the name that makes it a server. */

@@ -17,7 +17,7 @@ export interface PrivateCluster {
 
 interface StartedNode {
   readonly server: PrivateRedis;
-  /** Where clients and the other nodes reach it. */
+  /** Its address for clients and other nodes. */
   readonly port: number;
   readonly busPort: number;
 }

@@ -14,7 +14,7 @@ import { until } from "./until.js";
 export interface ClusterNode {
   /** The process as it is now. */
   readonly server: PrivateRedis;
-  /** What the other nodes and the clients call it. */
+  /** Its name for other nodes and clients. */
   readonly id: string;
   readonly port: number;
 }

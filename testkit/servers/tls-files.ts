@@ -5,7 +5,7 @@ import { selfSignedCertificate } from "./self-signed-certificate.js";
 
 /** Certificates in files, for servers that speak TLS to clients and to each other. */
 export interface TlsFiles {
-  /** What a client of ioredis takes as `tls`; with a certificate of its own where servers ask for one. */
+  /** The option `tls` of an ioredis client; with a certificate of its own where servers ask for one. */
   readonly client: TlsOfClient;
   /** The options of a server, in the form of a configuration file, with the port on which it speaks TLS. */
   lines(port: number): string[];

@@ -78,7 +78,7 @@ async function portForNode(): Promise<number> {
   }
 }
 
-/** What a server says of its replication, as fields. */
+/** The fields of a server's replication INFO. */
 export async function replicationOf(node: ServerNode): Promise<Record<string, string>> {
   const text = await node.use((client) => client.info("replication"));
   return Object.fromEntries(text.split(/\r?\n/).map((line) => line.split(":") as [string, string]));

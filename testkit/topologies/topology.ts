@@ -1,6 +1,6 @@
 import type { ServerNode } from "./node.js";
 
-/** Where the servers stand. */
+/** The arrangement of the servers. */
 export type TopologyName = "single" | "sentinel" | "cluster";
 
 /** How clients reach the servers: through proxies, where the addresses that servers name are mapped to theirs. */

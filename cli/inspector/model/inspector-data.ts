@@ -1,4 +1,4 @@
-/** What the inspector's server sends to its page, as JSON. Server and page share no code but this folder. */
+/** The JSON that the inspector's server sends to its page. Server and page share no code but this folder. */
 
 /** A session in the list. */
 export interface SessionRow {
@@ -39,7 +39,7 @@ export interface ReductionRow {
   readonly after: ViewFigures;
 }
 
-/** What a summary in front of the view covers. Positions are left out where the messages are no longer stored. */
+/** The range of a summary in front of the view. Positions are left out where the messages are no longer stored. */
 export interface SummaryRow {
   /** Its place in the head. */
   readonly place: number;
@@ -51,7 +51,7 @@ export interface SummaryRow {
 /** A message that the model sees in front of the log. */
 export interface HeadRow {
   readonly message: ShownMessage;
-  /** Where the log holds the message of the same id. */
+  /** The position in the log of the message of the same id. */
   readonly position?: number;
   /** True where its text is not that of the log: a reducer shortened it. */
   readonly changed?: boolean;
@@ -77,14 +77,14 @@ export interface SessionState {
   readonly createdAt?: number;
   readonly updatedAt?: number;
   readonly expiresAt?: number;
-  /** What Redis lost of it, and what helps; left out where nothing is lost. */
+  /** The parts that Redis lost, and the remedy; left out where nothing is lost. */
   readonly damage?: string;
 }
 
 /** Who speaks, in one word. */
 export type RowRole = "system" | "summary" | "human" | "ai" | "tool" | "other" | "unreadable";
 
-/** What is known of every message of an open session. */
+/** The outline of an open session: an entry for each message. */
 export interface OutlineEntry {
   readonly role: RowRole;
   /** As of o200k_base. */
@@ -154,7 +154,7 @@ export interface MessagePage {
 /** A piece of a long text. */
 export interface TextPiece {
   readonly text: string;
-  /** Where the next piece begins. */
+  /** The offset of the next piece. */
   readonly end: number;
   readonly length: number;
 }
@@ -179,7 +179,7 @@ export interface RepairRow {
   readonly place?: number;
 }
 
-/** What is wrong with the view as the rules of a profile see it. */
+/** Findings about the view by the rules of a profile. */
 export interface Findings {
   readonly profile: string;
   readonly profiles: readonly string[];
@@ -189,7 +189,7 @@ export interface Findings {
   readonly hidden: readonly number[];
 }
 
-/** What a reducer would have sent, as `simulateReducers` says it. */
+/** The figures of a reducer, from `simulateReducers`. */
 export interface SimulationRow {
   readonly reducer: string;
   readonly requests: number;
@@ -220,7 +220,7 @@ export interface TestCase {
   readonly messages: number;
 }
 
-/** What went wrong, in a sentence for the reader. */
+/** The error, in a sentence for the reader. */
 export interface Problem {
   readonly error: string;
 }

@@ -10,10 +10,10 @@ export type Row =
   | { readonly kind: "lost head"; readonly key: string; readonly count: number }
   | { readonly kind: "later"; readonly key: string; readonly position: number };
 
-/** What rows are made of. */
+/** The data of rows. */
 export interface RowSource {
   readonly session: SessionState;
-  /** Of the positions from `base` on. */
+  /** One for each position from `base` on. */
   readonly outline: readonly OutlineEntry[];
   readonly base: number;
   readonly cuts: readonly Cut[];
@@ -76,7 +76,7 @@ function headRows({ head }: SessionState): Row[] {
   return head.map((_, place) => ({ kind: "head", key: `head ${place}`, place }));
 }
 
-/** What stood in front of the view is known of the last reduction only. */
+/** The head is known of the last reduction only. */
 function frontRows(session: SessionState, cut: Cut, { isNow, isLast }: { isNow: boolean; isLast: boolean }): Row[] {
   if (isLast || isNow) {
     return headRows(session);

@@ -8,7 +8,7 @@ export interface Cut extends ReductionRow {
   readonly next: number;
 }
 
-/** What is known of a session's reductions. */
+/** The recorded reductions of a session. */
 export interface ReductionLog {
   readonly reductions: readonly ReductionRow[];
   /** How many there were, those included that are no longer remembered. */
@@ -61,7 +61,7 @@ function placeOf(reduction: ReductionRow, { before, isFirst, next, timeOf }: Pla
   return place;
 }
 
-/** What the model saw when a number of messages was stored. */
+/** The view that the model saw when a number of messages was stored. */
 export interface ViewThen {
   /** The last reduction before; undefined where there was none. */
   readonly cut: Cut | undefined;

@@ -3,13 +3,13 @@ import type { RowRole, SessionState, SummaryRow } from "./inspector-data.js";
 import { leftAt, viewAt, type Cut } from "./timeline.js";
 
 /**
- * What became of a message: the log's part of the view shows it (`seen`); it stands in front of the view, as it is
+ * The state of a message: the log's part of the view shows it (`seen`); it stands in front of the view, as it is
  * (`front`) or shortened (`changed`); its result is hidden, because its call is not in the view (`hidden`); it left the
  * view, and a summary covers it (`summarized`) or none does (`left`); it cannot be read; or it was not said yet.
  */
 export type SeenState = "seen" | "front" | "changed" | "hidden" | "summarized" | "left" | "unreadable" | "later";
 
-/** What became of a message, in words. */
+/** The state of a message, in words. */
 export interface Why {
   readonly state: SeenState;
   /** In two or three words. */
@@ -49,7 +49,7 @@ export class SeenAt {
     this.#heads = new Map(known);
   }
 
-  /** What became of the message at this position. */
+  /** The state of the message at this position. */
   stateOf(position: number, role: RowRole): SeenState {
     const { end, hidden } = this.#moment;
     if (position >= end || role === "unreadable") {

@@ -8,7 +8,7 @@ import type { SessionModel } from "./session-model.js";
 import type { Selection, ShownMoment } from "./shown-moment.js";
 import { useVirtualRows, type RowVirtualizer } from "./virtual-rows.js";
 
-/** What every part of the conversation works with. */
+/** Properties that all parts of the conversation share. */
 export interface ConversationProps {
   readonly model: SessionModel;
   readonly moment: ShownMoment;

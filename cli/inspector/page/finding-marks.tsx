@@ -1,7 +1,7 @@
 import type { Findings } from "../model/inspector-data.js";
 import type { Selection } from "./shown-moment.js";
 
-/** What the structure rules find at a message, in a line each. */
+/** Findings of the structure rules at a message, one a line. */
 export function FindingMarks({ findings, at }: { findings: Findings | undefined; at: Selection }) {
   const here = (findings?.findings ?? []).filter((row) => isAt(row, at));
   if (here.length === 0) {

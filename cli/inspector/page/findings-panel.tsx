@@ -6,7 +6,7 @@ import type { Selection } from "./shown-moment.js";
 
 const mostShown = 200;
 
-/** What a provider would refuse in the view, and what a repair would do about it. */
+/** Parts of the view that a provider would refuse, and their repairs. */
 export function FindingsPanel({ model, onSelect }: SidePanelProps) {
   const { findings, findingsProblem } = model;
   if (findings === undefined) {

@@ -5,7 +5,7 @@ interface LegendProps {
   readonly isTrying: boolean;
 }
 
-/** What the colours and patterns of the overview and of the messages' bands mean: those that are on the page. */
+/** A legend of the colours and patterns of the overview and of the messages' bands: those that are on the page. */
 export function Legend({ moment: { cuts, session }, isTrying }: LegendProps) {
   const marks: readonly (readonly [mark: string, words: string, isShown: boolean])[] = [
     ["stretch stretch-view", "in the view", true],

@@ -10,7 +10,7 @@ const foldedLength = 700;
 /** Characters of a text that come with its message. */
 const sentLength = 4_000;
 
-/** Where a text stands. */
+/** The address of a text. */
 export interface TextSource {
   readonly position?: number;
   readonly place?: number;
@@ -21,7 +21,7 @@ export interface TextSource {
 interface LongTextProps {
   readonly model: SessionModel;
   readonly text: string;
-  /** Of the whole text, of which `text` may be the beginning. */
+  /** The length of the whole text; `text` may be its beginning. */
   readonly length: number;
   readonly source: TextSource;
   readonly isCode?: boolean;

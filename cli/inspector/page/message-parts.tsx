@@ -9,7 +9,7 @@ interface MessagePartsProps {
   readonly place: Selection;
 }
 
-/** What a message says, as text; images only where the message holds them. */
+/** A message's content as text; images only where the message holds them. */
 export function MessageParts({ model, message, place }: MessagePartsProps) {
   const { parts, problem, calls } = message;
   return (

@@ -61,7 +61,7 @@ function stretchesOf({ cuts, base, end, seen, outline, session }: ShownMoment): 
   return stretches;
 }
 
-/** What a reducer that is tried would still show, beside the band. */
+/** The ranges that a tried reducer would keep, beside the band. */
 function WhatIfBand({ moment: { base, end }, whatIf }: { moment: ShownMoment; whatIf: WhatIf }) {
   const length = Math.max(1, end - base);
   return (

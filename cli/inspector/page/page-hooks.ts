@@ -15,7 +15,7 @@ export function useAddress(): [sessionId: string | undefined, open: (sessionId: 
   return [sessionId, open];
 }
 
-/** What stands behind `#` for a session. Half characters, which addresses cannot hold, are replaced. */
+/** The URL fragment of a session. Half characters, which URLs cannot hold, are replaced. */
 export function hashOf(sessionId: string): string {
   return `#session=${encodeURIComponent(sessionId.replace(/\p{Cs}/gu, "\ufffd"))}`;
 }
@@ -46,7 +46,7 @@ export function useKept<T>(model: SessionModel, name: string, initial: T): [valu
   return [value, set];
 }
 
-/** What the server tells while the page is open. */
+/** Events from the server while the page is open. */
 export interface LiveEvents {
   readonly onSession: () => void;
   readonly onSessions: () => void;

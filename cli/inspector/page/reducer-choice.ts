@@ -7,7 +7,7 @@ export interface ReducerChoice {
 
 interface ReducerKind {
   readonly words: string;
-  /** What the numbers mean; undefined where there are none. */
+  /** The meaning of the numbers; undefined where there are none. */
   readonly first?: string;
   readonly second?: string;
   readonly defaults: { readonly first: number; readonly second: number };

@@ -6,7 +6,7 @@ import { hashOf } from "./page-hooks.js";
 
 const pageLength = 100;
 
-/** What the list needs to know of the page. */
+/** Properties of the list. */
 interface SessionListProps {
   readonly open: string | undefined;
   readonly onOpen: (sessionId: string) => void;

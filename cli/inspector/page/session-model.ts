@@ -17,7 +17,7 @@ const keptBlocks = 80;
 export class SessionModel {
   readonly sessionId: string;
   state: SessionState | undefined;
-  /** Of the positions from `base` on. */
+  /** One for each position from `base` on. */
   outline: OutlineEntry[] = [];
   base = 0;
   /** True when the outline is whole for the first time. */
@@ -27,7 +27,7 @@ export class SessionModel {
   findingsProblem: string | undefined;
   /** New with each change of state or outline. */
   version = 0;
-  /** What the reader unfolded, by name. */
+  /** The names of unfolded parts. */
   readonly unfolded = new Map<string, unknown>();
 
   readonly #blocks = new Map<number, readonly ShownMessage[]>();
@@ -109,7 +109,7 @@ export class SessionModel {
     }, this.#findingsPause);
   }
 
-  /** What is shown changes at the end, so that state and outline agree. */
+  /** Replaces the shown state at the end, so that state and outline agree. */
   async #extend(state: SessionState): Promise<void> {
     const outline = [...this.outline];
     while (this.base + outline.length < state.next) {

@@ -5,7 +5,7 @@ import { cutsOf, viewAt, type Cut } from "../model/timeline.js";
 import { SeenAt } from "../model/why-seen.js";
 import type { SessionModel } from "./session-model.js";
 
-/** What the reader points at: a message of the log, or one in front of the view. */
+/** The message under the pointer: one of the log, or one in front of the view. */
 export interface Selection {
   readonly position?: number;
   readonly place?: number;

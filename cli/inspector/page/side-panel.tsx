@@ -6,7 +6,7 @@ import { FindingsPanel } from "./findings-panel.js";
 import { MessagePanel } from "./message-panel.js";
 import { WhatIfPanel } from "./what-if-panel.js";
 
-/** What the panel shows, and whom it tells. */
+/** The panel's content and handlers. */
 export interface SidePanelProps extends ConversationProps {
   readonly onWhatIf: (whatIf: WhatIf | undefined) => void;
 }

@@ -9,7 +9,7 @@ import {
 import type { RefObject } from "preact";
 import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
 
-/** What is listed. */
+/** The items of the list. */
 export interface VirtualRows {
   readonly count: number;
   readonly keyOf: (index: number) => string;

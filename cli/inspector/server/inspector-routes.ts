@@ -31,7 +31,7 @@ export interface RouteRequest {
 
 type Route = (query: URLSearchParams) => Promise<object>;
 
-/** What the page can ask for. Everything is read with the library's own functions; nothing is written. */
+/** The routes of the page. Everything is read with the library's own functions; nothing is written. */
 export class InspectorRoutes {
   readonly #server: Server;
   readonly #counter: TokenCounter = tiktokenCounter();

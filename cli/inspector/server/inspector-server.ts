@@ -9,7 +9,7 @@ import { InspectorRoutes } from "./inspector-routes.js";
 import { admit, protectiveHeaders } from "./loopback-guard.js";
 import { problemOf } from "./request-problem.js";
 
-/** What the inspector serves. */
+/** Options of the inspector's server. */
 export interface InspectorOptions {
   readonly server: Server;
   /** Folder with the built page. */
@@ -20,7 +20,7 @@ export interface InspectorOptions {
 
 /** An inspector that runs. */
 export interface Inspector {
-  /** Where the page is, with the token. */
+  /** The page's URL, with the token. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -99,7 +99,7 @@ async function answer(
   }
 }
 
-/** Where a part of the answer is out, the connection breaks: the reader sees that it is not whole. */
+/** If a part of the answer is out, breaks the connection: the reader sees that it is not whole. */
 function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.destroy();

@@ -6,7 +6,7 @@ import type { SessionCatalogue } from "./session-catalogue.js";
 
 const everyMs = 1_000;
 
-/** What is watched, and for whom. */
+/** The watched sessions and their listeners. */
 export interface Watch {
   readonly server: Server;
   readonly catalogue: SessionCatalogue;

@@ -7,7 +7,7 @@ export interface Refusal {
   readonly sentence: string;
 }
 
-/** What a request has to show. */
+/** The values that a request must carry. */
 export interface Admission {
   readonly port: number;
   readonly token: string;

@@ -9,7 +9,7 @@ export interface PlacedMessage {
   readonly position: number;
 }
 
-/** What was recorded of a session's reductions. */
+/** The recorded reductions of a session. */
 export interface Recording {
   /** Every message that can be read, oldest first. */
   readonly transcript: readonly PlacedMessage[];
@@ -73,7 +73,7 @@ export class RecordedReducer extends ChatHistoryReducer {
     return index < 0 ? transcript.length : index;
   }
 
-  /** What stood in front of the view after a cut. */
+  /** The head of the view after a cut. */
   #front(index: number): readonly BaseMessage[] {
     const { cuts, head, transcript } = this.#recording;
     const cut = cuts[index];

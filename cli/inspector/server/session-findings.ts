@@ -20,7 +20,7 @@ export interface ViewEntry {
 }
 
 /**
- * What the rules of a profile say about the view, and what a repair would do.
+ * Findings about the view by the rules of a profile, and their repairs.
  *
  * @throws UsageError for an unknown profile; EncryptionError.
  */

@@ -3,7 +3,7 @@ import { RecordError } from "../../../src/base/errors.js";
 import type { Server } from "../../server.js";
 import { readItem, readPart, type LogItem } from "./log-reader.js";
 
-/** What stands in front of the view, and from where on the view shows the log. */
+/** The head of the view, and the position from which the view shows the log. */
 export interface SessionFront {
   readonly items: readonly LogItem[];
   readonly start: number;

@@ -15,7 +15,7 @@ import { readLog, readPart, type LogItem } from "./log-reader.js";
 const keptOutlines = 4;
 const pageLength = 2_000;
 
-/** What is known of a session's log so far. */
+/** The outline of a session's log so far. */
 interface Outline {
   /** New whenever messages were removed or replaced. */
   readonly edition: string;

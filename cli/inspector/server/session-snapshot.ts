@@ -14,7 +14,7 @@ import { readFront } from "./session-front.js";
 import type { SessionOutlines } from "./session-outlines.js";
 import { showMessage } from "./shown-message.js";
 
-/** What a snapshot is made with. */
+/** The sources of a snapshot. */
 export interface SnapshotSource {
   readonly server: Server;
   readonly outlines: SessionOutlines;

@@ -50,7 +50,7 @@ export class SessionWhatIf {
   }
 
   /**
-   * What a reducer would have sent, beside what was sent. One simulation at a time.
+   * Compares the requests of another reducer with those that were sent. One simulation at a time.
    *
    * @throws UsageError for what is no reducer.
    */

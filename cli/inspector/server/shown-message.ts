@@ -64,7 +64,7 @@ function indented(value: unknown): string {
   return text === undefined ? "" : JSON.stringify(JSON.parse(text), undefined, 2);
 }
 
-/** What is kept with a message besides what it says. */
+/** Metadata of a message. */
 function detailsOf(message: BaseMessage): string | undefined {
   const fields = ["usage_metadata", "additional_kwargs", "response_metadata", "artifact", "metadata"];
   const known = fields.map((field) => [field, fieldOf(message, field)] as const);

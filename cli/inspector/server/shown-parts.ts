@@ -11,7 +11,7 @@ const mostParts = 100;
 const longestImage = 6_000_000;
 const longestAddress = 500;
 
-/** What a message says, part by part, in order. Long texts are cut. */
+/** A message's content, part by part, in order. Long texts are cut. */
 export function partsOf(message: BaseMessage): ShownPart[] {
   return blocksOf(message).slice(0, mostParts).map(partOf);
 }

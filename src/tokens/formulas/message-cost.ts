@@ -13,7 +13,7 @@ const tokensPerName = 1;
 const tokensPerCall = 3;
 
 /**
- * The cost of a message by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): 3, and the tokens of
+ * A message's cost by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook): 3, and the tokens of
  * each value that the message carries (role, content, name), and 1 if it has a name.
  *
  * The formula is published for messages without tool calls. Its rule is kept for them: a call costs 3 (it is shown to

@@ -19,7 +19,7 @@ export const toolListSchema = lazy(() =>
 );
 
 /**
- * The cost of tool definitions in a request, by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook):
+ * Tool definitions' cost in a request, by OpenAI's formula ("How to count tokens with tiktoken", OpenAI Cookbook):
  * per function `perFunction` (7 for models on o200k_base, 10 on cl100k_base), the tokens of `name:description`, and 12;
  * 3 for having parameters; per parameter 3 and the tokens of `name:type:description`; per list of choices −3, and 3 and
  * the tokens of each choice. A final full stop of a description is not counted.
