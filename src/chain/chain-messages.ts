@@ -15,10 +15,10 @@ import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredMessage } from "../session/turn-messages.js";
 
-/** What a chain with memory takes: text, a message, messages, or an object that holds one of these under a key. */
+/** Input of a chain with memory: text, a message, messages, or an object with one of these under a key. */
 export type ChainInput = string | BaseMessageLike | readonly BaseMessageLike[] | Readonly<Record<string, unknown>>;
 
-/** True for an input that holds its messages under a key. */
+/** True for an object with messages under a key. */
 export function isPlainInput(input: unknown): input is Readonly<Record<string, unknown>> {
   return (
     typeof input === "object" &&
@@ -29,7 +29,7 @@ export function isPlainInput(input: unknown): input is Readonly<Record<string, u
 }
 
 /**
- * The messages that an input brings: the value under `key`, else the only value, else that of `input`; text is a human
+ * The messages of an input: the value under `key`, else the only value, else that of `input`; text becomes a human
  * message.
  */
 export function inputMessages(input: unknown, key: string | undefined): BaseMessage[] {
@@ -37,24 +37,24 @@ export function inputMessages(input: unknown, key: string | undefined): BaseMess
   return messagesOf({ value, option: "inputMessagesKey", fromText: (text) => new HumanMessage(text) });
 }
 
-/** The key of an input that holds what the user said. */
+/** The key of the user messages in an input. */
 export function inputKey(input: Readonly<Record<string, unknown>>, key: string | undefined): string {
   const keys = Object.keys(input);
   return key ?? (keys.length === 1 ? keys[0]! : "input");
 }
 
-/** What a runnable answered. */
+/** A runnable's answer. */
 export interface ChainAnswer {
   readonly messages: BaseMessage[];
-  /** What the answer was; undefined where a stored answer could not take its place. */
+  /** Form of the answer; undefined if it cannot be rebuilt from stored messages. */
   readonly as: "message" | "messages" | "text" | undefined;
-  /** The only key of the output, under which the answer stood. */
+  /** The only key of the output, which holds the answer. */
   readonly key: string | undefined;
 }
 
 /**
- * The answer in an output: the value under `key`, else under the key that {@link answerKey} finds. Text is an AI
- * message. An object without an answer in it is the answer itself, as JSON text.
+ * The answer in an output: the value under `key`, else under {@link answerKey}. Text becomes an AI message. An object
+ * without an answer key is stored as JSON text.
  */
 export function answerOf(output: unknown, key: string | undefined): ChainAnswer {
   const generated = (output as { generations?: { message?: BaseMessage }[][] } | undefined)?.generations?.[0]?.[0];
@@ -74,8 +74,8 @@ export function answerOf(output: unknown, key: string | undefined): ChainAnswer 
 }
 
 /**
- * The messages of an output that were not sent in: agents give back their whole list. A message counts as sent if it is
- * the same object, has the same id, or stands in the part that repeats what was sent from its beginning.
+ * The messages of an output that were not in the input: agents return their whole list. A message counts as sent if it
+ * is the same object, has the same id, or lies in a prefix equal to the input.
  */
 export function newMessages(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
   const objects = new Set(sent);
@@ -92,7 +92,7 @@ export function newMessages(sent: readonly BaseMessage[], output: readonly BaseM
   return output.slice(repeated === sent.length ? repeated : 0).filter((message) => !isKnown(message));
 }
 
-/** True for an object with keys of its own: not a message, nor one of the forms that LangChain makes a message of. */
+/** True for a plain object that is not a message or a message-like value. */
 function isObject(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && !isMessageLike(value);
 }
@@ -155,9 +155,8 @@ function messagesOf({
 }
 
 /**
- * The key of an output that holds the answer: `raw` beside `parsed` (structured output with `includeRaw`), else the
- * only key, else `output`, else `messages`. Undefined where it holds neither a message, nor messages, nor, under the
- * name `output`, a text.
+ * The answer's key in an output: `raw` beside `parsed` (structured output with `includeRaw`), else the only key, else
+ * `output`, else `messages`. Undefined unless its value is a message, messages, or, under `output`, text.
  */
 export function answerKey(output: Readonly<Record<string, unknown>>): string | undefined {
   const keys = Object.keys(output);
@@ -166,7 +165,7 @@ export function answerKey(output: Readonly<Record<string, unknown>>): string | u
   return candidates.find((key) => isAnswerAt(key, output[key]));
 }
 
-/** True for a message, or what LangChain makes one of. */
+/** True for a message, or a value that LangChain converts to one. */
 export function isMessageLike(value: unknown): value is BaseMessageLike {
   if (typeof value !== "object" || value === null) {
     return false;
@@ -193,8 +192,8 @@ function isAnswerAt(key: string, value: unknown): boolean {
 }
 
 /**
- * What the runnable is given: the conversation as a list, or under a key; with a key for the history, the history under
- * that and what the user said now under its own.
+ * Input of the runnable: the conversation as a list, or under a key; with a history key, the history under that, and
+ * the new user messages under their own.
  */
 export function runnableInput(
   input: ChainInput,
@@ -215,7 +214,7 @@ export function runnableInput(
   return { ...fields, [key]: saidNow(fields[key], turn), [historyMessagesKey]: history };
 }
 
-/** The input's messages without those that are history; a text stays a text, and one message stays one. */
+/** The input without its history part; text stays text, and a single message stays one. */
 function saidNow(value: unknown, turn: ModelInput["turn"]): unknown {
   if (typeof value === "string" || value === undefined) {
     return value;
@@ -226,15 +225,15 @@ function saidNow(value: unknown, turn: ModelInput["turn"]): unknown {
   return turn;
 }
 
-/** The output of a stored turn, and the messages of which it is made. */
+/** The output of a stored turn, and its messages. */
 export interface StoredOutput {
   readonly value: unknown;
   readonly messages: readonly BaseMessage[];
 }
 
 /**
- * The output of a stored turn, as its runnable gave it; undefined where it cannot be given again. `sent` is what an
- * output that repeats the conversation begins with.
+ * Rebuilds the output of a stored turn; undefined if that is impossible. `sent` is the prefix of an output that repeats
+ * the conversation.
  */
 export function storedOutput(
   own: readonly StoredMessage[],
@@ -251,7 +250,7 @@ export function storedOutput(
   return { value: output.key === undefined ? value : { [output.key]: value }, messages };
 }
 
-/** What to store about an output, so that it can be given again; undefined for one that cannot. */
+/** Description of an output from which it can be rebuilt; undefined if that is impossible. */
 export function describeOutput(as: TurnOutput["as"], count: number, key: string | undefined): TurnOutput | undefined {
   return count < 1 ? undefined : { as, count, ...(key !== undefined && { key }) };
 }

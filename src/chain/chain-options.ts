@@ -11,57 +11,59 @@ import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
 
 /** Options of `withRedisMemory`; the keys mean the same as in `RunnableWithMessageHistory`. */
 export interface WithRedisMemoryOptions {
-  /** Where the conversations are. */
+  /** The memory that holds the conversations. */
   readonly memory: RedisChatMemory;
-  /** The key of the input with what the user said. @default the only key, else "input"; of an agent "messages" */
+  /** Input key of the user messages. @default the only key, else "input"; of an agent "messages" */
   readonly inputMessagesKey?: string;
   /**
-   * The key of the output that holds the answer.
-   * @default the only key, else "output", where it holds an answer; else the output is stored as JSON
+   * Output key of the answer.
+   * @default the only key, else "output", if it holds an answer; else the output is stored as JSON
    */
   readonly outputMessagesKey?: string;
-  /** The key under which the runnable gets the history; without it, the history stands before the input messages. */
+  /** Input key of the history for the runnable. @default none: the history precedes the input messages */
   readonly historyMessagesKey?: string;
-  /** The session, or how to find it in the run's config. @default `configurable.sessionId`, else `thread_id` */
+  /**
+   * The session id, or a function of the run's config that returns it. @default `configurable.sessionId`, else
+   * `thread_id`
+   */
   readonly sessionId?: SessionIdOption<RunnableConfig>;
   /**
-   * When messages are stored. `step`: what the user said before a model is called, of an agent also each finished step,
-   * and the rest at the end; a run that fails leaves what is stored, and a retry goes on from there. `turn`: once, when
-   * the run is done; a run that fails stores nothing. @default "step"
+   * When messages are stored. `step`: the user messages before the model call, for an agent also each finished step,
+   * and the rest at the end; a failed run leaves the stored part, and a retry resumes from it. `turn`: one write at the
+   * end; a failed run stores nothing. @default "step"
    */
   readonly persist?: "turn" | "step";
   /**
-   * What a run leaves that was stopped, by its signal or because its stream was left: what the user said and what was
-   * answered so far, marked by `response_metadata.interrupted` (`keep`), or nothing more than is stored (`discard`).
+   * Policy for a run stopped by its signal or by leaving its stream: `keep` stores the user messages and the partial
+   * answer, marked by `response_metadata.interrupted`; `discard` stores nothing more.
    * @default "keep"
    */
   readonly onAbort?: "discard" | "keep";
-  /** What the model accepts; the conversation is repaired for it. @default the memory's profile */
+  /** Profile for which the conversation is repaired. @default the memory's profile */
   readonly profile?: BuiltInProfile | StructureProfile;
   /**
-   * True to mark what a model of Anthropic or Bedrock is sent for its prompt cache; see `promptCacheMarks`. Marks are
-   * never stored. Other profiles need no marks and get none. @default false
+   * True to add prompt-cache marks to requests of Anthropic and Bedrock; see `promptCacheMarks`. Marks are never
+   * stored; other profiles need none. @default false
    */
   readonly promptCacheMarks?: boolean;
   /**
-   * True to let the runs of a session wait for each other, as `memory.withTurn` does: none answers while another one
-   * does, and of two runs of the same turn only one calls the model. A run that waits longer than `waitMs` is refused
-   * (ConflictError `busy`); one that was paused past its turn cannot write behind a later one (`fenced`). An agent holds
-   * its session until the run ends, fails, is stopped or interrupted, its tools included. @default true, where the
-   * store has holds, and but for a run within a turn of the same session, which is a part of that turn; where it is
-   * asked for, both are refused
+   * Serializes the runs of a session, as `memory.withTurn` does; of two runs of the same turn only one calls the model.
+   * A run that waits longer than `waitMs` is refused (ConflictError `busy`); a run that was paused for longer than its
+   * hold cannot write once a later one has begun (`fenced`). An agent holds its session until the run ends, fails, is
+   * stopped or interrupted, its tools included. @default true if the store has holds, except for a run inside a turn of
+   * the same session, which joins that turn; if set explicitly, both are refused
    */
   readonly oneTurnAtATime?:
     | boolean
     | {
-        /** How long the session's turn is waited for, in milliseconds; 0 asks once. @default 60_000 */
+        /** Maximum wait for the hold, in milliseconds; 0 tries once. @default 60_000 */
         readonly waitMs?: number;
-        /** How long a process that died keeps the others from the session, in milliseconds. @default 30_000 */
+        /** Expiry of the hold of a process that died, in milliseconds. @default 30_000 */
         readonly holdMs?: number;
       };
 }
 
-/** The options as they are used. */
+/** Parsed options. */
 export type ChainOptions = ReturnType<typeof chainOptions>;
 
 const optionsSchema = lazy(() =>
@@ -78,7 +80,7 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * Checks the options.
+ * Parses and validates the options.
  *
  * @throws ConfigurationError naming the option.
  */

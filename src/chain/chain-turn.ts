@@ -32,10 +32,10 @@ const sessionHint =
   'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';
 
 const owner = "withRedisMemory: oneTurnAtATime";
-/** A run that says nothing for so long, or whose stream nobody reads any more, holds its session no longer. */
+/** Maximum silence of a run, or pause of its stream's reader, before it loses its hold; in milliseconds. */
 const longestMs = 15 * 60_000;
 
-/** What a turn is made of. */
+/** Constructor arguments of {@link ChainTurn}. */
 interface TurnParts {
   readonly options: ChainOptions;
   readonly history: RedisChatMessageHistory;
@@ -46,24 +46,24 @@ interface TurnParts {
   readonly sent: readonly BaseMessage[];
   readonly input: unknown;
   readonly held: HeldTurn | undefined;
-  /** Where a reduction is shown that follows a write. */
+  /** Parent run of a reduction after a write, for tracers. */
   readonly trace: TracePlace | undefined;
 }
 
 const ignore = () => undefined;
 
-/** One run of a chain: what it is given, and what is stored of it. */
+/** One run of a chain: its input, and the messages to store. */
 export class ChainTurn {
   readonly #parts: TurnParts;
-  /** The output of a turn that is stored: the run is given it, and no model is called. */
+  /** Output of an already stored turn, returned without a model call. */
   repeated: StoredOutput | undefined;
-  /** True where the turn is stored with its answer: nothing is stored any more. */
+  /** True once the turn is stored with its answer: nothing more is written. */
   #isStored: boolean;
   #newInput: readonly BaseMessage[];
-  /** Records of the turn that are known to be stored. */
+  /** Number of the turn's records known to be stored. */
   #stored: number;
   #isOver = false;
-  /** What is stored of a run that was stopped, before the next turn may begin. */
+  /** The write of a stopped run; the hold is released after it. */
   #stopping: Promise<void> | undefined;
 
   private constructor(parts: TurnParts) {
@@ -80,9 +80,9 @@ export class ChainTurn {
   }
 
   /**
-   * Reads the session and sorts out what is new; with `persist: "step"` stores it.
+   * Reads the session and finds the new messages; stores them with `persist: "step"`.
    *
-   * @throws ConfigurationError for what could not be stored afterwards: no session, or no messages in the input.
+   * @throws ConfigurationError if the run names no session, or the input has no messages.
    */
   static async begin(options: ChainOptions, input: ChainInput, config: Partial<RunnableConfig>): Promise<ChainTurn> {
     const { configurable = {}, signal } = config;
@@ -96,12 +96,12 @@ export class ChainTurn {
     const turnId = names.turnId ?? questionIdOf(messages);
     const place = { options, history, session, turnId, signal, trace };
     const opening = ChainTurn.#hold(place, (held) => ChainTurn.#open({ ...place, held }, input, messages));
-    // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
+    // The caller of a stopped run is gone, so `drain` waits for its write.
     session.inBackground(opening.then(ignore, ignore));
     return opening;
   }
 
-  /** Opens the turn within the session's hold, where it is held. */
+  /** Opens the turn, under a hold if holds are on. */
   static async #hold(
     { options, session, signal }: Pick<TurnParts, "options" | "session" | "signal">,
     open: (held: HeldTurn | undefined) => Promise<ChainTurn>,
@@ -139,7 +139,7 @@ export class ChainTurn {
     return turn;
   }
 
-  /** Runs what the turn is about: what it calls knows that the session is held. */
+  /** Runs a function in the hold's async context, so that nested turns are detected. */
   async within<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#parts.held === undefined ? run() : this.#parts.held.within(run);
   }
@@ -149,10 +149,10 @@ export class ChainTurn {
     return this.#parts.input;
   }
 
-  /** Stores what the runnable answered. Returns it, or what another run of the same turn stored meanwhile. */
+  /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */
   async finish<Output>(output: Output): Promise<Output> {
     const { options, signal, sent, turnId } = this.#parts;
-    // The caller of an aborted run has been answered already; storing now would contradict that answer.
+    // The caller of an aborted run got its rejection already; storing now would contradict it.
     signal?.throwIfAborted();
     this.#isOver = true;
     if (this.#isStored) {
@@ -171,8 +171,8 @@ export class ChainTurn {
   }
 
   /**
-   * Ends a run that was stopped: with `onAbort: "keep"` what the user said and what the model said so far are stored.
-   * `drain` and `close` of the memory wait for it.
+   * Ends a stopped run: `onAbort: "keep"` stores the user messages and the partial answer. `drain` and `close` of the
+   * memory wait for this write.
    */
   stop(partial: () => unknown): Promise<void> {
     if (this.#isOver) {
@@ -190,12 +190,12 @@ export class ChainTurn {
     return work;
   }
 
-  /** The run goes on: a part of its answer has come and was taken. */
+  /** Prolongs the hold: a chunk was produced and read. */
   signOfLife(): void {
     this.#parts.held?.signOfLife();
   }
 
-  /** Lets the next turn of the session begin. */
+  /** Releases the hold. */
   async end(): Promise<void> {
     await this.#stopping;
     await this.#parts.held?.release();
@@ -214,7 +214,7 @@ export class ChainTurn {
       this.#isStored = true;
       this.repeated = storedOutput(messagesOfTurn(storedTurn, turnId!), sent);
     }
-    // Where nothing was added, another run of the same turn has stored the same input.
+    // If nothing was appended, another run of the same turn has stored the same input.
     this.#stored += appended + duplicates === 0 ? this.#newInput.length : appended;
     this.#newInput = [];
   }
@@ -227,7 +227,7 @@ export class ChainTurn {
     }
   }
 
-  /** The messages of an output that is not complete; none where it holds none. */
+  /** The messages of an incomplete output; empty if it holds none. */
   #messagesOf(output: unknown): BaseMessage[] {
     const { options, sent } = this.#parts;
     if (output === undefined) {
@@ -256,7 +256,7 @@ export class ChainTurn {
   }
 }
 
-/** The id of the message that ends an input, where the user said it: a turn without another name is named by it. */
+/** The id of the input's last message, if it is a user message: the turn's id unless one is given. */
 function questionIdOf(input: readonly BaseMessage[]): string | undefined {
   const question = input.at(-1);
   const id = question !== undefined && roleOf(question) === "human" ? question.id : undefined;

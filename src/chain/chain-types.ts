@@ -1,7 +1,7 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import type { ChainInput } from "./chain-messages.js";
 
-/** An agent of LangChain's `createAgent`, which is not a Runnable. */
+/** Structural type of an agent of `createAgent`, which is not a Runnable. */
 export interface AgentLike<Output> {
   /** Runs the agent to its end. */
   invoke(state: never, config?: never): Promise<Output>;
@@ -10,9 +10,9 @@ export interface AgentLike<Output> {
 }
 
 /**
- * What a chain with memory takes: the chain's own input, less the key under which it gets the history. Without such a
- * key, what the user said may be text, a message or messages. A chain that does not say what it takes may be given
- * anything, with the key `inputMessagesKey` where that is named.
+ * Input of a chain with memory: the chain's own input without the history key. Without a history key, the user messages
+ * may be text, a message or messages. An untyped chain accepts anything, with the key `inputMessagesKey` if that is
+ * given.
  */
 export type MemoryInput<Input, InputKey extends string, HistoryKey extends string> = unknown extends Input
   ? LooseInput<InputKey>
@@ -30,7 +30,7 @@ export type MemoryInput<Input, InputKey extends string, HistoryKey extends strin
         : Omit<Input, HistoryKey>
       : ChainInput;
 
-/** An input whose keys are not known, but for the one that was named. */
+/** An input of unknown keys, except the given one. */
 export type LooseInput<InputKey extends string> = [InputKey] extends [never]
   ? ChainInput
   : | string

@@ -2,14 +2,14 @@ import { concat } from "@langchain/core/utils/stream";
 import { type BaseMessage, isBaseMessage, type BaseMessageChunk } from "@langchain/core/messages";
 import { isRecord } from "../messages/values.js";
 
-/** The output of a stream, made of its chunks. */
+/** Joins the chunks of a stream into its output. */
 export class JoinedChunks<Output> {
   #sum: Output | undefined;
   #last: Output | undefined;
   #count = 0;
-  /** True while each chunk holds all that the one before it held, as parsers of JSON give them. */
+  /** True while chunks are cumulative, as those of JSON parsers. */
   #isGrowing = true;
-  /** What an agent's stream adds to its messages; undefined where this is no agent's stream. */
+  /** Messages added by an agent's stream; undefined for any other stream. */
   #added: BaseMessage[] | undefined = [];
 
   add(chunk: Output): void {
@@ -38,7 +38,7 @@ export class JoinedChunks<Output> {
   }
 }
 
-/** Chunks add up where they can; where they cannot (whole values in a row), the last one is the output. */
+/** Concatenates chunks that support it; of others (whole values), the last is the output. */
 function joined<Output>(sum: Output, chunk: Output): Output {
   try {
     return concat(sum as never, chunk as never) as Output;
@@ -47,7 +47,7 @@ function joined<Output>(sum: Output, chunk: Output): Output {
   }
 }
 
-/** True for a value that begins with another one: a longer text, a list or an object with more in it. */
+/** True if `value` is `earlier` extended: a longer text, or a list or object with more in it. */
 function extendsValue(value: unknown, earlier: unknown): boolean {
   if (typeof earlier === "string") {
     return typeof value === "string" && value.startsWith(earlier);
@@ -66,8 +66,8 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * The messages in a chunk of an agent's stream: what its nodes add (stream mode `updates`), or a message or a part of
- * one beside its metadata (`messages`). Undefined for a chunk of another kind.
+ * The messages in a chunk of an agent's stream: node updates (mode `updates`), or a message (chunk) with its metadata
+ * (`messages`). Undefined for other chunks.
  */
 function agentMessages(chunk: unknown): BaseMessage[] | undefined {
   if (Array.isArray(chunk)) {
@@ -83,7 +83,7 @@ function agentMessages(chunk: unknown): BaseMessage[] | undefined {
   return isUpdate ? (lists as BaseMessage[][]).flat() : undefined;
 }
 
-/** Adds messages to those of the chunks before; parts of one message are joined. */
+/** Adds messages; chunks of one message are concatenated. */
 function joinMessages(all: BaseMessage[], more: readonly BaseMessage[]): void {
   for (const message of more) {
     const last = all.at(-1);

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 
-/** A session's id, or how to find it in what a run is given. */
+/** A session id, or a function of the run that returns it. */
 export type SessionIdOption<Run> = string | ((run: Run) => string | undefined);
 
-/** The schema of the option; `run` is the word for what its function takes. */
+/** Schema of the option; `run` names the function's argument in the error. */
 export const sessionIdSchema = <Run>(run: string) =>
   z.optional(
     z.custom<SessionIdOption<Run>>(
@@ -13,13 +13,13 @@ export const sessionIdSchema = <Run>(run: string) =>
     ),
   );
 
-/** A run that is to name its session. */
+/** A run whose session id is needed. */
 export interface SessionRequest<Run> {
-  /** The option, else what the run's config names. */
+  /** The option, else the session id in the run's config. */
   readonly named: unknown;
-  /** What the option's function takes. */
+  /** Argument of the option's function. */
   readonly run: Run;
-  /** Who asks, and where an id can be given: for the error's text. */
+  /** Caller and advice, for the error message. */
   readonly owner: string;
   readonly hint: string;
 }
@@ -27,7 +27,7 @@ export interface SessionRequest<Run> {
 /**
  * The id of a run's session.
  *
- * @throws ConfigurationError when the run names none, or names it by a number.
+ * @throws ConfigurationError if there is no id, or it is a number.
  */
 export function sessionIdOf<Run>({ named, run, owner, hint }: SessionRequest<Run>): string {
   const found = typeof named === "function" ? (named as (run: Run) => unknown)(run) : named;

@@ -19,16 +19,15 @@ import { showAnswer } from "../turns/show-answer.js";
 import { partialOf, SaidSoFar, whenStopped } from "../turns/stop.js";
 
 /**
- * A runnable with a memory: reads the session's view, runs, and stores the turn (what came in and what came out) in one
- * write.
+ * Wraps a runnable with a memory: reads the session's view, runs, and stores the turn (input and output).
  *
- * Unlike `RunnableWithMessageHistory` it rejects when the turn could not be stored, keeps the sessions of a `batch`
- * apart, reads once, and loses no message under a second writer. A turn that comes again (the same
- * `configurable.turnId`, messages with the same ids, or the same whole history) is stored once, and its stored answer
- * is returned without a call of the model. What the runnable gets is repaired for the profile and reported to
- * `onEvent`; what is stored stays as it was. The session comes from `configurable.sessionId`.
+ * Unlike `RunnableWithMessageHistory` it rejects if the turn could not be stored, keeps the sessions of a `batch`
+ * apart, reads once, and loses no message to concurrent writers. Idempotent: a repeated turn (same
+ * `configurable.turnId`, same message ids, or same whole history) is stored once, and its stored answer is returned
+ * without a model call. The runnable's input is repaired for the profile, reported to `onEvent`; stored messages are
+ * not changed. The session id comes from `configurable.sessionId`.
  *
- * @throws ConfigurationError when no session is named, or for input or output that holds no messages; StoreError and
+ * @throws ConfigurationError without a session id, or for input or output without messages; StoreError and
  *   ConflictError from the write.
  * @example
  * import { ChatPromptTemplate } from "@langchain/core/prompts";
@@ -50,9 +49,9 @@ export function withRedisMemory<
 >(
   runnable: RunnableLike<Input, Output> | AgentLike<Output>,
   options: WithRedisMemoryOptions & {
-    /** The key of the input with what the user said. @default the only key, else "input"; of an agent "messages" */
+    /** Input key of the user messages. @default the only key, else "input"; of an agent "messages" */
     readonly inputMessagesKey?: InputKey;
-    /** The key under which the runnable gets the history. @default none: it stands before the input */
+    /** Input key of the history for the runnable. @default none: the history precedes the input */
     readonly historyMessagesKey?: HistoryKey;
   },
 ): Runnable<MemoryInput<Input, InputKey, HistoryKey>, Output> {
@@ -67,7 +66,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   override lc_namespace: string[] = ["langchain_redis_memory", "langchain"];
   readonly #bound: Runnable<unknown, Output>;
   readonly #options: ChainOptions;
-  /** For the signal of each run under way: ends that it follows the caller's. */
+  /** By each run's own signal: detaches it from the caller's. */
   readonly #settle = new WeakMap<AbortSignal, () => void>();
 
   constructor(runnable: unknown, options: WithRedisMemoryOptions) {
@@ -105,8 +104,8 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
   }
 
   /**
-   * The config with a signal of the run's own. LangChain rejects a run whose signal aborts, whatever it does; once the
-   * answer is complete, a stop has nothing left to stop, and what is stored is what the caller gets.
+   * The config with a signal of the run's own. LangChain rejects any run whose signal aborts; detached once the answer
+   * is complete, the caller always gets the stored answer.
    */
   #stoppable(options: Partial<RunnableConfig> | undefined): RunnableConfig {
     const config = ensureConfig(options);
@@ -120,7 +119,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
     return { ...config, signal: own.signal };
   }
 
-  /** Stores the answer, from here on whatever the caller's signal says. */
+  /** Stores the answer; from here on a stop has no effect. */
   async #finish(turn: ChainTurn, output: Output, { signal }: Partial<RunnableConfig>): Promise<Output> {
     signal?.throwIfAborted();
     this.#ignoreStops(signal);
@@ -166,7 +165,7 @@ class RunnableWithRedisMemory<Input, Output> extends Runnable<Input, Output> {
       const turn = await ChainTurn.begin(this.#options, input as ChainInput, childConfig(config, runManager));
       const chunks = new JoinedChunks<Output>();
       const stop = () => turn.stop(() => chunks.whole);
-      // Both paths are needed: a generator whose reader waits for nothing more is never told of an abort.
+      // Both paths are needed: a generator without a pending read does not notice an abort.
       const unwatch = whenStopped(config.signal, () => void stop());
       let isLeft = true;
       try {
@@ -209,7 +208,7 @@ function childConfig(
   return patchConfig(config, { callbacks });
 }
 
-/** True for an agent of `createAgent`, which is no Runnable, and for a graph: both take their messages under a key. */
+/** True for agents of `createAgent` (not Runnables) and graphs, whose messages are under a key. */
 function takesState(runnable: unknown): boolean {
   const { channels } = runnable as { readonly channels?: unknown };
   const isGraph = (runnable as { readonly lg_is_pregel?: unknown }).lg_is_pregel === true;

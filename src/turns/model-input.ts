@@ -7,7 +7,7 @@ import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
 import { repairAs } from "../structure/repair/repair.js";
 import { findIssues } from "../structure/rules/find-issues.js";
 
-/** The conversation for a model: what came before the turn, and the turn so far. */
+/** The conversation for a model: the history before the turn, and the turn so far. */
 export interface ModelInputRequest {
   readonly history: readonly BaseMessage[];
   readonly turn: readonly BaseMessage[];
@@ -16,13 +16,13 @@ export interface ModelInputRequest {
   readonly onEvent: MemoryEventHandler | undefined;
 }
 
-/** The two parts as a model takes them; `history` begins with all system messages. */
+/** Both parts in the form of the profile; `history` begins with all system messages. */
 export interface ModelInput {
   readonly history: BaseMessage[];
   readonly turn: BaseMessage[];
 }
 
-/** The repair for each profile; an application uses the same few with every turn. */
+/** Cache of repair plans by profile. */
 const plans = new WeakMap<StructureProfile, RepairPlan>();
 
 function planFor(profile: StructureProfile): RepairPlan {
@@ -32,8 +32,8 @@ function planFor(profile: StructureProfile): RepairPlan {
 }
 
 /**
- * The conversation as a model of the profile accepts it: system messages at the front, and what it would refuse
- * repaired and reported. What the caller brings in this turn is left as it is; so are the stored messages.
+ * The conversation in a form that the profile accepts: system messages first, violations repaired and reported. New
+ * messages of this turn and stored messages are not modified.
  */
 export function modelInput(request: ModelInputRequest): ModelInput {
   const { profile, sessionId, onEvent } = request;
@@ -41,7 +41,7 @@ export function modelInput(request: ModelInputRequest): ModelInput {
   const turn = request.turn.filter((message) => !isSystem(message));
   const systems = [...request.history, ...request.turn].filter(isSystem);
   const history = [...systems, ...request.history.filter((message) => !isSystem(message))];
-  // The repair sees both parts, because a tool result of the turn answers a call at the end of the history.
+  // Repairs both parts together, because a tool result of the turn may answer a call at the end of the history.
   const { messages, repairs } = repairAs(planFor(profile), [...history, ...turn]);
   if (repairs.length === 0) {
     return { history, turn };
@@ -55,8 +55,8 @@ export function modelInput(request: ModelInputRequest): ModelInput {
 const missingAnswer = "(The user's message was not answered.)";
 
 /**
- * The repaired history alone, for a turn that the repair of both would change. Where the profile has no two messages of
- * the user in a row, a placeholder of the model parts them, because the turn's own message is not for us to merge.
+ * Repairs the history alone, for a turn that a joint repair would change. If the profile forbids consecutive user
+ * messages, an AI placeholder separates them, because the turn's own message must not be merged.
  */
 function historyBefore(
   turn: readonly BaseMessage[],

@@ -6,7 +6,7 @@ import { comparableForms } from "../session/stored-forms.js";
 import { inTurnOrder, type DecodedView, type StoredEntry } from "../session/view.js";
 import { jsonText } from "../base/json-text.js";
 
-/** What a caller brings, and what is known of it. */
+/** A caller's input, and its messages that are known to be stored. */
 export interface InputRequest {
   readonly session: ConversationSession;
   readonly view: DecodedView;
@@ -15,25 +15,24 @@ export interface InputRequest {
   readonly input: readonly BaseMessage[];
 }
 
-/** Positions of an input that is stored: of the first message of its block, and of its question. */
+/** Log positions of a stored input: first message of its block, and question. */
 export interface InputPlace {
   readonly first: number;
   readonly last: number;
 }
 
-/** The part of an input that is not stored; `place` is where it is stored already, if this is a retry. */
+/** The part of an input that is not stored; for a retry, `place` is the position of the stored input. */
 export interface NewInput {
   readonly newMessages: readonly BaseMessage[];
   readonly place: InputPlace | undefined;
 }
 
 /**
- * Tells what is new in an input that may be a client's whole history.
+ * Finds the new messages of an input that may be a client's whole history.
  *
- * With ids: what follows the last stored message. Without ids: the last question, where what comes before it says the
- * same as a part of the transcript, the end of it at best: others may have asked since. A system message that the view
- * holds already is not new. One round trip more where the comparison needs messages that have left the view, two where
- * many calls stand between them.
+ * With ids: the messages after the last stored one. Without ids: the last question, if the messages before it equal a
+ * part of the transcript, preferably its end (others may have asked since). A system message that is in the view is not
+ * new. One more round trip if the comparison needs messages that left the view, two if many calls lie between them.
  */
 export async function newInput(request: InputRequest): Promise<NewInput> {
   const { session, input } = request;
@@ -41,7 +40,7 @@ export async function newInput(request: InputRequest): Promise<NewInput> {
   if (forms === undefined || (input.length === 1 && roleOf(input[0]!) === "human")) {
     return sortInput(request);
   }
-  // Texts are compared as they are stored; what is new stays as the caller gave it.
+  // Compares stored forms; new messages are returned as given.
   const compared = await comparableForms(input, forms);
   const given = new Map(compared.map((form, index) => [form, input[index]!]));
   const found = await sortInput({ ...request, input: compared });
@@ -78,7 +77,7 @@ async function sortInput({ session, view, positions, input }: InputRequest): Pro
   return { newMessages, place: first === undefined ? undefined : { first, last: first } };
 }
 
-/** Where the messages begin that are stored in a row up to the last of a block, by the positions of all of it. */
+/** First position of the contiguous run that ends with the block's last message. */
 function firstPosition(positions: readonly (number | undefined)[]): number | undefined {
   let first = positions.at(-1);
   for (let index = positions.length - 2; first !== undefined && positions[index] === first - 1; index -= 1) {
@@ -96,7 +95,7 @@ export function firstOfBlock(input: readonly BaseMessage[], question: number): n
   return first;
 }
 
-/** Without messages that say what is stored behind the last known one: a client may have other ids for answers. */
+/** Drops messages equal to those stored behind the last known one: a client may use other ids for answers. */
 function withoutStored(rest: readonly BaseMessage[], view: DecodedView, lastKnown: number): BaseMessage[] {
   const at = view.entries.findIndex(({ position }) => position === lastKnown);
   const isBehind = ({ position = -1 }: StoredEntry, index: number) => (at < 0 ? position > lastKnown : index > at);
@@ -126,9 +125,9 @@ interface PlainHistory {
 }
 
 /**
- * Whether what came before a question says the same as the end of the transcript, or, for a client that never got the
- * answer, as what stands before the last question there, or, where others have asked since, as any part of it that was
- * read; `first` is the position of the question, where it stands behind that.
+ * Compares the messages before a question with the end of the transcript; else with the messages before its last
+ * question (a client that never got the answer); else with any part that was read (others have asked since). `first` is
+ * the position of the question, if it is stored behind the match; undefined without a match.
  */
 async function samePlainHistory(request: PlainHistory): Promise<{ readonly first: number | undefined } | undefined> {
   const { session, view, earlier, asked } = request;
@@ -156,7 +155,7 @@ async function samePlainHistory(request: PlainHistory): Promise<{ readonly first
   return undefined;
 }
 
-/** The same for the last part that says the same: the questions right behind it have no answer, or their own. */
+/** The last match anywhere in the transcript: the questions right behind it have no answer, or their own. */
 function partBehind(
   stored: readonly StoredEntry[],
   earlier: readonly BaseMessage[],
@@ -175,9 +174,9 @@ function partBehind(
   return { first: questions.find(({ message }) => saysTheSame(message, asked))?.position };
 }
 
-/** Index behind the last place where a list stands in another one; undefined where it does not. Linear. */
+/** End index of the last occurrence of a sublist; undefined if there is none. Linear. */
 function endOfLast(list: readonly string[], part: readonly string[]): number | undefined {
-  // As Knuth, Morris and Pratt do: for each beginning of the part, how much of its end is a beginning again.
+  // Knuth-Morris-Pratt failure table: length of the longest border of each prefix.
   const borders: number[] = [];
   let found: number | undefined;
   const advance = (matched: number, text: string) => {
@@ -196,17 +195,17 @@ function endOfLast(list: readonly string[], part: readonly string[]): number | u
   return found;
 }
 
-/** Messages between those that a client holds: calls, results and instructions, which it may not know. */
+/** Allowance for messages that a client may not hold: calls, results and instructions. */
 const slack = 50;
 
-/** How far back to compare, the cheapest first: what was read already, about as much as the client holds, all. */
+/** Ranges to compare, cheapest first: the messages already read, about as many as the client holds, all. */
 function reaches({ view, earlier }: PlainHistory): (number | undefined)[] {
   const { base, start, next } = view.stored;
   const wanted = next - 2 * earlier.length - slack;
   return start <= base ? [undefined] : [undefined, ...(wanted > base && wanted < start ? [wanted] : []), base];
 }
 
-/** Whether they end the same; of a log whose beginning was discarded (`isCut`), as far as it goes. */
+/** Compares the ends; for a log whose beginning was discarded (`isCut`), as far as the log reaches. */
 function endsWith(
   stored: readonly StoredEntry[],
   { earlier, isCut }: { readonly earlier: readonly BaseMessage[]; readonly isCut: boolean },
@@ -221,7 +220,7 @@ function spoken(messages: readonly BaseMessage[]): BaseMessage[] {
   return messages.filter(isSpoken);
 }
 
-/** What both sides hold of a conversation: texts of the user and of the model. */
+/** True for user and AI text, which client and server both hold. */
 function isSpoken(message: BaseMessage): boolean {
   const role = roleOf(message);
   return (role === "human" || role === "ai") && textOf(message).trim() !== "";

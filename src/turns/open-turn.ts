@@ -14,11 +14,11 @@ import { firstOfBlock, newInput, type InputPlace } from "./new-input.js";
 import type { RedisChatMessageHistory } from "../memory/redis-chat-message-history.js";
 import { writeTurn } from "../session/append-options.js";
 
-/** A turn that begins: its session, its name where it has one, and what the caller brings. */
+/** A turn to open: its session, its id if it has one, and the caller's input. */
 export interface TurnRequest {
   readonly session: ConversationSession;
   readonly turnId: string | undefined;
-  /** What the user said now, perhaps behind the whole history as a client keeps it. */
+  /** The new user messages, possibly behind the client's copy of the whole history. */
   readonly input: readonly BaseMessage[];
   /** The same messages as other middleware has changed them since, told by their ids. @default none */
   readonly changed?: readonly BaseMessage[];
@@ -27,37 +27,37 @@ export interface TurnRequest {
 }
 
 /**
- * How far a turn is stored. `new`: not at all. `open`: its beginning is. `interrupted`: it was stopped, and a part of
- * its answer is stored. `stored`: with its answer.
+ * Stored state of a turn. `new`: nothing is stored. `open`: its beginning. `interrupted`: it was stopped, with a
+ * partial answer. `stored`: complete, with its answer.
  */
 export type TurnState = "new" | "open" | "interrupted" | "stored";
 
-/** A turn, and the conversation before it, as they were read at its beginning. */
+/** A turn and the conversation before it, as read at its beginning. */
 export interface OpenTurn {
   readonly state: TurnState;
   readonly view: DecodedView;
-  /** The conversation before the turn, as the model sees it: the view without the turn's own messages. */
+  /** The conversation before the turn: the view without the turn's own messages. */
   readonly history: readonly BaseMessage[];
   /** The turn's messages that are stored, oldest first. */
   readonly stored: readonly StoredEntry[];
-  /** True where the turn's question was stored and then discarded, while a part of its answer is left. */
+  /** True if the turn's question was discarded by retention, while a part of its answer is left. */
   readonly isQuestionGone: boolean;
   /** The input that is not stored yet. */
   readonly newMessages: readonly BaseMessage[];
-  /** The turn as the model sees it behind `history`: what is stored of it and can stay, then what is new. */
+  /** The turn for the model, behind `history`: its stored messages that can stay, then its new ones. */
   readonly turn: readonly BaseMessage[];
 }
 
-/** How often a session is read whose turn was removed between two reads. */
+/** Reads of a session whose turn is removed between two reads. */
 const attempts = 3;
 
-/** Reads a session's view and sorts out what is new of a turn. One round trip; one more for a turn outside the view. */
+/** Reads the view and finds the new messages of a turn. One round trip; one more for a turn outside the view. */
 export async function openTurn(request: TurnRequest, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
   return sortOut(request, await session.readForTurn({ turnId, ids: idsOf(input) }), attempt);
 }
 
-/** What is new of a turn, where the view was read with the turn's mark. */
+/** Opens a turn from a view that was read with the turn's mark. */
 export async function sortOut(request: TurnRequest, view: DecodedView, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
   const positions = positionsOf(view, idsOf(input));
@@ -110,7 +110,7 @@ function viewMessages({ entries }: DecodedView): BaseMessage[] {
   return entries.map(({ message }) => message);
 }
 
-/** Positions by id. A store that looks no ids up knows those in the view. */
+/** Positions by id; only those in the view, if the store has no lookup. */
 function positionsOf({ stored, entries }: DecodedView, ids: readonly string[]): ReadonlyMap<string, number> {
   const inView = entries.map(({ message, position }) => [message.id, position ?? -1] as const);
   const found = stored.positions?.map((position, index) => [ids[index], position] as const) ?? [];
@@ -128,7 +128,7 @@ interface OwnRequest {
   readonly place: InputPlace | undefined;
 }
 
-/** The stored messages of the turn: those that carry its name, else its input and what answers that. */
+/** The stored messages of the turn: by the turn's name, else its input and the answer to it. */
 async function ownEntries({ session, view, turnId, place }: OwnRequest): Promise<StoredEntry[]> {
   const mark = turnId === undefined ? undefined : view.stored.turn;
   if (mark !== undefined) {
@@ -140,8 +140,8 @@ async function ownEntries({ session, view, turnId, place }: OwnRequest): Promise
 }
 
 /**
- * The input at a place, and what answers it: all up to the next question that was stored for the same turn. A question
- * that another one follows is not answered by what answers that one.
+ * The input at a place and its answer: the messages up to the next question that were stored for the same turn. A
+ * question followed by another one has no answer.
  */
 function entriesAt(entries: readonly StoredEntry[], { last }: InputPlace): StoredEntry[] {
   const question = entries.findIndex(({ position }) => position === last);
@@ -174,8 +174,8 @@ function isInput({ message }: StoredEntry): boolean {
 }
 
 /**
- * True where the turn lies outside the view, and the second read did not find what the first one told of it: somebody
- * removed it in between, or a replica took over that lacks it. Else a model would be called without its question.
+ * True if the second read did not find a turn outside the view that the first one reported: it was removed in between,
+ * or lost in a failover. Prevents a model call without its question.
  */
 function isRemoved(
   { stored: { turn, base, start } }: DecodedView,
@@ -212,19 +212,19 @@ function stateOf(own: readonly StoredEntry[], mark: TurnMark | undefined): TurnS
   return isInterrupted(last) ? "interrupted" : mark === undefined && isAnswer(last) ? "stored" : "open";
 }
 
-/** True where a reduction discarded the question of a turn, and only its answer, or a part of it, is in the log. */
+/** True if a reduction discarded the turn's question, so that only (a part of) its answer is in the log. */
 function lacksQuestion({ stored: { turn, base } }: DecodedView, own: readonly StoredEntry[]): boolean {
   return turn !== undefined && turn.first < base && own.length > 0 && answerStart(own) === 0;
 }
 
-/** What the user says with the question of an input. */
+/** The block of user messages that ends with the input's question. */
 function questionIn(input: readonly BaseMessage[]): BaseMessage[] {
   const question = input.findLastIndex((message) => roleOf(message) === "human");
   const block = question < 0 ? [] : input.slice(firstOfBlock(input, question), question + 1);
   return block.filter((message) => roleOf(message) === "human");
 }
 
-/** The input that a turn lacks: its input is stored as a whole or not at all, whatever ids and texts a retry brings. */
+/** The input that is not stored: all or nothing, whatever ids and texts a retry sends. */
 function unstored(input: readonly BaseMessage[], isAsked: boolean): BaseMessage[] {
   return isAsked ? input.filter((message) => roleOf(message) === "tool") : [...input];
 }
@@ -233,7 +233,7 @@ function hasQuestion(own: readonly StoredEntry[]): boolean {
   return own.some(({ message }) => roleOf(message) === "human");
 }
 
-/** The view in front of the turn; where the turn has left the view, the transcript before it. */
+/** The view before the turn; for a turn that left the view, the transcript before it. */
 async function beforeOwn({
   session,
   view,
@@ -253,23 +253,20 @@ async function beforeOwn({
   return inTurnOrder(entries).map(({ message }) => message);
 }
 
-/** A turn that begins with the write of its input. */
+/** A turn opened by the write of its input. */
 export interface OpeningWrite extends TurnRequest {
   readonly history: RedisChatMessageHistory;
 }
 
-/**
- * True for an input of which the write itself tells whether it is new: one message of the user. Of any other input, the
- * session has to be read first.
- */
+/** True if the write itself detects a repetition of the input: one user message. Other inputs require a read first. */
 export function canOpenByWriting(input: readonly BaseMessage[]): boolean {
   return input.length === 1 && roleOf(input[0]!) === "human";
 }
 
 /**
- * Stores what the user said and reads the view at the same moment. Of a turn that is stored, even in part, nothing is
- * written, and it is sorted out as by `openTurn`. One round trip; one more for a turn outside the view, and for a
- * message that was stored without the turn's name.
+ * Writes the input and reads the view atomically. A turn that is stored, even in part, is not written, and is opened as
+ * by `openTurn`. One round trip; one more for a turn outside the view, and for a message that was stored without the
+ * turn's name.
  */
 export async function openByWriting({ history, ...request }: OpeningWrite): Promise<OpenTurn> {
   const { session, turnId, input } = request;

@@ -11,17 +11,16 @@ import { roleOf } from "../messages/roles.js";
 const modelName = "StoredAnswer";
 const serialized = { lc: 1, type: "not_implemented" as const, id: ["langchain_redis_memory", modelName] };
 
-/** A stored answer, and what the stream's own run is going to show of it. */
+/** A stored answer, and how the stream shows it. */
 export interface ShownAnswer {
   readonly messages: readonly BaseMessage[];
-  /** True where the answer is the value of a structured response: what the model said is the call with that value. */
+  /** True for a structured response, whose value is in the model's call. */
   readonly isStructured?: boolean;
 }
 
 /**
- * Shows the stored answer of a repeated turn to whoever streams the run, as a model that says it in one token. Tracers
- * and counters of usage are told nothing, because no model is called. Of an answer with steps before it, LangGraph's
- * stream mode `messages` shows all messages in order by itself.
+ * Streams the stored answer of a repeated turn as one token of a model. Tracers and usage counters get no events,
+ * because no model is called. An answer with steps before it is streamed by LangGraph's mode `messages` itself.
  */
 export async function showAnswer({ messages, isStructured = false }: ShownAnswer, config: RunnableConfig) {
   const answer = messages.findLast((message) => {
@@ -41,7 +40,7 @@ export async function showAnswer({ messages, isStructured = false }: ShownAnswer
   }
 }
 
-/** Without usage: a retry costs nothing, and whoever adds up the usage in a stream has counted the first run's. */
+/** Omits usage: a retry costs nothing, and its usage was reported by the first run. */
 function chunkOf({ id, name, content, additional_kwargs, response_metadata, ...rest }: BaseMessage): AIMessageChunk {
   const { tool_calls: calls = [] } = rest as Partial<AIMessage>;
   const chunks = calls.map(({ id: callId, name: tool, args }, index) => {
@@ -54,7 +53,7 @@ function chunkOf({ id, name, content, additional_kwargs, response_metadata, ...r
   });
 }
 
-/** The handlers that make a stream of what models say, where the run has any. */
+/** The run's handlers that stream model output, if any. */
 async function listenersIn(config: RunnableConfig, isWhole: boolean): Promise<CallbackManager | undefined> {
   const manager = await getCallbackManagerForConfig(config);
   const handlers = manager?.handlers.filter((handler) => {

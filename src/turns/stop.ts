@@ -5,10 +5,9 @@ import { linkCalls } from "../messages/calls.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 
-// Stop: how a run learns of it, what its models had said by then, and the form in which that is stored. For chains and
-// agents alike.
+// Stop, for chains and agents: how a run is notified, how partial model output is collected, and its stored form.
 
-/** The signal that stops a run: while an agent's tools run, only LangGraph's own tells of `stream.cancel()`. */
+/** The signal that stops a run: while an agent's tools run, only LangGraph's own reports `stream.cancel()`. */
 export function stopSignal({ signal, configurable }: Partial<RunnableConfig>): AbortSignal | undefined {
   const signals = configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: AbortSignal } | undefined;
   return signals?.externalAbortSignal ?? signal;
@@ -16,12 +15,12 @@ export function stopSignal({ signal, configurable }: Partial<RunnableConfig>): A
 
 const own = new WeakSet<object>();
 
-/** True for a function by which this package listens to a signal. */
+/** True for this package's own abort listeners. */
 export function isStopListener(listener: object): boolean {
   return own.has(listener);
 }
 
-/** Calls back once when a run is stopped. The hooks of an agent's run may bring another signal each time. */
+/** Calls back once when a run is stopped. Each hook of an agent's run may pass another signal. */
 export class StopListener {
   readonly #onStop: () => void;
   #signal: AbortSignal | undefined;
@@ -31,7 +30,7 @@ export class StopListener {
     own.add(onStop);
   }
 
-  /** Listens to this signal in place of the one before; to none for undefined. */
+  /** Replaces the signal; undefined stops listening. */
   listen(signal: AbortSignal | undefined): void {
     if (signal !== this.#signal) {
       this.#signal?.removeEventListener("abort", this.#onStop);
@@ -41,7 +40,7 @@ export class StopListener {
   }
 }
 
-/** Calls back once when the signal aborts, or at once where it has; returns how to stop waiting for it. */
+/** Calls back once when the signal aborts, at once if it has. Returns a function that removes the listener. */
 export function whenStopped(signal: AbortSignal | undefined, onStop: () => void): () => void {
   const listener = new StopListener(onStop);
   listener.listen(signal);
@@ -56,20 +55,20 @@ interface HandlerList {
   removeHandler?(handler: BaseCallbackHandler): void;
 }
 
-/** Collects what models say while they run, also where they stream inside of an `invoke`. */
+/** Collects the output of running models, also if they stream inside an `invoke`. */
 export class SaidSoFar extends BaseCallbackHandler {
   override readonly name = "RedisMemorySaidSoFar";
-  // Tokens must be here when the run is stopped, not some time later.
+  // Synchronous handling: tokens must be collected before the run stops.
   override awaitHandlers = true;
   readonly #unfinished = new Map<string, AIMessageChunk>();
   #last: AIMessageChunk | undefined;
 
-  /** What the model says that spoke last; undefined where none has said anything. */
+  /** Output of the model that produced tokens last; undefined if none has. */
   get last(): AIMessageChunk | undefined {
     return this.#last;
   }
 
-  /** What the model says that has not ended; the one that began last where there are several. */
+  /** Output of a model that has not ended; of several, the one that began last. */
   get unfinished(): AIMessageChunk | undefined {
     return [...this.#unfinished.values()].at(-1);
   }
@@ -96,7 +95,7 @@ export class SaidSoFar extends BaseCallbackHandler {
   ): void {
     const message = (fields?.chunk as { readonly message?: AIMessageChunk } | undefined)?.message;
     const part = message !== undefined && isAIMessageChunk(message) ? message : new AIMessageChunk(token);
-    // A model that is called again begins its answer anew.
+    // A repeated model call restarts its answer.
     const before = this.#unfinished.get(runId);
     this.#last = before === undefined ? part : before.concat(part);
     this.#unfinished.set(runId, this.#last);
@@ -107,10 +106,10 @@ export class SaidSoFar extends BaseCallbackHandler {
   }
 }
 
-/** How long a stopped run is waited for, to learn what its model had said. */
+/** Milliseconds to wait for a stopped run's partial output. */
 const partialMs = 1_000;
 
-/** What a run that was stopped still says, or what its model had said; undefined where it does not say so in time. */
+/** Partial output of a stopped run: its own, else its model's; undefined if none arrives in time. */
 export async function partialOf(running: Promise<unknown> | undefined, said: SaidSoFar): Promise<unknown> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tooLate = new Promise<undefined>((resolve) => {
@@ -126,8 +125,8 @@ export async function partialOf(running: Promise<unknown> | undefined, said: Sai
 }
 
 /**
- * What was said when a run was stopped, as it is stored: marked by `response_metadata.interrupted`, without tool calls,
- * which nobody will answer. Undefined where nothing was said.
+ * Stored form of a partial message: marked by `response_metadata.interrupted`, without tool calls, which nobody will
+ * answer. Undefined for an empty message.
  */
 export function interruptedMessage(partial: BaseMessage | undefined): BaseMessage | undefined {
   if (partial === undefined || roleOf(partial) !== "ai" || textOf(partial).trim() === "") {
@@ -139,8 +138,8 @@ export function interruptedMessage(partial: BaseMessage | undefined): BaseMessag
 }
 
 /**
- * What a run that was stopped had answered, as it is stored: whole steps, and what was said behind them, marked as
- * interrupted. Calls that have no result yet are left out with all that follows them.
+ * Stored form of a stopped run's answer: complete steps, then the partial message, marked as interrupted. Omits calls
+ * without a result and the messages after them.
  */
 export function interruptedAnswer(messages: readonly BaseMessage[]): BaseMessage[] {
   const { callsAt } = linkCalls(messages);

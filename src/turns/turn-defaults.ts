@@ -4,29 +4,26 @@ import { oneTurnSchema, withDefaultTimes, type HoldTimes } from "../session/hold
 import { requireGroup } from "../store/groups.js";
 import type { SessionStore } from "../store/session-store.js";
 
-/**
- * How each door stores and holds a turn unless it is told otherwise, chosen for the one who reads the chat:
- * docs/decisions/17-defaults-of-a-turn.md says why.
- */
+/** Defaults of chain and agent for storing and holding a turn. Reasons: docs/decisions/17-defaults-of-a-turn.md. */
 const turnDefaults = { persist: "step", onAbort: "keep", oneTurnAtATime: true } as const;
 
-/** The three options as fields of a door's schema. `oneTurnAtATime` stays undefined where nobody asks for it. */
+/** Schema fields of these options. `oneTurnAtATime` stays undefined unless it is given. */
 export const turnFields = lazy(() => ({
   persist: z._default(z.enum(["turn", "step"], 'must be "turn" or "step"'), turnDefaults.persist),
   onAbort: z._default(z.enum(["discard", "keep"], 'must be "discard" or "keep"'), turnDefaults.onAbort),
   oneTurnAtATime: z.optional(oneTurnSchema()),
 }));
 
-/** How the runs of a door hold their sessions. */
+/** Policy by which runs hold their sessions. */
 export interface HoldPolicy extends Required<HoldTimes> {
-  /** True where the user asked for it: then a run that cannot hold its session is refused. */
+  /** True if the option was given: a run that cannot hold its session is then refused. */
   readonly isAsked: boolean;
 }
 
 /**
- * How runs hold their sessions; undefined where the user does not want it.
+ * Resolves the option `oneTurnAtATime`; undefined if it is off.
  *
- * @throws ConfigurationError where the user asks for it and the store, if it is known, cannot do it.
+ * @throws ConfigurationError if the option was given and the store, if known, has no holds.
  */
 export function holdPolicy(
   owner: string,
