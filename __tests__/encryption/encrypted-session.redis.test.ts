@@ -252,6 +252,33 @@ describe.each(["Redis", "memory"])("an encrypted session in a store in %s", (kin
       expect(await memoryWith(testKeys("k1")).history("s").append(turn("1"))).toMatchObject({ duplicates: 2 });
     });
 
+    it("is rebuilt with the records that its key does not open, which are named", async () => {
+      const skipped: (number | undefined)[] = [];
+      const onEvent = (event: MemoryEvent) => {
+        if (event.type === "record_skipped") {
+          skipped.push(event.position);
+        }
+      };
+      const history = memoryWith(testKeys("k1"), { onEvent }).history("s");
+      await history.addMessages([...turn("1"), ...turn("2")]);
+      const { log, ids, state } = sessionKeys(prefix, "s");
+      const [question, answer] = [(await client.lindex(log, 0))!, (await client.lindex(log, -1))!];
+      await client.lset(log, 0, `${question}x`);
+      await client.lset(log, -1, `${answer}x`);
+      await client.del(ids);
+      await history.rebuild();
+      expect(skipped).toEqual([0, 3]);
+      await expect(history.getMessages()).rejects.toEqual(lost("wrong_key"));
+      expect(await history.append(turn("3"))).toMatchObject({ appended: 2 });
+      await client.lset(log, 3, answer);
+      await client.hset(state, "head", question);
+      skipped.length = 0;
+      await history.rebuild();
+      expect(skipped).toEqual([0]);
+      await client.lset(log, 0, question);
+      expect(await history.getMessages()).toEqual([...turn("1"), ...turn("2"), ...turn("3")]);
+    });
+
     it("costs the round trips that a plain one does, and one more for a resend after a change of keys", async () => {
       const events: MemoryEvent[] = [];
       const own = (encryption: EncryptionOptions) =>

@@ -1,6 +1,4 @@
 import { Command } from "commander";
-import { EncryptionError } from "../../src/base/errors.js";
-import { sessionKeys } from "../../src/redis/keys.js";
 import { describeSession } from "../all-sessions.js";
 import type { CommandContext, CommandDefinition } from "../command.js";
 import { damageOf, lengthBefore, remainsOf, type Remains } from "../damage.js";
@@ -103,7 +101,7 @@ async function foresee(server: Server, sessionId: string, { remains }: Work): Pr
 
 async function rebuildFrom(server: Server, sessionId: string, { remains, owner }: Work): Promise<Rebuilt> {
   const { gone, unreadable, changed } = await findLostMessages(server, sessionId, remains);
-  await rebuildDespite(server, { sessionId, owner, changed });
+  await server.memory.history(sessionId).rebuild(owner === undefined ? {} : { owner });
   const [after, details] = [await remainsOf(server, sessionId), await describeSession(server, sessionId)];
   const hadState = !remains.missing.has("state");
   return {
@@ -115,26 +113,6 @@ async function rebuildFrom(server: Server, sessionId: string, { remains, owner }
     removed: after === undefined,
     lost: hadState ? [] : (["owner", "title"] as const).filter((name) => nameIn(details, name) === undefined),
   };
-}
-
-interface Attempt extends Pick<Rebuilt, "sessionId" | "changed"> {
-  readonly owner: string | undefined;
-}
-
-/** A rebuild that is done ends with a look at what the model sees, which fails where the key does not open a record. */
-async function rebuildDespite(server: Server, { sessionId, owner, changed }: Attempt): Promise<void> {
-  const { client, keyPrefix, memory } = server;
-  // Each rebuild writes it anew.
-  const mark = () => client.hget(sessionKeys(keyPrefix, sessionId).state, "cut").catch(() => null);
-  const before = await mark();
-  try {
-    await memory.history(sessionId).rebuild(owner === undefined ? {} : { owner });
-  } catch (error) {
-    const isExpected = changed.length > 0 && EncryptionError.isInstance(error) && error.code === "wrong_key";
-    if (!isExpected || (await mark()) === before) {
-      throw error;
-    }
-  }
 }
 
 function nameIn(details: Awaited<ReturnType<typeof describeSession>>, name: "owner" | "title"): string | undefined {

@@ -5,7 +5,7 @@
  * - `command`: one round trip to Redis was made; `error` is set if it failed.
  * - `connection_stalled`: three calls in a row timed out on one open connection; a connection that the store opened is
  *   replaced, one of the application's needs `socketTimeout`. Across a `Cluster` its connections count as one.
- * - `record_skipped`: a stored record could not be read and was omitted from the result.
+ * - `record_skipped`: a stored record could not be read and was omitted from the result, or was kept by a rebuild.
  * - `session_skipped`: a session was skipped by a batch operation (`reencrypt`, `exportOwner`), which continued.
  * - `damaged`: a part of the session is missing in Redis; the result holds the rest.
  * - `conflict_kept`: a message id was written again with other content, and the first was kept.
@@ -48,7 +48,7 @@ export type MemoryEvent =
       readonly sessionId: string;
       /** The record's place in the log; undefined where it stands elsewhere. */
       readonly position: number | undefined;
-      /** Why it could not be read: a `RecordError`. */
+      /** Why it could not be read: a `RecordError`; in a rebuild also an `EncryptionError`, with which reads fail. */
       readonly error: Error;
     }
   | {

@@ -213,7 +213,8 @@ export class RedisChatMessageHistory extends BaseListChatMessageHistory implemen
   /**
    * Repairs a session that lost a part in Redis (evicted or deleted keys): everything that is kept about the
    * log is derived from the log. Owner, title and metadata come back from what is left, or from the owner's list. Where
-   * nothing says whose the session is, `owner` does; a history that is bound to an owner cannot take such a session.
+   * nothing says whose the session is, `owner` does; a history that is bound to an owner cannot take such a session. An
+   * encrypted record that was changed in Redis stays, and is reported (`record_skipped`): reads that reach it fail.
    *
    * @throws StoreError `damaged` where the owner's name is lost; ConflictError `other_owner`.
    */

@@ -32,7 +32,7 @@ import {
 import { appendTurn } from "./append-turn.js";
 import type { MemoryContext } from "./memory-context.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import { mendHead } from "./mend-head.js";
+import { mendHead, reportUnopened } from "./mend-head.js";
 import { reduceAfterWrite, reduceAndCommit } from "./reduce-view.js";
 import { currentRun, traceOf, traceOfReader, type TracePlace } from "./reduction-trace.js";
 import { rewindTo } from "./rewind-session.js";
@@ -226,6 +226,7 @@ export class ConversationSession implements SessionOfMemory {
     const ref = given ? { ...this.ref, owner } : this.ref;
     await store.edits.rebuild(ref, (record) => identifyRecord(record), { assigns: given });
     await mendHead(this);
+    await reportUnopened(this);
   }
 
   /** Names of turns of which a part stands in these rounds, and the question in front of them. */

@@ -1,8 +1,13 @@
+import { EncryptionError } from "../base/errors.js";
+import { report } from "../base/events.js";
 import { decodeHead } from "../codec/head.js";
+import { sealedParts } from "../sealed/sealed-session-store.js";
+import { headField, SessionOpener } from "../sealed/session-opener.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
 const attempts = 3;
+const pageLength = 1_000;
 
 /**
  * Makes the head of a session's view agree with its count. A head that cannot be read goes, and the view is the whole
@@ -11,7 +16,7 @@ const attempts = 3;
 export async function mendHead(session: SessionOfMemory): Promise<void> {
   const { store } = session.context;
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const view = await store.readView(session.ref);
+    const view = await viewWithHead(session);
     const { epoch, rev, next } = view;
     const mended = mendedHead(view);
     if (
@@ -20,6 +25,48 @@ export async function mendHead(session: SessionOfMemory): Promise<void> {
     ) {
       return;
     }
+  }
+}
+
+/** The view with its head as it is to be read; where a key does not open the head, as it is stored. */
+async function viewWithHead({ context: { store }, ref }: SessionOfMemory): Promise<SessionView> {
+  const sealed = sealedParts(store);
+  if (sealed === undefined) {
+    return store.readView(ref);
+  }
+  const view = await sealed.store.readView(ref);
+  const head = await unlessChanged(new SessionOpener(sealed.ring, ref.id).field(headField, view.head));
+  return { ...view, head: typeof head === "string" ? head : view.head };
+}
+
+/** Reports each record of the log that its key does not open, because it was changed in Redis. */
+export async function reportUnopened({ context: { store, onEvent }, ref, sessionId }: SessionOfMemory): Promise<void> {
+  const sealed = sealedParts(store);
+  const opener = sealed && new SessionOpener(sealed.ring, ref.id);
+  for (let from: number | undefined; sealed !== undefined && opener !== undefined;) {
+    const page = await sealed.store.readLog(ref, { limit: pageLength, ...(from !== undefined && { from }) });
+    for (const [index, record] of page.records.entries()) {
+      const error = await unlessChanged(opener.record(record));
+      if (EncryptionError.isInstance(error)) {
+        report(onEvent, { type: "record_skipped", sessionId, position: page.from + index, error });
+      }
+    }
+    if (page.records.length < pageLength) {
+      return;
+    }
+    from = page.from + page.records.length;
+  }
+}
+
+/** What was opened, or the error of what its key does not open. */
+async function unlessChanged<Opened>(opening: Promise<Opened>): Promise<Opened | EncryptionError> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (EncryptionError.isInstance(error) && error.code === "wrong_key") {
+      return error;
+    }
+    throw error;
   }
 }
 
