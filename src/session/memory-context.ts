@@ -207,8 +207,14 @@ export function createMemoryContext(owner: keyof typeof schemas, options: RedisC
 
 /** Resolves when no reduction is under way in the background, and lists show what this process has written. */
 export async function drainContext(context: MemoryContext): Promise<void> {
-  while (context.pending.size > 0) {
-    await Promise.all(context.pending);
+  // What is waited for may stand behind timers that keep no process alive; this one does.
+  const awake = setInterval(() => undefined, 60_000);
+  try {
+    while (context.pending.size > 0) {
+      await Promise.all(context.pending);
+    }
+  } finally {
+    clearInterval(awake);
   }
   await context.store.lists?.flush();
 }
