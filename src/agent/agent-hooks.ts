@@ -14,30 +14,30 @@ import { asAnswer, isStructured, structuredAnswer, type ResponseFormat } from ".
 import { withCacheMarks } from "../reducers/prompt-cache/prompt-cache-marks.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 
-/** When a run's messages are stored, and what is kept of one that is stopped. */
+/** Store policy: when messages are stored, and what a stopped run leaves. */
 export interface StorePolicy {
   readonly persist: "turn" | "step";
   readonly onAbort: "discard" | "keep";
   readonly promptCacheMarks: boolean;
-  /** The session's turn, where the runs of a session wait for each other. */
+  /** The session's hold, if runs of a session are serialized. */
   readonly turn: RunTurn | undefined;
 }
 
-/** The request of a model call, as far as it matters here. */
+/** The used part of a model call's request. */
 interface CallRequest extends ResponseFormat {
   readonly messages: BaseMessage[];
   readonly state: { readonly messages: BaseMessage[] };
 }
 
-/** What the state is given beside messages, where the agent has a structured response. */
+/** State update of a hook; beside messages, a structured response. */
 interface StateUpdate {
   readonly messages: BaseMessage[];
   readonly structuredResponse?: Record<string, unknown>;
 }
 
 /**
- * What the hooks of a middleware do in one run of an agent. The session is read when a model is to be called first,
- * because only then the messages are as all other middleware wants them, and one round trip stores and reads.
+ * Hooks of the middleware for one run of an agent. Reads the session at the first model call, after all other
+ * middleware has changed the messages, so that one round trip stores and reads.
  */
 export class AgentHooks {
   readonly #setting: RunSetting;
@@ -47,11 +47,11 @@ export class AgentHooks {
   #run: Promise<AgentRun> | undefined;
   #format: ResponseFormat = {};
   #state: readonly BaseMessage[] = [];
-  /** What the model said last, or is saying. */
+  /** The model's last or current output. */
   #said: () => BaseMessage | undefined = () => undefined;
   #isStopped = false;
   #isCalled = false;
-  /** What is stored of a run that was stopped. */
+  /** The write of a stopped run. */
   #stopping = Promise.resolve();
 
   constructor(setting: RunSetting, policy: StorePolicy) {
@@ -61,8 +61,8 @@ export class AgentHooks {
   }
 
   /**
-   * Before the agent: the run may be ended by a middleware whose hooks come before the next ones of this. Nothing waits
-   * for that to be noticed, because other middleware may take its time here.
+   * Before the agent. Another middleware may end the run before this one's next hook; noticing that delays nothing,
+   * because other middleware may be slow here.
    */
   begin(state: readonly BaseMessage[]): void {
     void this.#watch.arm(beforeFirstCall, () => this.#skipped(state, { steps: false }));
@@ -74,8 +74,8 @@ export class AgentHooks {
   }
 
   /**
-   * Around a model call: stores the steps so far, adds the history, and keeps what was said if the run is stopped.
-   * Gives the stored answer, without a model call, where the turn has one.
+   * Around a model call: stores finished steps, adds the history, and keeps partial output if the run is stopped.
+   * Returns the stored answer, without a model call, if the turn has one.
    */
   async call<Request extends CallRequest, Response>(
     request: Request,
@@ -87,7 +87,7 @@ export class AgentHooks {
     try {
       await turn?.callsModel(config);
       const response = await this.#call(request, handler);
-      // An answer is stored by the hook at the end.
+      // The hook after the agent stores the answer.
       await (isAnswer(response) ? turn?.answered() : turn?.toolsBegin(config));
       return response;
     } catch (error) {
@@ -118,7 +118,7 @@ export class AgentHooks {
     }
     const plain = { ...request, messages: await run.request(state, request.messages, config) };
     const sent = this.#policy.promptCacheMarks ? markedRequest(plain, run.profile) : plain;
-    // The run may have been stopped since; a model need not be paid for then.
+    // The run may have been stopped meanwhile: saves the model call.
     stopSignal(config)?.throwIfAborted();
     const answer = async () => handler(sent);
     const response = await (this.#policy.onAbort === "keep" ? this.#listening(config, answer) : answer());
@@ -132,14 +132,14 @@ export class AgentHooks {
     return response;
   }
 
-  /** The stored answer as the model's, shown to whoever streams the run. */
+  /** Returns the stored answer as the model's, and streams it. */
   async #replay(
     run: AgentRun,
     { replay, request, config }: { replay: BaseMessage[]; request: CallRequest; config: RunnableConfig },
   ): Promise<BaseMessage> {
     const { storedAnswer = [] } = run;
     const structuredResponse = structuredAnswer(storedAnswer, request);
-    // Beside a checkpointer the state may hold the answer already. Its last message then takes its own place again.
+    // With a checkpointer the state may hold the answer already; its last message then replaces itself.
     const shown = replay.length > 0 ? replay : storedAnswer.slice(-1);
     await showAnswer({ messages: shown, isStructured: structuredResponse !== undefined }, config);
     const [only, ...more] = shown;
@@ -150,7 +150,9 @@ export class AgentHooks {
     return asAnswer({ messages: replay, structuredResponse });
   }
 
-  /** After the agent: stores the rest. Returns what the state lacks where another run stored this turn first. */
+  /**
+   * After the agent: stores the rest. Returns the messages missing in the state if another run stored this turn first.
+   */
   async end(state: readonly BaseMessage[]): Promise<StateUpdate | undefined> {
     this.#watch.disarm();
     this.#stop.listen(undefined);
@@ -159,7 +161,7 @@ export class AgentHooks {
       const run = await this.#open(state);
       await (run.isClosed ? undefined : turn?.enter(currentConfig()));
       const storing = run.store(state, { done: true });
-      // The caller of a run that is stopped meanwhile is gone; `drain` waits for what is stored of it.
+      // The caller of a stopped run is gone, so `drain` waits for its write.
       this.#setting.session.inBackground(storing.catch(() => undefined));
       await storing;
       const messages = run.correction(state);
@@ -218,7 +220,7 @@ export class AgentHooks {
     }
   }
 
-  /** Work that nobody waits for, so that a failure has to be reported. */
+  /** Runs background work and reports its failure. */
   async #reporting(state: readonly BaseMessage[], work: (run: AgentRun) => Promise<void>): Promise<void> {
     try {
       await work(await this.#open(state));
@@ -231,7 +233,7 @@ export class AgentHooks {
   }
 }
 
-/** True for an answer that calls no tool: the run's last hooks should follow at once. */
+/** True for an answer without tool calls: the run's last hooks should follow at once. */
 function isAnswer(response: unknown): boolean {
   const message = messageOf(response);
   return message !== undefined && !mayCall(message);
@@ -242,14 +244,14 @@ function messageOf(response: unknown): AIMessage | undefined {
   return isMessage ? (response as AIMessage) : undefined;
 }
 
-/** Longer than other middleware takes between two hooks of this one, unless it calls a model itself. */
+/** Milliseconds; longer than other middleware takes between two hooks, unless it calls a model. */
 export const betweenHooks = 1_000;
-/** Longer than all other middleware takes between the first hook of a run and the first model call, as a rule. */
+/** Milliseconds; longer than other middleware usually takes between a run's first hook and its first model call. */
 export const beforeFirstCall = 10_000;
 
 /**
- * Notices a run that another middleware ended by a jump past all later hooks: what should follow at once does not. Does
- * not keep the process alive.
+ * Watchdog for runs that another middleware ended by a jump past all later hooks: the expected hook does not follow.
+ * Its timer does not keep the process alive.
  */
 export class SkipWatch {
   #stop: (() => void) | undefined;
@@ -267,20 +269,20 @@ export class SkipWatch {
     });
   }
 
-  /** What was expected has come. */
+  /** The expected hook was called. */
   disarm(): void {
     this.#stop?.();
     this.#stop = undefined;
   }
 }
 
-/** The part of a model call's request that is marked; before langchain 1.1 there is no `systemMessage` in it. */
+/** The marked part of a model call's request; before langchain 1.1 without `systemMessage`. */
 interface MarkedFields {
   readonly messages: BaseMessage[];
   readonly systemMessage?: SystemMessage;
 }
 
-/** The request with marks for the provider's prompt cache. The system message counts as a part of the prompt. */
+/** Adds marks for the provider's prompt cache, to the system message too. */
 export function markedRequest<Request extends MarkedFields>(request: Request, profile: StructureProfile): Request {
   const { messages, systemMessage } = request;
   if (systemMessage === undefined) {

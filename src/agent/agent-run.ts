@@ -18,37 +18,37 @@ import { correctedState } from "./agent-state.js";
 import { LoopView } from "./loop-view.js";
 import type { RunPlace } from "./run-place.js";
 
-/** What a run works with. */
+/** Constructor arguments of {@link AgentRun}. */
 export interface RunSetting {
   readonly history: RedisChatMessageHistory;
   readonly session: ConversationSession;
   readonly place: RunPlace;
   readonly profile: StructureProfile | undefined;
-  /** What the run was given. */
+  /** The parts of the run's initial state. */
   readonly parts: StateParts;
 }
 
-/** One run of an agent: what is stored of its turn, and what its model sees. */
+/** One run of an agent: stores its turn, and builds its model requests. */
 export class AgentRun {
-  /** What the model accepts. */
+  /** Profile for which requests are repaired. */
   readonly profile: StructureProfile;
   readonly #history: RedisChatMessageHistory;
   readonly #session: ConversationSession;
   readonly #opened: OpenTurn;
   readonly #parts: StateParts;
   readonly #turnId: string | undefined;
-  /** Ids of the state's messages that are stored, or are not to be. */
+  /** Ids of the state's messages that are stored already, or never will be. */
   readonly #settled: Set<string>;
-  /** Ids of the state's messages that the model sees as a part of the view, or not at all. */
+  /** Ids of the state's messages that are in the view, or not for the model. */
   readonly #hidden: ReadonlySet<string>;
   readonly #loop: LoopView;
   readonly #reported = new Set<string>();
-  /** Messages that are stored under the turn's name. */
+  /** Number of messages stored under the turn's name. */
   #stored: number;
   #cut: RewindRequest | undefined;
-  /** True where the turn was stored with its answer before this run. */
+  /** True if the turn was stored with its answer before this run. */
   readonly #isDone: boolean;
-  /** Set where another run has stored this turn, or where it can no longer be stored. */
+  /** Set once another run has stored this turn, or it can no longer be stored. */
   #isClosed = false;
   #answer: readonly BaseMessage[] | undefined;
   /** The write under way; the next one needs its count. */
@@ -66,7 +66,7 @@ export class AgentRun {
     const inStore = idsOf(parts.input).filter((id) => !ofInput.has(id));
     this.#settled = new Set([...idsOf(parts.before), ...inStore, ...stored]);
     this.#hidden = new Set([...idsOf(parts.before), ...inStore.filter((id) => !ofTurn.has(id))]);
-    // New messages behind a turn that is done: the caller goes on with it, and its name is taken.
+    // New messages behind a complete turn: the caller continues it, but its name is taken.
     const goesOn = opened.state === "stored" && idsOf(parts.after).some((id) => !stored.has(id));
     this.#turnId = goesOn ? undefined : turnIdOf(place, parts);
     this.#isDone = opened.state === "stored" && this.#turnId !== undefined;
@@ -102,7 +102,7 @@ export class AgentRun {
     );
   }
 
-  /** The messages that the state lacks of a turn that is stored with its answer; undefined for any other turn. */
+  /** The stored messages missing in the state, if the turn is stored with its answer; else undefined. */
   replay(): BaseMessage[] | undefined {
     if (!this.#isDone) {
       return undefined;
@@ -112,17 +112,17 @@ export class AgentRun {
     return missingIn(this.#parts, this.#storedAnswer());
   }
 
-  /** The answer that is stored, where this run was not the one that stored it. */
+  /** The stored answer, if another run stored it. */
   get storedAnswer(): readonly BaseMessage[] | undefined {
     return this.#isDone ? this.#storedAnswer() : this.#answer;
   }
 
-  /** True where nothing of the run is stored any more. */
+  /** True once the run writes nothing more. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** The messages of a request: the reduced view and the turn, as a model of the profile accepts them. */
+  /** The messages of a request: the reduced view and the turn, repaired for the profile. */
   async request(
     state: readonly BaseMessage[],
     sent: readonly BaseMessage[],
@@ -145,12 +145,12 @@ export class AgentRun {
     return [...history, ...turn];
   }
 
-  /** Stores what the state holds of the turn and is not stored yet; `done` ends the turn. */
+  /** Stores the turn's unstored messages in the state; `done` ends the turn. */
   store(state: readonly BaseMessage[], { done }: { readonly done: boolean }): Promise<void> {
     return this.#afterOthers(() => this.#store(state, done, this.#unsettled(state)));
   }
 
-  /** Stores what there is of a run that was stopped: the turn so far, and what the model was saying. */
+  /** Stores a stopped run: the turn so far, and the model's partial output. */
   storeStopped(state: readonly BaseMessage[], partial: BaseMessage | undefined): Promise<void> {
     const said = interruptedMessage(partial);
     return this.#afterOthers(() => {
@@ -159,8 +159,8 @@ export class AgentRun {
   }
 
   /**
-   * What can be done about a run that another middleware ended past all later hooks. Finished steps are stored, unless
-   * `steps` is false; what the user said may still have been to be redacted, so it is not, and the event tells of it.
+   * Handles a run that another middleware ended past all later hooks. Stores finished steps, unless `steps` is false,
+   * but not the user messages, which that middleware may have wanted to redact; reports the omission.
    */
   skipped(state: readonly BaseMessage[], { steps }: { readonly steps: boolean }): Promise<void> {
     return this.#afterOthers(async () => {
@@ -206,7 +206,7 @@ export class AgentRun {
     }
   }
 
-  /** What the state needs so that it shows the turn as it is stored; undefined where it lacks nothing. */
+  /** State update that makes the state equal to the stored turn; undefined if it is. */
   correction(state: readonly BaseMessage[]): BaseMessage[] | undefined {
     const missing = this.#opened.state === "open" ? missingIn(this.#parts, this.#storedAnswer()) : [];
     return correctedState({ parts: this.#parts, state, answer: this.#answer, missing });
@@ -229,7 +229,7 @@ export class AgentRun {
     idsOf(messages).forEach((id) => this.#settled.add(id));
   }
 
-  /** The turn's messages, as they stand in the state where it holds them. */
+  /** The turn's messages, in the state's version if it holds them. */
   #turnIn(state: readonly BaseMessage[]): BaseMessage[] {
     const { turn } = this.#opened;
     const ids = new Set(idsOf(turn));
@@ -240,7 +240,7 @@ export class AgentRun {
     return [...turn.map((message) => current.get(message.id) ?? message), ...later];
   }
 
-  /** Reports a repair once in a run, not again before each model call. */
+  /** Event handler that reports each repair once per run, not per model call. */
   get #onceEach(): MemoryEventHandler {
     return (event) => {
       const key = JSON.stringify(event);

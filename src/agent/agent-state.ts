@@ -5,7 +5,7 @@ import { roleOf } from "../messages/roles.js";
 import { firstOfBlock } from "../turns/new-input.js";
 import type { RunPlace } from "./run-place.js";
 
-/** The parts of an agent's state: what earlier runs left, what the user said, and what the run added so far. */
+/** The parts of an agent's state: messages of earlier runs, the input, and messages added by this run. */
 export interface StateParts {
   readonly before: readonly BaseMessage[];
   readonly input: readonly BaseMessage[];
@@ -13,8 +13,8 @@ export interface StateParts {
 }
 
 /**
- * Splits the messages of a state. Beside a checkpointer the turn begins with the last block of user and system
- * messages; without one, what stands before is a client's history and belongs to the input.
+ * Splits the messages of a state. With a checkpointer the turn begins with the last block of user and system messages;
+ * without one, earlier messages are a client's history and belong to the input.
  */
 export function splitState(messages: readonly BaseMessage[], hasCheckpointer: boolean): StateParts {
   const own = withoutSummaries(messages);
@@ -30,13 +30,13 @@ export function splitState(messages: readonly BaseMessage[], hasCheckpointer: bo
   };
 }
 
-/** True where a question that is asked again may stand elsewhere than at the end; a new one stands last. */
+/** True if a repeated question may be elsewhere than at the end; a new one is last. */
 export function mayBeAskedAgain(messages: readonly BaseMessage[], hasCheckpointer: boolean): boolean {
   const last = messages.at(-1);
   return hasCheckpointer && last !== undefined && roleOf(last) !== "human";
 }
 
-/** Without what LangChain's summarizationMiddleware wrote, which stands for messages that are stored. */
+/** Removes summaries of LangChain's summarizationMiddleware, which replace stored messages. */
 export function withoutSummaries(messages: readonly BaseMessage[]): BaseMessage[] {
   return messages.filter(({ additional_kwargs }) => additional_kwargs?.["lc_source"] !== "summarization");
 }
@@ -46,15 +46,15 @@ export function idsOf(messages: readonly BaseMessage[]): string[] {
   return messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
 }
 
-/** The turn's id: the caller's, else that of the user's message, so that the same message is answered once. */
+/** The turn's id: the caller's, else the id of the user message, so that the same message is answered once. */
 export function turnIdOf({ turnId }: RunPlace, { input }: StateParts): string | undefined {
   const last = input.at(-1);
   return turnId ?? (last !== undefined && roleOf(last) === "human" ? last.id : undefined);
 }
 
 /**
- * The stored messages that a state lacks. Copies where the state holds the ids before the user's message: its reducer
- * would put them there.
+ * The stored messages missing in a state. Copies with new ids if the state holds the ids before the user message, where
+ * its reducer would put them.
  */
 export function missingIn({ before, after }: StateParts, stored: readonly BaseMessage[]): BaseMessage[] {
   const [earlier, there] = [new Set(idsOf(before)), new Set(idsOf(after))];
@@ -67,20 +67,20 @@ export function missingIn({ before, after }: StateParts, stored: readonly BaseMe
   });
 }
 
-/** LangGraph's sign for "all messages of the state". */
+/** LangGraph's `RemoveMessage` id for all messages of the state. */
 export const removeAll = "__remove_all__";
 
-/** What a run ends with, and what is stored of its turn. */
+/** The final state of a run, and the stored part of its turn. */
 export interface EndOfRun {
   readonly parts: StateParts;
   readonly state: readonly BaseMessage[];
-  /** The answer of another run that stored the turn first. */
+  /** Answer stored by another run of the turn, if that was first. */
   readonly answer: readonly BaseMessage[] | undefined;
-  /** The steps of an earlier run from which this one went on. */
+  /** Steps of the earlier run that this one resumed. */
   readonly missing: readonly BaseMessage[];
 }
 
-/** What the state needs so that it shows the turn as it is stored; undefined where it lacks nothing. */
+/** State update that makes the state equal to the stored turn; undefined if it is. */
 export function correctedState({ parts, state, answer, missing }: EndOfRun): BaseMessage[] | undefined {
   if (answer !== undefined) {
     const kept = new Set([...idsOf(parts.before), ...idsOf(parts.input)]);
@@ -90,7 +90,7 @@ export function correctedState({ parts, state, answer, missing }: EndOfRun): Bas
   if (missing.length === 0) {
     return undefined;
   }
-  // The steps belong before what this run added, and a message can only be added at the end.
+  // The steps belong before this run's messages, but the state's reducer only appends.
   const last = parts.input.at(-1)?.id;
   const at = state.findLastIndex(({ id }) => id === last) + 1;
   return [new RemoveMessage({ id: removeAll }), ...state.slice(0, at), ...missing, ...state.slice(at)];

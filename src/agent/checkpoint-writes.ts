@@ -1,8 +1,8 @@
 import { namespaceOf, type AgentRuntime } from "./run-place.js";
 
-/** Channels of writes behind which a run ends: it waits for a human, or has failed. */
+/** Channels whose writes end a run: an interrupt, or a failure. */
 const endings = ["__interrupt__", "__error__"];
-/** Beside an error that the graph itself handles. */
+/** Channel that accompanies an error handled by the graph itself. */
 const handled = "__error_source_node__";
 
 type Listener = () => Promise<void>;
@@ -12,13 +12,13 @@ interface Checkpointer {
   putWrites: PutWrites;
 }
 
-/** For each checkpointer who waits for the end of which run. */
+/** Listeners by checkpointer and thread. */
 const observed = new WeakMap<object, Map<string, Set<Listener>>>();
 
 /**
- * Calls the listener when a run writes into its checkpoint that it is interrupted or has failed, which LangGraph tells
- * no middleware. The run's `invoke` or `stream` returns when the listener has ended. Returns a function that ends this;
- * undefined where it cannot be observed.
+ * Calls the listener when a run writes an interrupt or a failure into its checkpoint; LangGraph has no middleware hook
+ * for it. The run's `invoke` or `stream` waits for the listener. Returns a function that stops observing; undefined if
+ * the checkpointer cannot be observed.
  */
 export function onEndInCheckpoint(config: AgentRuntime, listener: Listener): (() => void) | undefined {
   const { configurable = {} } = config;
@@ -55,7 +55,7 @@ function listenersOf(checkpointer: Checkpointer): Map<string, Set<Listener>> | u
       await Promise.all(waiting.map((listener) => listener()));
     }
   };
-  // A property of this one object, which LangGraph calls; one that takes none is not observed.
+  // Wraps the method on this one object; a frozen one is not observed.
   const isOwn = Reflect.defineProperty(checkpointer, "putWrites", { value, writable: true, configurable: true });
   if (isOwn) {
     observed.set(checkpointer, listeners);

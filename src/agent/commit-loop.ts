@@ -10,19 +10,19 @@ import type { OpenTurn } from "../turns/open-turn.js";
 import { currentConfig } from "./run-place.js";
 import { exceedsLimit, type LoopView } from "./loop-view.js";
 
-/** A run that is over: what its model saw last, and the view as its last write left it. */
+/** A finished run: its model's last list, and the view after its last write. */
 export interface LoopEnd {
   readonly session: ConversationSession;
   readonly opened: OpenTurn;
   readonly loop: LoopView;
   readonly view: SessionView;
-  /** True where the write replaced the end of the log. */
+  /** True if the write replaced the end of the log. */
   readonly hasCut: boolean;
 }
 
 /**
- * Commits the list at which the run's loop arrived, so that no summary is paid for twice. Where others wrote or reduced
- * meanwhile, the view is reduced as after any write. Never throws: a failure is reported.
+ * Commits the loop's reduced list as the view, so that no summary is paid for twice. If others wrote or reduced
+ * meanwhile, reduces the view as after any write. Never throws: a failure is reported.
  */
 export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEnd): Promise<void> {
   const { sessionId, context } = session;
@@ -41,7 +41,7 @@ export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEn
     return;
   }
   try {
-    // Without the run's signal: the answer is stored, and a stop has nothing left to stop.
+    // Without the run's signal: the answer is stored, so a stop must not cancel this.
     await loop.reduce(traceOf(currentConfig()));
     const byId = new Map(decoded.entries.map(({ message }) => [message.id, message]));
     const messages = loop.messages.map((message) =>
@@ -57,7 +57,7 @@ export async function commitLoop({ session, opened, loop, view, hasCut }: LoopEn
   }
 }
 
-/** True where the view holds nothing but what the run's loop began with and wrote. */
+/** True if the view holds only the messages that the loop began with and wrote. */
 function isUndisturbed(
   { stored, entries }: DecodedView,
   { opened, loop, hasCut }: Pick<LoopEnd, "opened" | "loop" | "hasCut">,
@@ -68,10 +68,10 @@ function isUndisturbed(
     return false;
   }
   const isSameLife = read.epoch === "" || (read.epoch === stored.epoch && (hasCut || read.rev === stored.rev));
-  // Not the view that was read: it may hold what others wrote behind the beginning of an open turn.
+  // Not the view that was read: it may hold messages of others behind an open turn's beginning.
   const known = new Set([...opened.history, ...opened.turn].map(({ id }) => id));
   const inView = new Set(entries.map(({ message }) => message.id));
-  // A failover may have brought an older log back, without messages that the loop's list holds or summarized.
+  // A failover may have restored an older log, without messages that the loop holds or summarized.
   const isComplete = opened.history.every(({ id }) => inView.has(id));
   const isOurs = ({ id }: BaseMessage) => known.has(id) || loop.hasSeen(id);
   return isSameLife && isComplete && entries.every(({ message }) => isOurs(message));

@@ -2,14 +2,14 @@ import { getEventListeners } from "node:events";
 import { isStopListener } from "../turns/stop.js";
 import { callSignal, namespaceOf, type AgentRuntime } from "./run-place.js";
 
-/** When a checkpoint is read after a model call, in milliseconds since the read before; the last one repeats. */
+/** Pauses between reads of the checkpoint after a model call, in milliseconds; the last repeats. */
 const readPausesMs = [200, 800, 2_000, 5_000];
-/** When the signal of a run is looked at, which costs nothing. */
+/** Pause between checks of the run's signal, in milliseconds; a check costs nothing. */
 const signalPausesMs = [50];
-/** How often in a row nothing may listen to a signal: between two steps, nothing does for a moment. */
+/** Consecutive checks without a listener that mean the end: between two steps there is none for a moment. */
 const silentLooks = 2;
 
-/** How to see whether a run has ended, and after which pauses. */
+/** A check whether a run has ended, and its pauses. */
 interface Look {
   readonly pausesMs: readonly number[];
   readonly hasEnded: () => boolean | Promise<boolean>;
@@ -29,10 +29,9 @@ interface Checkpointer {
 export type StepConfig = AgentRuntime & { readonly metadata?: Readonly<Record<string, unknown>> };
 
 /**
- * Notices that a run ended while its tools were to run: it was interrupted, or failed. No hook is called then, and the
- * run may never come back. The signal of the run tells it, to which LangGraph listens in each step; with an older
- * LangGraph, which gives runs none, the checkpoint tells of interrupts. For runs whose writes are not observed
- * (`onEndInCheckpoint`). Does not keep the process alive.
+ * Watchdog for runs that end during their tools, by an interrupt or a failure, for which there is no hook. Polls the
+ * run's signal, to which LangGraph listens in each step; with an older LangGraph without such a signal, the checkpoint,
+ * which shows interrupts. For runs without `onEndInCheckpoint`. Its timer does not keep the process alive.
  */
 export class EndWatch {
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,7 +45,7 @@ export class EndWatch {
     }
   }
 
-  /** The run goes on. */
+  /** The run continues. */
   disarm(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -61,7 +60,7 @@ export class EndWatch {
         this.#wait(count + 1, look, onEnd);
       }
     };
-    // A checkpointer that fails says nothing.
+    // A failing checkpointer counts as no answer.
     const ask = async () => decide(await Promise.resolve(look.hasEnded()).catch(() => false));
     const { pausesMs } = look;
     const timer = setTimeout(() => void ask(), pausesMs[Math.min(count, pausesMs.length - 1)]);
@@ -70,7 +69,7 @@ export class EndWatch {
   }
 }
 
-/** By the signal that LangGraph makes for each run; undefined for an older one. */
+/** Check by LangGraph's signal of the run; undefined for older versions. */
 function lookAtSignal(config: StepConfig): Look | undefined {
   const signal = callSignal(config);
   if (signal === undefined) {
@@ -85,7 +84,7 @@ function lookAtSignal(config: StepConfig): Look | undefined {
   return { pausesMs: signalPausesMs, hasEnded };
 }
 
-/** By the checkpoints behind a step, which tell of an interrupt; undefined for a run without a checkpointer. */
+/** Check by the checkpoints after a step; undefined for a run without a checkpointer. */
 function lookAtCheckpoint(config: StepConfig): Look | undefined {
   const { configurable = {}, metadata = {} } = config;
   const checkpointer = configurable["__pregel_checkpointer"] as Partial<Checkpointer> | undefined;
@@ -105,7 +104,7 @@ function lookAtCheckpoint(config: StepConfig): Look | undefined {
       if (checkpoint.pendingWrites?.some(([, channel]) => channel === "__interrupt__")) {
         return true;
       }
-      // A run that was begun since has written checkpoints of its own.
+      // Skips checkpoints of a later run.
       at = checkpoint.parentConfig;
     }
     return false;

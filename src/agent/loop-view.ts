@@ -10,19 +10,19 @@ import type { ViewSize } from "../reducers/reduction-outcome.js";
 import { countMessages } from "../tokens/counted-messages.js";
 import { idsOf } from "./agent-state.js";
 
-/** A list for a request, and what another middleware added to it. */
+/** A list for a request, and the messages added to it by another middleware. */
 interface SentView {
   readonly messages: readonly { readonly message: BaseMessage; readonly isOfTurn: boolean }[];
   readonly extra: readonly BaseMessage[];
 }
 
 /**
- * What the model of a run sees of the conversation: the view and the turn, reduced as often as the reducer has
- * something to do, so that a long loop stays within the reducer's limit.
+ * The model's list during a run: the view and the turn, reduced whenever it exceeds the reducer's limit, so that a long
+ * loop stays within it.
  */
 export class LoopView {
   readonly #session: ConversationSession;
-  /** The newest version of each message of the turn: another middleware may change it. */
+  /** Latest version of each message of the turn: another middleware may change it. */
   readonly #newest = new Map<string, BaseMessage>();
   #list: BaseMessage[];
   #before: ViewSize | undefined;
@@ -32,17 +32,17 @@ export class LoopView {
     this.#list = [...before];
   }
 
-  /** The list as it is now. */
+  /** The current list. */
   get messages(): readonly BaseMessage[] {
     return this.#list;
   }
 
-  /** The size before the run's first reduction; undefined where there was none. */
+  /** Size before the run's first reduction; undefined if there was none. */
   get reducedFrom(): ViewSize | undefined {
     return this.#before;
   }
 
-  /** True for a message of the turn, in its newest version. */
+  /** True for the latest version of a message of the turn. */
   isOfTurn(message: BaseMessage): boolean {
     return this.#newest.get(messageIdOf(message)) === message;
   }
@@ -52,7 +52,7 @@ export class LoopView {
     return id !== undefined && this.#newest.has(id);
   }
 
-  /** Takes the turn's messages as they are now: new ones go to the end, changed ones take the old ones' places. */
+  /** Updates the turn's messages: appends new ones, replaces changed ones. */
   update(turn: readonly BaseMessage[]): void {
     const renewed = new Map<BaseMessage, BaseMessage>();
     for (const message of turn) {
@@ -70,7 +70,7 @@ export class LoopView {
     }
   }
 
-  /** The list with what a middleware before this one made of the request: changed, left out, added at the end. */
+  /** The list with the changes of an earlier middleware: replaced, removed and appended messages. */
   asSent(state: readonly BaseMessage[], sent: readonly BaseMessage[]): SentView {
     const list = this.#list.map((message) => ({ message, isOfTurn: this.isOfTurn(message) }));
     if (sent === state) {
@@ -90,7 +90,7 @@ export class LoopView {
   }
 
   /**
-   * Reduces the list where it exceeds the limit. A failure, or a result that splits a step, is reported and changes
+   * Reduces the list if it exceeds the limit. A failure, or a result that splits a step, is reported and changes
    * nothing, as after a write.
    */
   async reduce(config: RunnableConfig | undefined): Promise<void> {
@@ -117,11 +117,11 @@ export class LoopView {
   }
 }
 
-/** True where a reducer has something to do. */
+/** True if the list exceeds the reducer's limit. */
 export async function exceedsLimit(reducer: ChatHistoryReducer, messages: readonly BaseMessage[]): Promise<boolean> {
   const { viewLimit, tokenCounter } = reducer;
   const { messages: inAll = Infinity, fromStart = Infinity, tokens } = viewLimit;
-  // The list of a run has no start: all of it may have come since the last reduction.
+  // A run's list has no start: count all of it as new since the last reduction.
   if (messages.length > Math.min(inAll, fromStart)) {
     return true;
   }

@@ -18,7 +18,7 @@ import type { WithRedisMemoryOptions } from "../chain/chain-options.js";
 import { sessionIdSchema, type SessionIdOption } from "../chain/session-id.js";
 import { holdPolicy, turnFields } from "../turns/turn-defaults.js";
 
-/** The context that an agent is invoked with, as a schema describes it. */
+/** Type of an agent's `context` by its schema. */
 export type ContextOf<Schema> = Schema extends ZodObject ? z.infer<Schema> : unknown;
 
 /** Options of {@link redisMemoryMiddleware}. */
@@ -26,9 +26,12 @@ export interface RedisMemoryMiddlewareOptions<Schema extends ZodObject | undefin
   WithRedisMemoryOptions,
   "memory" | "persist" | "onAbort" | "oneTurnAtATime" | "promptCacheMarks" | "profile"
 > {
-  /** The session, or how to find it. @default `configurable.sessionId`, else `configurable.thread_id` */
+  /**
+   * The session id, or a function of the run that returns it. @default `configurable.sessionId`, else
+   * `configurable.thread_id`
+   */
   readonly sessionId?: SessionIdOption<AgentRuntime<ContextOf<Schema>>>;
-  /** What the agent's `context` holds, for the function that names the session. */
+  /** Schema of the agent's `context`, for the function `sessionId`. */
   readonly contextSchema?: Schema;
 }
 
@@ -44,16 +47,16 @@ const optionsSchema = lazy(() =>
 );
 
 /**
- * Middleware that gives an agent of LangChain's `createAgent` a memory: the session's view stands before what the agent
- * is invoked with, and what the run adds is stored. Put it first in the list of middleware.
+ * Middleware that gives an agent of LangChain's `createAgent` a memory: model requests begin with the session's view,
+ * and the run's input and new messages are stored. Put it first in the list of middleware.
  *
- * The history is added to each request, not to the agent's state: no stream and no checkpoint shows it. A loop of many
- * steps stays within the limit of the memory's reducer. A retry of a stored turn (the same human message id or
- * `configurable.turnId`) gives the stored answer without a model call. Beside a checkpointer, what its state holds of
- * earlier runs is neither sent nor stored again. What the model gets is repaired where it would refuse it; stored
- * messages stay as they are.
+ * The history is added to each request, not to the agent's state, so streams and checkpoints do not contain it. A loop
+ * of many steps stays within the limit of the memory's reducer. Idempotent: a retry of a stored turn (same human
+ * message id or `configurable.turnId`) returns the stored answer without a model call. With a checkpointer, messages of
+ * earlier runs in its state are neither sent nor stored again. Requests are repaired for the profile; stored messages
+ * are not changed.
  *
- * @throws ConfigurationError for wrong options; the run rejects with one where it names no session.
+ * @throws ConfigurationError for invalid options; a run without a session id rejects with one.
  * @example
  * import { ChatOpenAI } from "@langchain/openai";
  * import { createAgent } from "langchain";
@@ -97,13 +100,13 @@ export function redisMemoryMiddleware<const Schema extends ZodObject | undefined
   }) as unknown as AgentMiddleware<undefined, Schema>;
 }
 
-/** Told by its form, because the application may have another copy of zod. */
+/** Structural check, because the application may load another copy of zod. */
 function isZodObject(value: unknown): boolean {
   const schema = value as Partial<ZodObject> | null | undefined;
   return schema?._zod?.def?.type === "object" && typeof schema.parse === "function";
 }
 
-/** Finds the run that a hook belongs to; opens it where it begins, and where it goes on after an interrupt. */
+/** Finds the run of a hook; opens it at its beginning and after an interrupt. */
 function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
   const { memory, sessionId, contextSchema, persist, onAbort, promptCacheMarks, oneTurnAtATime } = options;
   const owner = "redisMemoryMiddleware";
@@ -138,13 +141,13 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
 }
 
 /**
- * What runs are under way. LangGraph gives all hooks of a run the same writer; agents inside a graph share it and are
- * told apart by their namespace. Nothing is kept in the agent's state, which its streams and checkpoints would show.
+ * Registry of active runs, by LangGraph's writer, which all hooks of a run share; agents inside a graph also share it
+ * and differ by namespace. Keeps nothing in the agent's state, which streams and checkpoints would show.
  */
 export class AgentRuns<Run> {
   readonly #runs = new WeakMap<object, Map<string, Promise<Run>>>();
 
-  /** The run of a hook; opened where it is not known, as after an interrupt, or where it begins (`isNew`). */
+  /** The run of a hook; opened if it is unknown, as after an interrupt, or begins (`isNew`). */
   of(
     writer: object | undefined,
     namespace: string,

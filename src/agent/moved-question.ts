@@ -21,20 +21,20 @@ interface Checkpointer {
   getTuple(config: object): Promise<Checkpoint | undefined>;
 }
 
-/** LangGraph writes checkpoints beside the run: pauses before a checkpoint is asked for again, in milliseconds. */
+/** Pauses before reads of a checkpoint, in milliseconds: LangGraph writes checkpoints asynchronously. */
 const pausesMs = [0, 10, 50, 200];
 
-/** A state whose messages stand in another order. */
+/** A state with reordered messages. */
 export interface Reordered {
   readonly messages: BaseMessage[];
-  /** What makes it of the state that is there. */
+  /** State update that produces the new order. */
   readonly update: BaseMessage[];
 }
 
 /**
- * Puts the question of a run at the end of its state. Beside a checkpointer, a question that is asked again (a retry,
- * an edit) takes its old place in the state, and the run would go on behind the state's last question. Undefined where
- * nothing has to be moved, and where the checkpointer does not tell what the run was given (durability `exit`).
+ * Moves the question of a run to the end of its state. With a checkpointer, a repeated question (a retry, an edit)
+ * keeps its old place in the state, and the run would continue behind the state's last question. Undefined if nothing
+ * has to move, or if the checkpointer does not hold the run's input (durability `exit`).
  */
 export async function movedQuestion(state: readonly BaseMessage[], config: StepConfig): Promise<Reordered | undefined> {
   const question = state.findLastIndex((message) => roleOf(message) === "human");
@@ -51,7 +51,7 @@ export async function movedQuestion(state: readonly BaseMessage[], config: StepC
   return { messages, update: [new RemoveMessage({ id: removeAll }), ...messages] };
 }
 
-/** The messages that a run was invoked with, as its first checkpoint holds them. */
+/** The input messages of a run, from its first checkpoint. */
 async function inputOf(config: StepConfig): Promise<BaseMessage[] | undefined> {
   const given = (await firstCheckpoint(config))?.checkpoint?.channel_values?.["__start__"];
   const messages = isRecord(given) ? given["messages"] : undefined;
@@ -65,7 +65,7 @@ async function firstCheckpoint(config: StepConfig): Promise<Checkpoint | undefin
   if (typeof checkpointer?.getTuple !== "function") {
     return undefined;
   }
-  // The input is a step of its own, and taking it over is another, before the one of this hook.
+  // Two steps precede this hook's: the input, and its application to the state.
   const first = Number(metadata["langgraph_step"]) - 2;
   const newest = { configurable: { thread_id: configurable["thread_id"], checkpoint_ns: namespaceOf(config) } };
   let found: Checkpoint | undefined;

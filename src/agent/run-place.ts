@@ -11,7 +11,7 @@ const sessionHint =
   'pass { configurable: { sessionId: "…" } } to the agent, or give the middleware the option "sessionId"';
 
 /**
- * What a session can be named by: what the agent was invoked with.
+ * Invocation arguments of an agent, for the option `sessionId`.
  * @example
  * import { RedisChatMemory } from "langchain-redis-memory";
  * import { redisMemoryMiddleware } from "langchain-redis-memory/agent";
@@ -28,37 +28,37 @@ export interface AgentRuntime<Context = unknown> {
   readonly context?: Context;
 }
 
-/** Where a run stands: its session, and what LangGraph says about it. */
+/** Place of a run: its session, and LangGraph's metadata. */
 export interface RunPlace {
   readonly sessionId: string;
-  /** Whose session it is and what it is called, where the caller says so. */
+  /** Owner and label of the session, if the caller names them. */
   readonly identity: HistoryIdentity;
-  /** The turn's id, where the caller gave one. */
+  /** The turn's id, if the caller gave one. */
   readonly turnId: string | undefined;
-  /** True where the state comes from a checkpoint, so that it holds messages of earlier runs. */
+  /** True if the state comes from a checkpoint, so that it holds messages of earlier runs. */
   readonly hasCheckpointer: boolean;
 }
 
 /**
- * The config of the hook that runs. The runtime that hooks are given has no `configurable` before langchain 1.2.30, and
- * its `context` is empty for a middleware without a schema of it.
+ * The config of the running hook. Before langchain 1.2.30 the runtime of hooks has no `configurable`, and its `context`
+ * is empty without a context schema.
  */
 export function currentConfig(): RunnableConfig & AgentRuntime {
   return (currentRun() ?? {}) as RunnableConfig & AgentRuntime;
 }
 
-/** The agent's place in a graph of graphs: empty for one that runs by itself. */
+/** The agent's checkpoint namespace in nested graphs; empty for a root agent. */
 export function namespaceOf({ configurable }: AgentRuntime): string {
   const namespace: unknown = configurable?.["checkpoint_ns"];
   return typeof namespace === "string" ? namespace.split("|").slice(0, -1).join("|") : "";
 }
 
-/** True where the run's state comes from a checkpoint. */
+/** True if the run's state comes from a checkpoint. */
 export function hasCheckpointer({ configurable }: AgentRuntime): boolean {
   return Boolean(configurable?.["__pregel_checkpointer"]);
 }
 
-/** True for an agent that runs inside of a tool of another agent. */
+/** True for an agent inside a tool of another agent. */
 function isInTool(config: AgentRuntime): boolean {
   return namespaceOf(config)
     .split("|")
@@ -66,8 +66,8 @@ function isInTool(config: AgentRuntime): boolean {
 }
 
 /**
- * True for code that a run of an agent calls: its tools, the agents and chains in them, its hooks. All that LangGraph
- * runs for one call knows one signal of that call; in a graph of agents the namespace tells them apart.
+ * True for code called by an agent's run: its tools, the agents and chains in them, its hooks. All of one LangGraph
+ * call shares that call's signal; in a graph of agents the namespace distinguishes them.
  */
 export function isPartOf(caller: AgentRuntime, run: AgentRuntime): boolean {
   const [ofCaller, ofRun] = [callSignal(caller), callSignal(run)];
@@ -76,7 +76,7 @@ export function isPartOf(caller: AgentRuntime, run: AgentRuntime): boolean {
   return ofRun !== undefined && ofCaller === ofRun && isWithin;
 }
 
-/** The signal that LangGraph makes for each call of a graph; undefined with an older one. */
+/** LangGraph's signal of a graph call; undefined for older versions. */
 export function callSignal({ configurable }: AgentRuntime): AbortSignal | undefined {
   return (configurable?.["__pregel_abort_signals"] as { externalAbortSignal?: AbortSignal } | undefined)
     ?.externalAbortSignal;
@@ -85,8 +85,8 @@ export function callSignal({ configurable }: AgentRuntime): AbortSignal | undefi
 /**
  * The session and the turn of the run.
  *
- * @throws ConfigurationError `sessionId` where none is named, and in a subagent whose middleware has no option for it;
- *   what {@link readRunNames} throws.
+ * @throws ConfigurationError `sessionId` without an id, and in a subagent whose middleware lacks that option; errors of
+ *   {@link readRunNames}.
  */
 function placeOf(
   config: AgentRuntime,
@@ -104,7 +104,7 @@ function placeOf(
   const run = { configurable, ...(context !== undefined && { context }) };
   const named: unknown = sessionId ?? configurable["sessionId"] ?? configurable["thread_id"];
   const names = readRunNames(configurable, owner, { namesSession: sessionId !== undefined });
-  // A subagent inherits the config, but its session and turn are others than those that the caller names.
+  // A subagent inherits the config, but has a session and turn of its own.
   const own = isSubagent ? {} : names.label;
   return {
     sessionId: sessionIdOf({ named, run, owner, hint: sessionHint }),
@@ -115,8 +115,8 @@ function placeOf(
 }
 
 /**
- * Finds the place of each run, and tells the developer of one that has none inside of a tool: LangChain gives the error
- * of a tool to the model, which nobody reads. By the event, and once on the console.
+ * Finds the place of each run. Reports a subagent without one by an event, and once on the console: LangChain passes a
+ * tool's error to the model, where no developer sees it.
  */
 export function placeFinder(onEvent: MemoryEventHandler | undefined): typeof placeOf {
   let isTold = false;

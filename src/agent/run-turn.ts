@@ -8,12 +8,12 @@ import { EndWatch, type StepConfig } from "./end-watch.js";
 import { currentConfig, isPartOf } from "./run-place.js";
 import { StopListener, stopSignal } from "../turns/stop.js";
 
-/** A run that calls no model, and of which no hook was called for so long, holds its session no longer. */
+/** Maximum time without a model call or hook before a run loses its hold, in milliseconds. */
 const longestMs = 5 * 60_000;
 
 /**
- * The session's turn as a run of an agent holds it: from its first hook to its end, tools included. Given back where
- * the run ends, fails, is stopped or interrupted; taken again by a run that goes on.
+ * The hold of an agent's run on its session: from its first hook to its end, tools included. Released when the run
+ * ends, fails, is stopped or interrupted; acquired again when it resumes.
  */
 export class RunTurn {
   readonly #session: ConversationSession;
@@ -21,11 +21,11 @@ export class RunTurn {
   readonly #endWatch = new EndWatch();
   readonly #stop = new StopListener(() => void this.release());
   #held: HeldTurn | undefined;
-  /** Ends that the checkpoint is observed; undefined where it is not. */
+  /** Stops observing the checkpoint; undefined if it is not observed. */
   #unobserve: (() => void) | undefined;
-  /** The last step that the run may take; undefined for a run that was resumed. */
+  /** The run's recursion limit as a step number; undefined for a resumed run. */
   #lastStep: number | undefined;
-  /** What has to be stored before the turn is given back. */
+  /** The write to wait for before the release. */
   #lastWrite: () => Promise<void> = () => Promise.resolve();
 
   constructor(session: ConversationSession, options: { readonly owner: string } & HoldPolicy) {
@@ -33,19 +33,19 @@ export class RunTurn {
     this.#options = options;
   }
 
-  /** The run begins here: its steps are counted from the one of its first hook on. */
+  /** Begins the run: its steps are counted from that of the first hook. */
   begins(config: RunnableConfig): void {
     const [first, limit] = [stepOf(config), config.recursionLimit];
     this.#lastStep = first === undefined || limit === undefined ? undefined : first - 1 + limit;
   }
 
-  /** A model is called: the run lives for as long as that takes. */
+  /** Prolongs the hold for the duration of a model call. */
   async callsModel(config: RunnableConfig): Promise<void> {
     await this.enter(config);
     this.#held?.signOfLife({ isWorking: true });
   }
 
-  /** Takes the turn, unless the run holds it: one that was thought to be over may have lost it. */
+  /** Acquires the hold, unless the run has it: a run that seemed over may have lost it. */
   async enter(config: RunnableConfig): Promise<void> {
     this.#endWatch.disarm();
     const signal = stopSignal(config);
@@ -53,7 +53,7 @@ export class RunTurn {
       const isCaller = () => isPartOf(currentConfig(), config);
       this.#held = await takeDoorTurn(this.#session, { ...this.#options, longestMs, signal, isCaller });
       if (signal?.aborted) {
-        // Who was stopped meanwhile would hold the turn for nobody.
+        // A run stopped while acquiring has no use for the hold.
         await this.release();
         signal.throwIfAborted();
       }
@@ -63,19 +63,19 @@ export class RunTurn {
     this.#stop.listen(signal);
   }
 
-  /** Names what `release` waits for. */
+  /** Sets the write that `release` waits for. */
   endsBehind(lastWrite: () => Promise<void>): void {
     this.#lastWrite = lastWrite;
   }
 
-  /** The model has answered: the hook at the end should follow. */
+  /** The model has answered: the hook after the agent should follow. */
   answered(): void {
     this.#held?.signOfLife();
   }
 
   /**
-   * A model call has asked for tools: from here on no hook tells of an interrupt or a failure. Where no step is left for
-   * a hook behind the tools, the run can neither store nor ask any more, and gives the turn back.
+   * A model call requested tools: from here on no hook reports an interrupt or a failure. If the recursion limit leaves
+   * no step behind the tools, the run can neither store nor call the model again, and releases the hold.
    */
   async toolsBegin(config: StepConfig): Promise<void> {
     const step = stepOf(config);
@@ -88,7 +88,7 @@ export class RunTurn {
     }
   }
 
-  /** Lets the next turn of the session begin. Never rejects. */
+  /** Releases the hold. Never rejects. */
   async release(): Promise<void> {
     this.#endWatch.disarm();
     this.#unobserve?.();
@@ -97,7 +97,7 @@ export class RunTurn {
     const held = this.#held;
     this.#held = undefined;
     if (held !== undefined) {
-      // Later by a moment: what a stopped run had said is written by another listener of the same signal.
+      // Deferred: another listener of the same signal starts the write of the partial output.
       const work = Promise.resolve()
         .then(() => this.#lastWrite())
         .then(() => held.release());
@@ -107,7 +107,7 @@ export class RunTurn {
   }
 }
 
-/** The number of the step in which a hook is called, as LangGraph counts it. */
+/** LangGraph's step number of a hook. */
 function stepOf({ metadata }: Pick<StepConfig, "metadata">): number | undefined {
   const step: unknown = metadata?.["langgraph_step"];
   return typeof step === "number" ? step : undefined;

@@ -4,34 +4,34 @@ import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import { isRecord } from "../messages/values.js";
 
-/** What is known of langchain's strategies, and of a zod schema, which is one too. */
+/** Structural type of langchain's strategies and of zod schemas. */
 interface Strategy {
   parse?(value: unknown): unknown;
 }
 
 type Structured = Record<string, unknown>;
 
-/** What a request says of the agent's structured response. */
+/** The structured response format in a request. */
 export interface ResponseFormat {
-  /** The format, or several; undefined for an agent without one, and where older versions of langchain do not tell. */
+  /** The format or formats; undefined for an agent without one, and with older versions of langchain. */
   readonly responseFormat?: unknown;
   readonly tools?: readonly unknown[];
 }
 
-/** A model request's outcome where the agent has a structured response. */
+/** Outcome of a model request of an agent with a structured response. */
 interface StructuredOutcome {
   readonly messages: readonly BaseMessage[];
   readonly structuredResponse: Structured | undefined;
 }
 
-/** How the tools are named that langchain makes of schemas without a name. */
+/** Prefix of langchain's tool names for schemas without a name. */
 const madeName = "extract-";
-/** What langchain has the agent say at the end, unless it is told something else. */
+/** Prefix of langchain's default final message. */
 const lastWords = "Returning structured response: ";
 
 /**
- * The structured response that a stored answer gave: the result of its call of the response's tool, else the JSON text
- * of its last message, as the agent's response format reads it. Undefined where the agent has none.
+ * Rebuilds the structured response of a stored answer: the result of its response tool's call, else the JSON of its
+ * last message, parsed by the agent's response format. Undefined if the agent has none.
  */
 export function structuredAnswer(answer: readonly BaseMessage[], request: ResponseFormat): Structured | undefined {
   const { responseFormat } = request;
@@ -45,25 +45,25 @@ export function structuredAnswer(answer: readonly BaseMessage[], request: Respon
   }
   const formats = (Array.isArray(responseFormat) ? responseFormat : [responseFormat]) as (Strategy | undefined)[];
   const value = jsonIn(textOf(last));
-  // A schema reads the value, and a provider's strategy reads the message.
+  // A schema parses the value, a provider's strategy the message.
   return value === undefined ? undefined : (readBy(formats[0], [value, last]) ?? value);
 }
 
 /**
- * The outcome as an AI message that holds it, which every version of langchain takes from a middleware: 1.0 takes
- * nothing else, not even what its own model request gives.
+ * The outcome wrapped in an AI message, which every version of langchain accepts from a middleware: 1.0 accepts nothing
+ * else, not even the outcome of its own model request.
  */
 export function asAnswer({ messages, structuredResponse }: StructuredOutcome): AIMessage {
   const last = messages.findLast((message): message is AIMessage => roleOf(message) === "ai") ?? new AIMessage("");
   return Object.assign(changeMessage(last, {}), { messages, structuredResponse });
 }
 
-/** True for what langchain's model request gives where the agent has a structured response. */
+/** True for langchain's outcome of a model request with a structured response. */
 export function isStructured(response: unknown): response is StructuredOutcome {
   return isRecord(response) && "structuredResponse" in response && Array.isArray(response["messages"]);
 }
 
-/** Langchain ends with the call of a tool that is not the agent's, the value as its result, and a few words. */
+/** Langchain ends with a call of a response tool, the value as its result, and a final text. */
 function toolResult(answer: readonly BaseMessage[], request: ResponseFormat): Structured | undefined {
   const [asking, result, said] = answer.slice(-3);
   if (asking === undefined || result === undefined || said === undefined || roleOf(result) !== "tool") {
