@@ -10,8 +10,8 @@ let current = "";
 let isNew = true;
 let last;
 let running;
-let cursor;
-let previous;
+let cursor = null;
+let previous = null;
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -55,7 +55,7 @@ async function showList({ append = false, fresh = false } = {}) {
   const added = page.conversations.filter(({ id }) => !append || !listed.has(id)).map(entry);
   if (!append) [...list.children].filter(({ dataset }) => ids.has(dataset.id)).forEach((item) => item.remove());
   list[append ? "append" : "prepend"](...added);
-  more.hidden = cursor === undefined;
+  more.hidden = cursor === null;
   none.hidden = list.children.length > 0;
   markCurrent();
 }
@@ -96,7 +96,7 @@ function setListing(isShown) {
 
 async function open(id, { replace = false } = {}) {
   running?.abort();
-  [current, isNew, last, previous] = [id || crypto.randomUUID(), id === "", undefined, undefined];
+  [current, isNew, last, previous] = [id || crypto.randomUUID(), id === "", undefined, null];
   history[replace ? "replaceState" : "pushState"](null, "", id === "" ? "./" : `#${id}`);
   if (document.body.classList.contains("listing")) setListing(false);
   title.textContent = id === "" ? "New conversation" : "Conversation";
@@ -138,7 +138,7 @@ async function showOlder() {
 }
 
 function showEdges() {
-  older.hidden = previous === undefined;
+  older.hidden = previous === null;
   empty.hidden = log.children.length > 0;
   for (const item of log.children) {
     const again = item.querySelector("[data-again]");
