@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { writeTurn } from "../../src/session/append-options.js";
-import { encodeMessage } from "../../src/codec/encode-message.js";
+import { encodeMessage, turnNameOf } from "../../src/codec/encode-message.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import type { MemorySettings } from "../../src/session/memory-context.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { approximateCounter } from "../../src/tokens/counters/approximate-counter.js";
-import { turnNameOf } from "../../src/codec/record-meta.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { anyMessage, anyText } from "../support/message-arbitraries.js";

@@ -5,8 +5,7 @@ import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { ChatMemoryModule } from "../../src/memory/chat-memory-module.js";
 import type { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionConfig, type SessionFields } from "../../src/session/session-config.js";
-import type { SessionIdOption } from "../../src/chain/session-id.js";
+import { sessionConfig, type SessionFields, type SessionIdOption } from "../../src/session/identity.js";
 import { closeMemories, newMemory } from "../support/memories.js";
 import { ai, human } from "../support/messages.js";
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { sessionConfig } from "../../src/session/session-config.js";
+import { sessionConfig } from "../../src/session/identity.js";
 import { lookup, lookupCall, ToolModel } from "../support/agents.js";
 import { human } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";

@@ -1,8 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { encodeMessage } from "../../src/codec/encode-message.js";
+import { encodeMessage, turnNameOf } from "../../src/codec/encode-message.js";
 import { inTurnOrder } from "../../src/session/view.js";
-import { metaOf, turnIn, turnNameOf } from "../../src/codec/record-meta.js";
+import { metaOf, turnIn } from "../../src/codec/decode-record.js";
 import { ai, aiCalls, human, system, tool } from "../support/messages.js";
 import { propertyRuns } from "../support/property-runs.js";
 

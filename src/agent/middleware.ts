@@ -2,9 +2,8 @@ import * as z from "zod/mini";
 import type { BaseMessage } from "@langchain/core/messages";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { ZodObject } from "zod";
-import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
+import { type RedisChatMemory, contextOf } from "../memory/redis-chat-memory.js";
 import { lazy, objectWith, parseOptions } from "../base/options.js";
-import { contextOf } from "../memory/redis-chat-memory.js";
 import { sessionOf } from "../memory/redis-chat-message-history.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
@@ -15,7 +14,7 @@ import { movedQuestion } from "./moved-question.js";
 import { RunTurn } from "./run-turn.js";
 import { currentConfig, hasCheckpointer, namespaceOf, placeFinder, type AgentRuntime } from "./run-place.js";
 import type { WithRedisMemoryOptions } from "../chain/chain-options.js";
-import { sessionIdSchema, type SessionIdOption } from "../chain/session-id.js";
+import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 import { holdPolicy, turnFields } from "../turns/turn-defaults.js";
 
 /** Type of an agent's `context` by its schema. */

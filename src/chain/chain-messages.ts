@@ -5,12 +5,12 @@ import {
   type BaseMessage,
   type BaseMessageLike,
 } from "@langchain/core/messages";
-import { digestMessage } from "../codec/encode-message.js";
+import { digestMessage, type TurnOutput } from "../codec/encode-message.js";
 import { toMessage, isRecord } from "../messages/values.js";
 import { ConfigurationError } from "../base/errors.js";
 import type { ModelInput } from "../turns/model-input.js";
 import type { ChainOptions } from "./chain-options.js";
-import { metaOf, type TurnOutput } from "../codec/record-meta.js";
+import { metaOf } from "../codec/decode-record.js";
 import { textOf } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredMessage } from "../session/turn-messages.js";

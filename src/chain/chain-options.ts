@@ -1,13 +1,12 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
-import type { RedisChatMemory } from "../memory/redis-chat-memory.js";
-import { contextOf } from "../memory/redis-chat-memory.js";
+import { type RedisChatMemory, contextOf } from "../memory/redis-chat-memory.js";
 import { lazy, nonEmptyText, objectWith, parseOptions } from "../base/options.js";
 import type { BuiltInProfile } from "../structure/profiles/built-in-profiles.js";
 import type { StructureProfile } from "../structure/profiles/profile.js";
 import { resolveProfile } from "../structure/profiles/resolve-profile.js";
 import { holdPolicy, turnFields } from "../turns/turn-defaults.js";
-import { sessionIdSchema, type SessionIdOption } from "./session-id.js";
+import { sessionIdSchema, type SessionIdOption } from "../session/identity.js";
 
 /** Options of `withRedisMemory`; the keys mean the same as in `RunnableWithMessageHistory`. */
 export interface WithRedisMemoryOptions {

@@ -3,17 +3,15 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { report } from "../base/events.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import type { HeldTurn } from "../session/hold/held-session.js";
-import { takeDoorTurn } from "../session/hold/take-hold.js";
+import { type HeldTurn, takeDoorTurn } from "../session/hold/take-hold.js";
 import { overridesAppend, type RedisChatMessageHistory, sessionOf } from "../memory/redis-chat-message-history.js";
-import { replacedTail } from "../session/replaced-tail.js";
+import { replacedTail, messagesOfTurn } from "../session/turn-messages.js";
 import { traceOf, type TracePlace } from "../session/reduction-trace.js";
-import { readRunNames } from "../session/session-config.js";
+import { readRunNames, sessionIdOf } from "../session/identity.js";
 import { roleOf } from "../messages/roles.js";
 import { interruptedAnswer } from "../turns/stop.js";
 import { modelInput } from "../turns/model-input.js";
 import { canOpenByWriting, openByWriting, openTurn, type OpenTurn } from "../turns/open-turn.js";
-import { messagesOfTurn } from "../session/turn-messages.js";
 import {
   describeOutput,
   storedOutput,
@@ -26,7 +24,6 @@ import {
 } from "./chain-messages.js";
 import { markedInput } from "../reducers/prompt-cache/prompt-cache-marks.js";
 import type { ChainOptions } from "./chain-options.js";
-import { sessionIdOf } from "./session-id.js";
 
 const sessionHint =
   'pass { configurable: { sessionId: "…" } } as the second argument, or give withRedisMemory the option "sessionId"';

@@ -10,7 +10,15 @@ import {
 import { unknownKey } from "../store/refusals.js";
 import { parseSealed } from "../sealed/keys/sealed-header.js";
 import { RecordError } from "../base/errors.js";
-import { recordVersion, fieldsByType, requiredField, shapeProblem, type MessageFields } from "./encode-message.js";
+import {
+  type RecordMeta,
+  type TurnOutput,
+  recordVersion,
+  fieldsByType,
+  requiredField,
+  shapeProblem,
+  type MessageFields,
+} from "./encode-message.js";
 import { normalizeForeign } from "./foreign-record.js";
 import { isRecord } from "../messages/values.js";
 import { tagKey } from "./tagged-values.js";
@@ -306,4 +314,49 @@ function reviveAI(data: Partial<MessageFields>): AIMessage {
   });
   message.lc_kwargs = fields;
   return message;
+}
+
+/** Metadata of a record; empty if it has none or cannot be read. Parses the record's end only. */
+export function metaOf(record: string): RecordMeta {
+  const start = record.lastIndexOf(',"meta":{');
+  if (start < 0 || record.endsWith(plainMeta)) {
+    return noMeta;
+  }
+  try {
+    const { meta } = JSON.parse(`{${record.slice(start + 1)}`) as { meta: Record<string, unknown> };
+    const [at, turn, output] = [timeIn(meta["at"]), checkedName(meta["turn"]), outputIn(meta["output"])];
+    return { ...(at !== undefined && { at }), ...(turn !== undefined && { turn }), ...(output && { output }) };
+  } catch {
+    return noMeta;
+  }
+}
+
+/** The turn's name without parsing the rest: called for each record of a view. */
+export function turnIn(record: string): string | undefined {
+  const meta = record.endsWith(plainMeta) ? -1 : record.lastIndexOf(',"meta":{');
+  const at = meta < 0 ? -1 : record.indexOf(turnField, meta);
+  return at < 0
+    ? undefined
+    : checkedName(record.slice(at + turnField.length, record.indexOf('"', at + turnField.length)));
+}
+
+const turnField = '"turn":"';
+const noMeta: RecordMeta = Object.freeze({});
+
+function timeIn(at: unknown): number | undefined {
+  return Number.isSafeInteger(at) && (at as number) >= 0 ? (at as number) : undefined;
+}
+
+function checkedName(turn: unknown): string | undefined {
+  return typeof turn === "string" && /^[\w-]{14}$/.test(turn) ? turn : undefined;
+}
+
+const outputKinds: ReadonlySet<unknown> = new Set(["message", "messages", "text", "conversation"]);
+
+function outputIn(output: unknown): TurnOutput | undefined {
+  if (!isRecord(output) || !Number.isSafeInteger(output["count"]) || (output["count"] as number) < 1) {
+    return undefined;
+  }
+  const { as, count, key } = output as unknown as TurnOutput;
+  return outputKinds.has(as) ? { as, count, ...(typeof key === "string" && { key }) } : undefined;
 }

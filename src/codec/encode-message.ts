@@ -2,7 +2,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { RecordError } from "../base/errors.js";
 import { shortHash } from "../base/ids.js";
 import { isRecord } from "../messages/values.js";
-import type { RecordMeta } from "./record-meta.js";
 import { startWalk, tagValue, type Walk } from "./tagged-values.js";
 
 /** An encoded message: its id, a digest of its content without the id (8 characters of base64url), and the record. */
@@ -18,6 +17,32 @@ export interface EncodedContent {
   readonly digest: string;
   /** Members of the JSON object `data`, without the id. */
   readonly data: string;
+}
+
+/**
+ * Form of a turn's answer, from which a retry's output is rebuilt: `message`, `messages`, `text`, or `conversation`
+ * (the input followed by the answer); with `key`, an object with this value under its only key. The answer is the
+ * turn's last `count` messages.
+ */
+export interface TurnOutput {
+  /** Form in which the run returned its answer. */
+  readonly as: "message" | "messages" | "text" | "conversation";
+  /** Number of messages of the answer, 1 or more. */
+  readonly count: number;
+  /** Key of the answer in the returned object; undefined if the run returned none. */
+  readonly key?: string;
+}
+
+/** Metadata of a record, not part of its digest. */
+export interface RecordMeta {
+  /** Time of the write, in milliseconds since 1970; older records have none. */
+  readonly at?: number;
+  /** Name of the message's turn, see {@link turnNameOf}. */
+  readonly turn?: string;
+  /** On the last record of a turn: the form of its answer. */
+  readonly output?: TurnOutput;
+  /** Write only: the owner's mark, last in `meta`; `ownerMarkIn` reads it. */
+  readonly owner?: string;
 }
 
 /** Record fields besides the message. */
@@ -302,4 +327,9 @@ export function sortKeys(value: unknown): unknown {
     }
   }
   return copy;
+}
+
+/** The name of a turn in Redis: a hash of its id, 14 characters of base64url. */
+export function turnNameOf(turnId: string): string {
+  return shortHash(`\u0000turn\u0000${turnId}`, 14);
 }

@@ -4,9 +4,8 @@ import { mayCall } from "../messages/calls.js";
 import { roleOf } from "../messages/roles.js";
 import type { Fields } from "../messages/values.js";
 import { shortHash, timeOrderedIds } from "../base/ids.js";
-import { decodeRecord } from "./decode-record.js";
+import { decodeRecord, metaOf } from "./decode-record.js";
 import { digestMessage } from "./encode-message.js";
-import { metaOf } from "./record-meta.js";
 
 /** Position of a message in its turn. */
 export interface TurnPlace {

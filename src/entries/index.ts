@@ -81,8 +81,8 @@ export {
   type RoundSource,
 } from "../memory/chat-memory-module.js";
 export { RedisChatMemory } from "../memory/redis-chat-memory.js";
-export type { HistoryIdentity } from "../session/history-identity.js";
-export { sessionConfig, type SessionConfig, type SessionFields } from "../session/session-config.js";
+export type { HistoryIdentity } from "../session/identity.js";
+export { sessionConfig, type SessionConfig, type SessionFields } from "../session/identity.js";
 export type { SessionMetadata, SessionNames } from "../session/session-labels.js";
 export type { WithTurnOptions } from "../session/hold/hold-options.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../memory/redis-chat-message-history.js";
@@ -96,4 +96,4 @@ export type { BeforeStore } from "../session/stored-forms.js";
 export { withRedisMemory } from "../chain/with-redis-memory.js";
 export type { WithRedisMemoryOptions } from "../chain/chain-options.js";
 export type { ChainInput } from "../chain/chain-messages.js";
-export type { SessionIdOption } from "../chain/session-id.js";
+export type { SessionIdOption } from "../session/identity.js";

@@ -5,7 +5,7 @@ import { keepLastCharacters } from "../base/graphemes.js";
 import type { Round } from "../messages/rounds.js";
 import { ConfigurationError } from "../base/errors.js";
 import { anyText, lazy, objectWith, parseOptions, positiveInteger, withoutUndefined } from "../base/options.js";
-import { readRunNames } from "../session/session-config.js";
+import { readRunNames } from "../session/identity.js";
 import { fitJson, fitMessages, fitText } from "./fit-rounds.js";
 import { linesOf } from "./round-format.js";
 

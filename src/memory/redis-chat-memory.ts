@@ -9,7 +9,7 @@ import {
   type RedisChatMemoryOptions,
 } from "../session/memory-context.js";
 import { RedisChatMessageHistory, optionsFor, sessionOf } from "./redis-chat-message-history.js";
-import { callerOf, type HistoryIdentity } from "../session/history-identity.js";
+import { callerOf, type HistoryIdentity } from "../session/identity.js";
 import { MemorySessions } from "../sessions/memory-sessions.js";
 import { takeTurn } from "../session/hold/take-hold.js";
 import { turnOptions, type WithTurnOptions } from "../session/hold/hold-options.js";

@@ -1,18 +1,26 @@
-import { askText } from "../redis/script-runner.js";
-import { idHash } from "../redis/keys.js";
+import { randomToken } from "../base/ids.js";
+import { checkTicket, checkHoldRequest, heldBy, checkInteger } from "../store/request-checks.js";
+import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
+import type { SessionRef } from "../store/session-ref.js";
+import { askOf, runOnSession, askText } from "../redis/script-runner.js";
+import type { RedisCalls } from "./calls.js";
+import { unknownReply } from "../redis/errors.js";
 import {
+  takeHoldScript,
+  giveBackHoldScript,
+  renewHoldScript,
+  restartSessionScript,
   readRoundsScript,
   readStatsScript,
   readTurnScript,
   readWindowScript,
   releaseLeaseScript,
+  extendExpiryScript,
 } from "../redis/lua/scripts.js";
 import type { Script } from "../redis/script.js";
+import { idHash } from "../redis/keys.js";
 import type { SessionBeside } from "../store/beside.js";
-import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
-import { randomToken } from "../base/ids.js";
 import { refuseOwner } from "../store/refusals.js";
-import { checkInteger } from "../store/request-checks.js";
 import {
   checkPageRequest,
   type StoredPage,
@@ -21,12 +29,8 @@ import {
   type StoredStats,
 } from "../store/session-pages.js";
 import type { StoredRounds } from "../store/session-reads.js";
-import type { SessionRef } from "../store/session-ref.js";
 import type { SideWrite } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
-import type { RedisCalls } from "./calls.js";
-import { extendExpiry } from "./expiry.js";
-import { RedisHolds } from "./holds.js";
 import { roundsFrom } from "./reads.js";
 import { readSide, writeSide } from "./side.js";
 import { turnFrom } from "./turn-marks.js";
@@ -34,11 +38,9 @@ import { turnFrom } from "./turn-marks.js";
 /** What is kept of sessions in Redis beside their logs: fields of `state`, but for the lease, a key of its own. */
 export class RedisBeside implements SessionBeside {
   readonly #calls: RedisCalls;
-  readonly #holds: RedisHolds;
 
   constructor(calls: RedisCalls) {
     this.#calls = calls;
-    this.#holds = new RedisHolds(calls);
   }
 
   async readSide(session: SessionRef, prefix: string): Promise<Readonly<Record<string, string>>> {
@@ -113,20 +115,49 @@ export class RedisBeside implements SessionBeside {
       .map((line) => JSON.parse(line) as StoredReduction);
   }
 
-  takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
-    return this.#holds.take(session, request);
+  async takeHold(session: SessionRef, request: HoldRequest): Promise<HoldPlace> {
+    checkHoldRequest(request);
+    const { id: sessionId, owner } = session;
+    const { ticket, holdMs, graceMs, ttlMs } = request;
+    const asked = JSON.stringify({ ticket, holdMs, graceMs, ttlMs, owner, epoch: randomToken() });
+    const reply = await this.#runOnState("takeHold", session, { script: takeHoldScript, args: [asked] });
+    const [word, first, epoch, left] = reply as [unknown, unknown, unknown, unknown];
+    if (word === "WAITS") {
+      return { isHeld: false, ahead: Number(first) };
+    }
+    if (word !== "HELD") {
+      throw unknownReply({ operation: "takeHold", sessionId });
+    }
+    this.#keepAlive(session, request, Number(left));
+    return { isHeld: true, hold: { token: Number(first), epoch: String(epoch) } };
   }
 
-  renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
-    return this.#holds.renew(session, held);
+  async renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
+    checkTicket(held);
+    const call = { script: renewHoldScript, args: [held.ticket, String(held.holdMs)] };
+    const [word, left] = (await this.#runOnState("renewHold", session, call)) as [unknown, unknown];
+    if (word !== "HELD") {
+      return false;
+    }
+    this.#keepAlive(session, held, Number(left));
+    return true;
   }
 
-  giveBackHold(session: SessionRef, ticket: string): Promise<void> {
-    return this.#holds.giveBack(session, ticket);
+  async restart(session: SessionRef): Promise<string> {
+    heldBy(session);
+    const { id: sessionId, owner = "" } = session;
+    const newEpoch = randomToken();
+    const { log, ids, state } = this.#calls.placeOf(session).keys;
+    const args = [JSON.stringify({ ...askOf(session), newEpoch })];
+    const call = { script: restartSessionScript, args, keys: [log, ids, state] };
+    const reply = await this.#runOnState("restart", session, call);
+    const [, ended] = reply as [string, string];
+    await this.#calls.lists.ended(sessionId, ended || owner);
+    return newEpoch;
   }
 
-  restart(session: SessionRef): Promise<string> {
-    return this.#holds.restart(session);
+  async giveBackHold(session: SessionRef, ticket: string): Promise<void> {
+    await this.#runOnState("giveBackHold", session, { script: giveBackHoldScript, args: [ticket] });
   }
 
   async acquireLease(session: SessionRef, ttlMs: number): Promise<string | undefined> {
@@ -156,6 +187,23 @@ export class RedisBeside implements SessionBeside {
   ): Promise<unknown> {
     return this.#calls.script(operation, session, { script, args: [askText(session), ...args], writes: false });
   }
+
+  /** Not waited for: a hold is renewed long before its session ends. */
+  #keepAlive({ id }: SessionRef, { holdMs, ttlMs }: HeldTicket, left: number): void {
+    if (ttlMs === undefined || left < 0 || left >= Math.min(2 * holdMs, ttlMs / 2)) {
+      return;
+    }
+    this.#calls.lists.aside(extendExpiry(this.#calls, { id }, ttlMs));
+  }
+
+  #runOnState(
+    operation: string,
+    session: SessionRef,
+    call: { readonly script: Script; readonly args: readonly string[]; readonly keys?: readonly string[] },
+  ): Promise<unknown> {
+    const { script, args, keys = [this.#calls.placeOf(session).keys.state] } = call;
+    return runOnSession(this.#calls.runner, { operation, sessionId: session.id }, { script, args, keys, writes: true });
+  }
 }
 
 type FixedNumbers = [from: number, to: number, base: number, start: number, next: number, damaged: number];
@@ -170,4 +218,14 @@ function placeOf({ before, after, around, since }: StoredPageRequest): [kind: st
 
 function numberOr(value: unknown): number | undefined {
   return value === "" ? undefined : Number(value);
+}
+
+/** Lets a session that expires live so much longer from now; false for another one, and where there is none. */
+export async function extendExpiry(calls: RedisCalls, session: SessionRef, ttlMs: number): Promise<boolean> {
+  checkInteger("ttlMs", ttlMs, 1);
+  const args = [JSON.stringify({ ...askOf(session), ttl: ttlMs })];
+  const call = { script: extendExpiryScript, args, writes: true };
+  const [word, stored] = (await calls.script("extendExpiry", session, call)) as [string, string?];
+  calls.lists.extended(session.id, stored ?? "");
+  return word === "EXTENDED";
 }

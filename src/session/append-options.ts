@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import * as z from "zod/mini";
-import type { TurnOutput } from "../codec/record-meta.js";
+import type { TurnOutput } from "../codec/encode-message.js";
 import { lazy, nonEmptyText, nonNegativeInteger, objectWith } from "../base/options.js";
 import { checkSide } from "../store/request-checks.js";
 import type { SessionView } from "../store/session-reads.js";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { identifyRecord, isInterrupted } from "../codec/message-ids.js";
-import { turnNameOf } from "../codec/record-meta.js";
+import { turnNameOf } from "../codec/encode-message.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";
 import { roleOf } from "../messages/roles.js";
@@ -8,11 +8,9 @@ import { ownerMark } from "../store/record-text.js";
 import type { AppendRequest, AppendResult, NewRecord, RewindRequest } from "../store/session-writes.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
-import { prepareMessages } from "./encode-records.js";
-import { messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
+import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-import { replacedTail } from "./replaced-tail.js";
-import { answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
+import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
 
 const attempts = 5;
 
@@ -274,4 +272,26 @@ function countOfTurn({ turn, turnId }: TurnAppendOptions, { stored, cut }: Rest,
 
 function outcomeOf({ appended, duplicates, next }: AppendResult): TurnOutcome {
   return { appended, duplicates, next, repeated: false };
+}
+
+/** The clock of a store's server, as one process knows it. */
+export class ServerClock {
+  /** Milliseconds by which the server's clock is ahead of the one of this process. */
+  #offset = 0;
+
+  /** The time in milliseconds since 1970: the local time until the first write has returned. */
+  now(): number {
+    return Math.max(0, Math.round(Date.now() + this.#offset));
+  }
+
+  /**
+   * Notes the server's time that came back with a call which was sent at a local time. The offset that is known stays
+   * if it is possible; else it moves to the nearest that is. So a slow reply does not spoil what a fast one has shown.
+   */
+  note(time: number | undefined, sent: number): void {
+    if (time !== undefined) {
+      const [least, most] = [time - Date.now(), time + 1 - sent];
+      this.#offset = Math.max(Math.min(this.#offset, most), Math.min(least, most));
+    }
+  }
 }

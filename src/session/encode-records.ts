@@ -1,8 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeRecord } from "../codec/decode-record.js";
-import { encodeContent, recordOf, type EncodedContent, digestMessage } from "../codec/encode-message.js";
+import {
+  encodeContent,
+  recordOf,
+  type EncodedContent,
+  digestMessage,
+  type RecordMeta,
+} from "../codec/encode-message.js";
 import { messageIdOf, ownIdOf } from "../codec/message-ids.js";
-import type { RecordMeta } from "../codec/record-meta.js";
 import { ConfigurationError, MemoryError, RecordError } from "../base/errors.js";
 import type { NewRecord } from "../store/session-writes.js";
 import type { ModelUsage } from "../store/lists.js";

@@ -15,7 +15,7 @@ import type { SessionStore } from "../store/session-store.js";
 import type { TokenCounter } from "../tokens/token-counter.js";
 import { LocalHolds } from "./hold/local-holds.js";
 import { Recounts } from "./recounts.js";
-import { ServerClock } from "./server-clock.js";
+import { ServerClock } from "./append-turn.js";
 import { StoredForms, type BeforeStore } from "./stored-forms.js";
 
 /** Options of {@link RedisChatMemory} besides the store. */

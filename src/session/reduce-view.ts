@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { metaOf } from "../codec/record-meta.js";
+import { metaOf } from "../codec/decode-record.js";
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { ConflictError } from "../base/errors.js";
 import { report } from "../base/events.js";

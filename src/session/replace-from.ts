@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
-import { metaOf } from "../codec/record-meta.js";
+import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { requireGroup } from "../store/groups.js";
 import { positionConflict } from "../store/refusals.js";

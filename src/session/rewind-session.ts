@@ -1,5 +1,5 @@
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
-import { metaOf } from "../codec/record-meta.js";
+import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { requireGroup } from "../store/groups.js";
 import type { LogPage } from "../store/session-reads.js";

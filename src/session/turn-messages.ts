@@ -1,10 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { decodeRecord } from "../codec/decode-record.js";
-import { metaOf, turnNameOf } from "../codec/record-meta.js";
+import { decodeRecord, metaOf } from "../codec/decode-record.js";
+import { turnNameOf } from "../codec/encode-message.js";
 import { roleOf } from "../messages/roles.js";
 import type { StoredTurn } from "../store/turns.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import type { StoredEntry } from "./view.js";
+import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
+import type { SessionView } from "../store/session-reads.js";
+import type { RewindRequest } from "../store/session-writes.js";
 
 /** A stored message of a turn. */
 export type StoredMessage = Pick<StoredEntry, "message" | "record">;
@@ -56,4 +59,28 @@ export function messagesOfTurn({ records, first, count, positions }: FoundTurn, 
 export function answerStart(own: readonly { readonly message: BaseMessage }[]): number {
   const index = own.findIndex(({ message }) => roleOf(message) !== "human" && roleOf(message) !== "system");
   return index < 0 ? own.length : index;
+}
+
+/** A turn whose interrupted answer is to be replaced. */
+export interface InterruptedTurn {
+  /** Its messages in the log, oldest first. */
+  readonly own: readonly StoredEntry[];
+  /** The session as it was read. */
+  readonly read: Pick<SessionView, "epoch" | "rev" | "next">;
+  /** Undefined for a turn without a mark. */
+  readonly turnId: string | undefined;
+}
+
+/**
+ * The interrupted answer of a turn, whose place the answer of a retry takes; `next` fits no session where others have
+ * written since, so that nothing is replaced.
+ */
+export function replacedTail({ own, read, turnId }: InterruptedTurn): RewindRequest {
+  const { epoch, rev, next } = read;
+  const start = answerStart(own);
+  const to = own[start]!.position!;
+  const isEnd = own.at(-1)!.position === next - 1 && next - to === own.length - start;
+  const forget = own.slice(start).flatMap(({ record }) => identifyRecord(record)?.id ?? []);
+  const turns = turnId === undefined ? [] : [{ name: turnNameOf(turnId), count: start, first: own[0]!.position! }];
+  return { epoch, rev, next: isEnd ? next : 0, ...lastIdOf([own.at(-1)!.record]), to: isEnd ? to : 0, forget, turns };
 }

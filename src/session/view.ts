@@ -1,13 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeHead } from "../codec/head.js";
-import { decodeRecord, noTokens } from "../codec/decode-record.js";
+import { decodeRecord, noTokens, turnIn } from "../codec/decode-record.js";
 import { answeredId, findOrphanResults } from "../messages/calls.js";
 import { unknownKey } from "../store/refusals.js";
 import { EncryptionError, MemoryError } from "../base/errors.js";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import type { SessionView } from "../store/session-reads.js";
 import { rememberTokens } from "../tokens/counted-messages.js";
-import { turnIn, turnNameOf } from "../codec/record-meta.js";
+import { turnNameOf } from "../codec/encode-message.js";
 import { roleOf } from "../messages/roles.js";
 import { splitRounds, type Round } from "../messages/rounds.js";
 

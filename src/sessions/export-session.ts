@@ -1,5 +1,5 @@
 import { decodeHead, encodeHead } from "../codec/head.js";
-import { metaOf } from "../codec/record-meta.js";
+import { metaOf } from "../codec/decode-record.js";
 import { unknownKey, sessionLabel } from "../store/refusals.js";
 import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
 import { parseSealed } from "../sealed/keys/sealed-header.js";

@@ -8,7 +8,7 @@ import type { SessionStore } from "../store/session-store.js";
 import { reencryptSessions, type ReencryptProgress } from "./reencrypt-sessions.js";
 import { exportOwnerSessions, exportSession } from "./export-session.js";
 import { importLines, type SessionImportOptions, type SessionImportSummary } from "./import-lines.js";
-import { checkOwnerName } from "../session/owner-name.js";
+import { checkOwnerName } from "../session/identity.js";
 import { cursorText, placeIn } from "./session-cursor.js";
 import { labelOf, namesIn, refuseLocked, type SessionMetadata, type SessionNames } from "../session/session-labels.js";
 import type {

@@ -7,7 +7,7 @@ import { maxReductions, type StoredReduction } from "../store/session-pages.js";
 import { maxUsageModels } from "../store/lists.js";
 import type { KeptState, NamedMark } from "../store/session-transfers.js";
 import { maxDiscardedTurns } from "../store/turns.js";
-import { checkOwnerName } from "../session/owner-name.js";
+import { checkOwnerName } from "../session/identity.js";
 import { labelOf, type SessionNames } from "../session/session-labels.js";
 
 /** A line of an export, parsed. `number` counts from 1. */

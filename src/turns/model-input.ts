@@ -5,7 +5,7 @@ import type { StructureProfile } from "../structure/profiles/profile.js";
 import { synthesizedKey } from "../structure/repair/repair-session.js";
 import { resolveRepairOptions, type RepairPlan } from "../structure/options.js";
 import { repairAs } from "../structure/repair/repair.js";
-import { findIssues } from "../structure/rules/find-issues.js";
+import { findIssues, isValid } from "../structure/rules/find-issues.js";
 
 /** The conversation for a model: the history before the turn, and the turn so far. */
 export interface ModelInputRequest {
@@ -42,7 +42,12 @@ export function modelInput(request: ModelInputRequest): ModelInput {
   const systems = [...request.history, ...request.turn].filter(isSystem);
   const history = [...systems, ...request.history.filter((message) => !isSystem(message))];
   // Repairs both parts together, because a tool result of the turn may answer a call at the end of the history.
-  const { messages, repairs } = repairAs(planFor(profile), [...history, ...turn]);
+  const all = [...history, ...turn];
+  const plan = planFor(profile);
+  if (isValid(all, plan.criteria)) {
+    return { history, turn };
+  }
+  const { messages, repairs } = repairAs(plan, all);
   if (repairs.length === 0) {
     return { history, turn };
   }

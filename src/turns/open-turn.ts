@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAnswer, isInterrupted } from "../codec/message-ids.js";
-import { metaOf, turnNameOf } from "../codec/record-meta.js";
+import { metaOf } from "../codec/decode-record.js";
+import { turnNameOf } from "../codec/encode-message.js";
 import { report } from "../base/events.js";
 import { sameContent } from "../messages/content.js";
 import { roleOf } from "../messages/roles.js";

@@ -2,7 +2,7 @@ import { BoundedMap } from "../../../src/base/bounded-map.js";
 import { randomToken, shortHash } from "../../../src/base/ids.js";
 import { answeredId, callsOf } from "../../../src/messages/calls.js";
 import { roleOf } from "../../../src/messages/roles.js";
-import { metaOf } from "../../../src/codec/record-meta.js";
+import { metaOf } from "../../../src/codec/decode-record.js";
 import { countOf } from "../../../src/tokens/counted-messages.js";
 import type { TokenCounter } from "../../../src/tokens/token-counter.js";
 import type { StoredPage } from "../../../src/store/session-pages.js";

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { digestMessage } from "../../../src/codec/encode-message.js";
-import { metaOf } from "../../../src/codec/record-meta.js";
+import { metaOf } from "../../../src/codec/decode-record.js";
 import { ChatHistoryReducer } from "../../../src/reducers/chat-history-reducer.js";
 import type { ReductionOutcome } from "../../../src/reducers/reduction-outcome.js";
 import { simulateReducers } from "../../../src/reducers/simulation/simulate-reducers.js";

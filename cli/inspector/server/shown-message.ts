@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { metaOf } from "../../../src/codec/record-meta.js";
+import { metaOf } from "../../../src/codec/decode-record.js";
 import { answeredId, callsOf, type Call } from "../../../src/messages/calls.js";
 import { roleNameOf, roleOf } from "../../../src/messages/roles.js";
 import { stringIn } from "../../../src/messages/values.js";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../../base/errors.js";
-import type { HistoryIdentity } from "../history-identity.js";
+import type { HistoryIdentity } from "../identity.js";
 import { lazy, nonNegativeInteger, parseOptions, positiveInteger } from "../../base/options.js";
 
 /** Options of `memory.withTurn`: whose session it is, as for `memory.history`, and times in milliseconds. */

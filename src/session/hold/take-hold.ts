@@ -7,17 +7,15 @@ import type { SessionBeside } from "../../store/beside.js";
 import type { HoldRequest } from "../../store/holds.js";
 import type { SessionHold, SessionRef } from "../../store/session-ref.js";
 import type { ConversationSession } from "../conversation-session.js";
-import { HeldTurn } from "./held-session.js";
-import { withDefaultTimes, type HoldTimes } from "./hold-options.js";
-import { isWithin } from "./nested-holds.js";
-import type { LinePlace } from "./local-holds.js";
+import type { HoldTimes } from "./hold-options.js";
+import { isWithin, type LinePlace, RunningTurn, type SpentTickets } from "./local-holds.js";
 
 const [shortestPauseMs, longestPauseMs] = [15, 500];
 /** Longer than any pause between two calls of a waiter that lives. */
 const graceMs = 2_000;
 
 /** How to take a turn. */
-export interface TakeTurnOptions extends HoldTimes {
+export interface TakeTurnOptions extends Required<HoldTimes> {
   /** What needs the turn: the first words of an error. */
   readonly owner: string;
   /** Milliseconds without a sign of life after which the turn is no longer renewed. @default never */
@@ -47,10 +45,10 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
  *   gets the turn decides itself what it leaves.
  */
 export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
-  const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = withDefaultTimes(options);
+  const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = options;
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
-  const { beside } = requireGroup(owner, context.store, "beside");
+  const { beside = requireGroup(owner, context.store, "beside").beside } = context.store;
   const { ttlMs } = context;
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
@@ -184,4 +182,71 @@ function busy({ session, waitMs, isHeldHere }: Waiting): ConflictError {
     : "Try again.";
   const message = `Other turns of this session did not end within ${waitMs} ms; nothing was done. ${hint}`;
   return new ConflictError(message, { code: "busy", sessionId: session.id });
+}
+
+/** What a turn that was taken needs to stay and to be given back. */
+export interface HeldTurnParts {
+  readonly beside: SessionBeside;
+  /** The store, as all users of the session know it. */
+  readonly store: object;
+  readonly session: SessionRef;
+  readonly ticket: string;
+  readonly holdMs: number;
+  readonly ttlMs: number | undefined;
+  /** Milliseconds without a sign of life after which the turn is no longer renewed. */
+  readonly longestMs: number;
+  readonly spent: SpentTickets;
+  /** Called when the turn is given back. */
+  readonly onRelease: () => void;
+}
+
+/** The turn of a session: renewed until it is given back, lost, or its run shows no life any more. */
+export class HeldTurn {
+  readonly #parts: HeldTurnParts;
+  readonly #running: RunningTurn;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #lastSign = performance.now();
+  #isWorking = false;
+  #released: Promise<void> | undefined;
+
+  constructor(parts: HeldTurnParts) {
+    this.#parts = parts;
+    const { store, session, holdMs, ttlMs = Infinity } = parts;
+    this.#running = new RunningTurn(store, session.id);
+    this.#timer = setInterval(() => this.#renew(), Math.max(1, Math.floor(Math.min(holdMs, ttlMs) / 3)));
+    this.#timer.unref();
+  }
+
+  /** The run that holds the turn does something; while it `isWorking`, it need give no other sign. */
+  signOfLife({ isWorking = false }: { readonly isWorking?: boolean } = {}): void {
+    this.#lastSign = performance.now();
+    this.#isWorking = isWorking;
+  }
+
+  /** Runs a function within the turn: another turn of the session that it begins is refused at once. */
+  within<Result>(run: () => Result | Promise<Result>): Promise<Result> {
+    return this.#running.run(run);
+  }
+
+  /** Lets the next turn begin. Never rejects: where Redis is away it is tried again until `holdMs` is over. */
+  release(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#running.end();
+    const { beside, session, ticket, holdMs, spent, onRelease } = this.#parts;
+    onRelease();
+    this.#released ??= spent.giveBack({ beside, session, ticket, holdMs });
+    return this.#released;
+  }
+
+  #renew(): void {
+    const { beside, session, ticket, holdMs, ttlMs, longestMs } = this.#parts;
+    if (!this.#isWorking && performance.now() - this.#lastSign > longestMs) {
+      clearInterval(this.#timer);
+    } else {
+      const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
+      const lost = (isHeld: boolean) => void (isHeld || clearInterval(this.#timer));
+      // One that fails is tried again: the connection may be back in time.
+      beside.renewHold(session, turn).then(lost, () => undefined);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { noDoubledCalls, orderInMessage } from "../rules/content-rules.js";
-import { earlyRules, findIssues, lateRules, readStructure } from "../rules/find-issues.js";
+import { earlyRules, isValid, lateRules, readStructure } from "../rules/find-issues.js";
 import type { MessagePlace, MessageRule } from "../rules/rules.js";
 import { foldTools } from "./fold-tools.js";
 import { repairCallIds } from "./repair-call-ids.js";
@@ -42,7 +42,7 @@ export function repairConversation(
 
 /** {@link repairConversation} with validated options. */
 export function repairAs({ criteria, choices }: RepairPlan, messages: readonly BaseMessage[]): RepairedConversation {
-  if (findIssues(messages, criteria).every(({ severity }) => severity !== "error")) {
+  if (isValid(messages, criteria)) {
     return { messages: [...messages], repairs: [] };
   }
   const session: RepairSession = { criteria, choices, repairs: [] };

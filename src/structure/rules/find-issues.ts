@@ -1,7 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { linkCalls, type CallLinks } from "../../messages/calls.js";
+import { linkCalls, type CallLinks, callsOf, type LinkedCall, answeredId, showId } from "../../messages/calls.js";
 import { speakerOf } from "../../messages/roles.js";
-import { checkOrder, checkTools } from "./conversation-rules.js";
 import {
   noBlankText,
   noDoubledCalls,
@@ -21,6 +20,7 @@ import type {
 } from "./rules.js";
 import { knownRoles, namedResults, readableCalls, wellFormedNames } from "./name-rules.js";
 import { followedReasoning, returnedReasoning, signedCalls, signedThinking } from "./provider-rules.js";
+import { fitsForm } from "../profiles/identifiers.js";
 
 /** Rules to repair before messages move, in this order: a later one sees what an earlier one left. */
 export const earlyRules: readonly MessageRule[] = [
@@ -44,6 +44,11 @@ export const lateRules: readonly MessageRule[] = [
   signedCalls,
   returnedReasoning,
 ];
+
+/** True where the conversation breaks no rule that is an error in the profile; warnings pass. */
+export function isValid(messages: readonly BaseMessage[], criteria: StructureCriteria): boolean {
+  return findIssues(messages, criteria).every(({ severity }) => severity !== "error");
+}
 
 /** The issues of a conversation, in the order of the messages. */
 export function findIssues(messages: readonly BaseMessage[], criteria: StructureCriteria): StructureIssue[] {
@@ -90,4 +95,212 @@ export function readStructure(messages: readonly BaseMessage[], criteria: Struct
       return links;
     },
   };
+}
+
+/** Checks the order of speakers: rules S01 to S06 and S25. */
+export function checkOrder(context: StructureContext, report: ReportFinding): void {
+  checkSystemMessages(context, report);
+  checkBeginning(context, report);
+  checkNeighbours(context, report);
+  checkEnd(context, report);
+}
+
+function checkSystemMessages({ speakers }: StructureContext, report: ReportFinding): void {
+  const front = speakers.findIndex((speaker) => speaker !== "system");
+  let seen = false;
+  speakers.forEach((speaker, index) => {
+    if (speaker !== "system") {
+      return;
+    }
+    if (front !== -1 && index > front) {
+      report({
+        rule: "S03",
+        index,
+        message: "A system message comes after other messages; it belongs at the front.",
+      });
+    }
+    if (seen) {
+      report({ rule: "S04", index, message: "This is not the first system message; only one is accepted." });
+    }
+    seen = true;
+  });
+}
+
+function checkBeginning({ messages, speakers, purpose, profile }: StructureContext, report: ReportFinding): void {
+  const first = speakers.findIndex((speaker) => speaker !== "system");
+  if (first !== -1) {
+    if (!mayBeFirst({ messages, speakers, profile }, first)) {
+      report({
+        rule: "S02",
+        index: first,
+        message: "The conversation does not begin with a message of the user.",
+      });
+    }
+    return;
+  }
+  const isAccepted = speakers.length > 0 && profile.systemOnly === "accepted";
+  if (purpose === "model-input" && !isAccepted) {
+    const only = speakers.length === 0 ? "no message" : "only system messages";
+    report({ rule: "S01", index: Math.max(0, speakers.length - 1), message: `There is nothing to answer: ${only}.` });
+  }
+}
+
+/** True if the profile lets a conversation begin with the message at `index`. */
+export function mayBeFirst(
+  { messages, speakers, profile }: Pick<StructureContext, "messages" | "speakers" | "profile">,
+  index: number,
+): boolean {
+  const speaker = speakers[index];
+  return (
+    speaker === "user" ||
+    (profile.firstMessage === "not-a-call" && speaker === "assistant" && callsOf(messages[index]!).length === 0)
+  );
+}
+
+function checkNeighbours({ speakers }: StructureContext, report: ReportFinding): void {
+  let previous: string | undefined;
+  speakers.forEach((speaker, index) => {
+    if (speaker === "system") {
+      return;
+    }
+    if (speaker === previous && (speaker === "user" || speaker === "assistant")) {
+      report({
+        rule: "S06",
+        index,
+        message: `Two messages of the ${speaker === "user" ? "user" : "model"} follow each other.`,
+      });
+    }
+    if (speaker === "user" && previous === "tool") {
+      report({
+        rule: "S25",
+        index,
+        message: "The user's message follows a tool result; a message of the model must come between them.",
+      });
+    }
+    previous = speaker;
+  });
+}
+
+function checkEnd({ messages, speakers, purpose, links, profile }: StructureContext, report: ReportFinding): void {
+  const last = speakers.length - 1;
+  if (purpose !== "model-input" || speakers[last] !== "assistant" || links.callsAt.has(last)) {
+    return;
+  }
+  const isPrefix = (messages[last]!.additional_kwargs as Record<string, unknown>)?.["prefix"] === true;
+  if (!(isPrefix && profile.markedPrefix === "accepted")) {
+    report({
+      rule: "S05",
+      index: last,
+      message: "The last message is the model's own; a message of the user or a tool result must come last.",
+    });
+  }
+}
+
+/** Checks calls and results: rules S07 to S13, S28 and S30. */
+export function checkTools(context: StructureContext, report: ReportFinding): void {
+  checkResults(context, report);
+  const seen = new Set<string>();
+  for (const [index, calls] of context.links.callsAt) {
+    if (context.hasTools === false) {
+      report({ rule: "S28", index, message: "The message calls tools, but no tools are declared." });
+    }
+    checkOpenCalls(context, { index, calls }, report);
+    checkIds(context, { index, calls, seen }, report);
+  }
+}
+
+function checkResults({ messages, speakers, links, profile }: StructureContext, report: ReportFinding): void {
+  let block = -1;
+  let newest = -1;
+  speakers.forEach((speaker, index) => {
+    if (speaker !== "tool") {
+      return;
+    }
+    const call = links.callOf[index];
+    const id = showId(answeredId(messages[index]!));
+    if (call === undefined) {
+      report({ rule: "S07", index, message: `The tool result ${id} does not answer any earlier call.` });
+      return;
+    }
+    if (call.results[0] !== index) {
+      report({ rule: "S12", index, message: `The call ${id} already has a result.` });
+      return;
+    }
+    if (links.blockOf[index] !== call.index) {
+      report({
+        rule: "S09",
+        index,
+        message: `The tool result ${id} does not come directly after the message that called for it.`,
+      });
+      return;
+    }
+    if (block !== call.index) {
+      block = call.index;
+      newest = -1;
+    }
+    if (profile.resultOrder === "calls" && call.place < newest) {
+      report({ rule: "S09", index, message: `The tool result ${id} comes after the result of a later call.` });
+    }
+    newest = Math.max(newest, call.place);
+  });
+}
+
+interface CallingMessage {
+  readonly index: number;
+  readonly calls: readonly LinkedCall[];
+}
+
+function checkOpenCalls(
+  { links, purpose }: StructureContext,
+  { index, calls }: CallingMessage,
+  report: ReportFinding,
+): void {
+  const open = calls.filter(({ results }) => results.length === 0);
+  const atEnd = links.frontier === index;
+  if (open.length === 0 || (atEnd && purpose === "history")) {
+    return;
+  }
+  for (const { id } of open) {
+    if (atEnd) {
+      report({
+        rule: "S30",
+        index,
+        message: `The call ${showId(id)} at the end has no result; answer it before a model is called.`,
+      });
+    } else if (open.length < calls.length) {
+      report({
+        rule: "S10",
+        index,
+        message: `The call ${showId(id)} has no result, while others of the same message have one.`,
+      });
+    } else {
+      report({ rule: "S08", index, message: `The call ${showId(id)} has no result.` });
+    }
+  }
+}
+
+function checkIds(
+  { profile }: StructureContext,
+  { index, calls, seen }: CallingMessage & { readonly seen: Set<string> },
+  report: ReportFinding,
+): void {
+  const own = new Set<string>();
+  const reuse = profile.callIds?.reuse ?? profile.rules.S11;
+  for (const { id = "" } of calls) {
+    if (!fitsForm(id, profile.callIds)) {
+      report({ rule: "S13", index, message: `The provider does not accept the call id ${showId(id)}.` });
+    }
+    if (own.has(id)) {
+      report({ rule: "S11", index, message: `Two calls of this message share the id ${showId(id)}.` });
+    } else if (seen.has(id) && reuse !== "accepted") {
+      report({
+        rule: "S11",
+        index,
+        severity: reuse,
+        message: `An earlier message already used the call id ${showId(id)}.`,
+      });
+    }
+    own.add(id);
+  }
+  own.forEach((id) => seen.add(id));
 }

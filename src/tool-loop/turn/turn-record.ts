@@ -6,7 +6,7 @@ import { keptSources, resultMessage, storedBody } from "./tool-results.js";
 import type { Turn } from "./turn.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../../session/append-options.js";
 import type { RedisChatMessageHistory } from "../../memory/redis-chat-message-history.js";
-import { replacedTail } from "../../session/replaced-tail.js";
+import { replacedTail } from "../../session/turn-messages.js";
 import { isInterrupted } from "../../codec/message-ids.js";
 import type { SideChanges } from "../../store/side-fields.js";
 import type { OpenTurn } from "../../turns/open-turn.js";

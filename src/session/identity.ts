@@ -1,9 +1,72 @@
 import * as z from "zod/mini";
 import { ConfigurationError } from "../base/errors.js";
 import { misspeltName, lazy, parseOptions, withoutUndefined } from "../base/options.js";
-import type { HistoryIdentity } from "./history-identity.js";
-import { checkOwnerName } from "./owner-name.js";
-import { labelOf, type SessionNames } from "./session-labels.js";
+import { labelOf, type SessionNames, type SessionMetadata } from "./session-labels.js";
+import { requireGroup } from "../store/groups.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { MemoryContext } from "./memory-context.js";
+
+/** Whose a session is, and what it is called when it begins. */
+export interface HistoryIdentity extends SessionNames {
+  /**
+   * Whose session it is, 1 to 512 bytes: a user's id. The first write claims a session that has no owner; every read
+   * and write of another one's session fails with a ConflictError `other_owner`. @default none, and nothing is checked
+   */
+  readonly owner?: string;
+  /** Given to a session that never had title or metadata; `memory.sessions.update` changes it. At most 1,000 bytes. */
+  readonly title?: string;
+  /** Given together with the title; an object of JSON values, at most 64 kB. */
+  readonly metadata?: SessionMetadata;
+}
+
+const identitySchema = lazy(() =>
+  z.strictObject({
+    owner: z.optional(z.unknown()),
+    title: z.optional(z.unknown()),
+    metadata: z.optional(z.unknown()),
+  }),
+);
+
+/**
+ * A session for one caller: all that is done with it is done for this owner.
+ *
+ * @throws ConfigurationError naming the option, or `store` for a store without an index.
+ */
+export function callerOf(
+  sessionId: string,
+  identity: HistoryIdentity,
+  { store }: Pick<MemoryContext, "store">,
+): Omit<SessionRef, "hold"> {
+  const checked = parseOptions("history", identitySchema(), identity) as HistoryIdentity;
+  const { owner, title, metadata } = checked;
+  if (owner === undefined && title === undefined && metadata === undefined) {
+    return { id: sessionId };
+  }
+  if (owner !== undefined) {
+    checkOwnerName("history", owner);
+  }
+  const label = labelOf("history", checked);
+  const hasLabel = Object.keys(label).length > 0;
+  requireGroup('history() with "owner", "title" or "metadata"', store, "lists");
+  return { id: sessionId, ...(owner !== undefined && { owner }), ...(hasLabel && { label }) };
+}
+
+const maxOwnerBytes = 512;
+
+/**
+ * Refuses an owner that is no text of 1 to 512 bytes of UTF-8.
+ *
+ * @throws ConfigurationError `owner`; `user` is what was called.
+ */
+export function checkOwnerName(user: string, owner: unknown): asserts owner is string {
+  const isText = typeof owner === "string" && owner !== "" && owner.length <= maxOwnerBytes && owner.isWellFormed();
+  if (!isText || Buffer.byteLength(owner) > maxOwnerBytes) {
+    throw new ConfigurationError(
+      "owner",
+      `${user}: option "owner" must be a string of 1 to ${maxOwnerBytes} bytes of well-formed UTF-8.`,
+    );
+  }
+}
 
 /** What a run can be told about its session and its turn: the fields of `configurable` that every door reads. */
 export interface SessionFields extends HistoryIdentity {
@@ -27,7 +90,7 @@ export interface SessionConfig {
 
 const fieldNames = ["sessionId", "turnId", "owner", "title", "metadata"] as const;
 
-const schema = lazy(() =>
+const configSchema = lazy(() =>
   z.strictObject(Object.fromEntries(fieldNames.map((name) => [name, z.optional(z.unknown())]))),
 );
 
@@ -46,7 +109,7 @@ const schema = lazy(() =>
  * await memory.close();
  */
 export function sessionConfig(fields: SessionFields): SessionConfig {
-  const given = withoutUndefined(parseOptions("sessionConfig", schema(), fields));
+  const given = withoutUndefined(parseOptions("sessionConfig", configSchema(), fields));
   const { sessionId } = given;
   if (sessionId !== undefined) {
     checkText("sessionConfig: sessionId", "sessionId", sessionId);
@@ -119,4 +182,46 @@ function refuseNearMisses(configurable: Readonly<Record<string, unknown>>, user:
 function meantBy(field: string): (typeof fieldNames)[number] | undefined {
   const known: readonly string[] = fieldNames;
   return known.includes(field) ? undefined : misspeltName(field, fieldNames, { most: 1 });
+}
+
+/** A session id, or a function of the run that returns it. */
+export type SessionIdOption<Run> = string | ((run: Run) => string | undefined);
+
+/** Schema of the option; `run` names the function's argument in the error. */
+export const sessionIdSchema = <Run>(run: string) =>
+  z.optional(
+    z.custom<SessionIdOption<Run>>(
+      (value) => typeof value === "function" || (typeof value === "string" && value !== ""),
+      `must be a non-empty string or a function of the ${run}`,
+    ),
+  );
+
+/** A run whose session id is needed. */
+export interface SessionRequest<Run> {
+  /** The option, else the session id in the run's config. */
+  readonly named: unknown;
+  /** Argument of the option's function. */
+  readonly run: Run;
+  /** Caller and advice, for the error message. */
+  readonly owner: string;
+  readonly hint: string;
+}
+
+/**
+ * The id of a run's session.
+ *
+ * @throws ConfigurationError if there is no id, or it is a number.
+ */
+export function sessionIdOf<Run>({ named, run, owner, hint }: SessionRequest<Run>): string {
+  const found = typeof named === "function" ? (named as (run: Run) => unknown)(run) : named;
+  if (typeof found === "number" || typeof found === "bigint") {
+    throw new ConfigurationError(
+      "sessionId",
+      `${owner}: the session id is a number; pass it as a string, such as String(id).`,
+    );
+  }
+  if (typeof found !== "string" || found === "") {
+    throw new ConfigurationError("sessionId", `${owner}: the run names no session; ${hint}.`);
+  }
+  return found;
 }
