@@ -1,10 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { report, type MemoryEventHandler } from "../base/events.js";
 import { ConfigurationError } from "../base/errors.js";
-import { sessionIdOf, type SessionIdOption } from "../chain/session-id.js";
-import type { HistoryIdentity } from "../session/history-identity.js";
-import { currentRun } from "../session/reduction-trace.js";
-import { readRunNames } from "../session/session-config.js";
+import { sessionIdOf, type SessionIdOption, type HistoryIdentity, readRunNames } from "../session/identity.js";
 
 const owner = "redisMemoryMiddleware";
 const sessionHint =
@@ -44,7 +42,7 @@ export interface RunPlace {
  * is empty without a context schema.
  */
 export function currentConfig(): RunnableConfig & AgentRuntime {
-  return (currentRun() ?? {}) as RunnableConfig & AgentRuntime;
+  return (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as RunnableConfig & AgentRuntime;
 }
 
 /** The agent's checkpoint namespace in nested graphs; empty for a root agent. */

@@ -1,11 +1,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ConversationSession } from "../session/conversation-session.js";
-import type { HeldTurn } from "../session/hold/held-session.js";
-import { takeDoorTurn } from "../session/hold/take-hold.js";
+import { type HeldTurn, takeDoorTurn } from "../session/hold/take-hold.js";
 import type { HoldPolicy } from "../turns/turn-defaults.js";
-import { onEndInCheckpoint } from "./checkpoint-writes.js";
-import { EndWatch, type StepConfig } from "./end-watch.js";
-import { currentConfig, isPartOf } from "./run-place.js";
+import { onEndInCheckpoint, EndWatch, type StepConfig } from "./end-watch.js";
+import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
 import { StopListener, stopSignal } from "../turns/stop.js";
 
 /** Maximum time without a model call or hook before a run loses its hold, in milliseconds. */
@@ -18,7 +16,8 @@ const longestMs = 5 * 60_000;
 export class RunTurn {
   readonly #session: ConversationSession;
   readonly #options: { readonly owner: string } & HoldPolicy;
-  readonly #endWatch = new EndWatch();
+  /** Made where tools run whose end nothing else tells of. */
+  #endWatch: EndWatch | undefined;
   readonly #stop = new StopListener(() => void this.release());
   #held: HeldTurn | undefined;
   /** Stops observing the checkpoint; undefined if it is not observed. */
@@ -47,7 +46,7 @@ export class RunTurn {
 
   /** Acquires the hold, unless the run has it: a run that seemed over may have lost it. */
   async enter(config: RunnableConfig): Promise<void> {
-    this.#endWatch.disarm();
+    this.#endWatch?.disarm();
     const signal = stopSignal(config);
     if (this.#held === undefined) {
       const isCaller = () => isPartOf(currentConfig(), config);
@@ -57,7 +56,8 @@ export class RunTurn {
         await this.release();
         signal.throwIfAborted();
       }
-      this.#unobserve = this.#held && onEndInCheckpoint(config, () => this.release());
+      const isObserved = this.#held !== undefined && hasCheckpointer(config);
+      this.#unobserve = isObserved ? onEndInCheckpoint(config, () => this.release()) : undefined;
     }
     this.#held?.signOfLife();
     this.#stop.listen(signal);
@@ -84,13 +84,14 @@ export class RunTurn {
     }
     this.#held?.signOfLife();
     if (this.#unobserve === undefined) {
+      this.#endWatch ??= new EndWatch();
       this.#endWatch.arm(config, () => void this.release());
     }
   }
 
   /** Releases the hold. Never rejects. */
   async release(): Promise<void> {
-    this.#endWatch.disarm();
+    this.#endWatch?.disarm();
     this.#unobserve?.();
     this.#unobserve = undefined;
     this.#stop.listen(undefined);
