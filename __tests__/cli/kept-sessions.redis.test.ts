@@ -1,40 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines } from "../support/built-command.js";
-import { hostedCommands } from "../support/hosted-commands.js";
+import { commandKey, commandPlaces, withCommandKey } from "../support/command-places.js";
 import { ai, human } from "../support/messages.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
-import { testKey } from "../support/test-keys.js";
 
-const client = new Redis(sharedRedisUrl());
-const folder = mkdtempSync(join(tmpdir(), "lcmem-kept-"));
-const key = testKey("k1");
-const env = { LANGCHAIN_REDIS_MEMORY_KEYS: `k1:${Buffer.from(key.key).toString("base64")}` };
-const run = hostedCommands();
-let count = 0;
-
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await client.quit();
-});
+const { client, file, ...places } = commandPlaces("kept");
 
 function place() {
-  count += 1;
-  const keyPrefix = `cli-kept-${process.pid}-${count}`;
-  const command = (args: readonly string[], keys: Readonly<Record<string, string>> = {}) =>
-    run([...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix], { env: keys });
-  const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: key } });
-  return { keyPrefix, memory: new RedisChatMemory({ client, keyPrefix }), sealed, command };
-}
-
-function file(text: string): string {
-  count += 1;
-  const path = join(folder, `${count}.jsonl`);
-  writeFileSync(path, text);
-  return path;
+  const { keyPrefix, ...rest } = places.place();
+  const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: commandKey } });
+  return { keyPrefix, sealed, ...rest };
 }
 
 const talk = [human("Oslo?"), ai("4 °C."), human("Rome?"), ai("18 °C.")];
@@ -55,19 +29,19 @@ describe("export of damaged sessions", () => {
       const history = (seals ? sealed : memory).history("hurt", { owner: "ann", title: "T" });
       await history.append(talk, { turnId: "t1" });
       await damages[name]!((part) => `${keyPrefix}:{hurt}:${part}`);
-      const { exitCode, output, errors } = await command(["export", "--all"], env);
+      const { exitCode, output, errors } = await command(["export", "--all"], withCommandKey);
       expect([exitCode, errors]).toEqual([1, expect.stringMatching(/^hurt: damaged: .*\n2 sessions exported, 1 pro/)]);
       const path = file(output);
       const target = place();
-      const first = await target.command(["import", path, "--json"], env);
+      const first = await target.command(["import", path, "--json"], withCommandKey);
       expect([name, first.exitCode, first.output]).toEqual([name, 0, expect.anything()]);
       expect(jsonLines(first.output).find(({ sessionId }) => sessionId === "hurt")).toMatchObject({
         ...{ outcome: "imported", sealed: seals && name !== "no log" ? true : expect.any(Boolean) },
       });
-      const again = await target.command(["import", path, "--json"], env);
+      const again = await target.command(["import", path, "--json"], withCommandKey);
       expect([again.exitCode, again.output]).toEqual([0, expect.anything()]);
       expect(jsonLines(again.output).map(({ outcome }) => outcome)).toEqual(["unchanged", "unchanged"]);
-      const { output: found, exitCode: checked } = await target.command(["check", "--all"], env);
+      const { output: found, exitCode: checked } = await target.command(["check", "--all"], withCommandKey);
       expect([checked, found]).toEqual([0, expect.anything()]);
       await Promise.all([sealed.close(), target.sealed.close()]);
     }
@@ -79,13 +53,13 @@ describe("import", () => {
     const { memory, sealed, command } = place();
     await memory.history("open").addMessages(talk);
     await sealed.history("shut", { title: "secret" }).addMessages(talk);
-    const path = file((await command(["export", "--all"], env)).output);
-    const sealedIn = async (args: readonly string[], keys: Readonly<Record<string, string>> = env) => {
+    const path = file((await command(["export", "--all"], withCommandKey)).output);
+    const sealedIn = async (args: readonly string[], setting: object = withCommandKey) => {
       const target = place();
-      const { exitCode, output } = await target.command(["import", path, ...args], keys);
+      const { exitCode, output } = await target.command(["import", path, ...args], setting);
       const isSealed = async (id: string) =>
         (await client.lrange(`${target.keyPrefix}:{${id}}:log`, 0, -1)).map((record) => record.includes('"sealed"'))[0];
-      const again = await target.command(["import", path, "--keep-going", ...args], keys);
+      const again = await target.command(["import", path, "--keep-going", ...args], setting);
       expect(again.output).toContain("0 sessions imported");
       return [exitCode, await isSealed("open"), await isSealed("shut"), output];
     };
@@ -97,7 +71,7 @@ describe("import", () => {
     const refused = await sealedIn(["--keep-going"], {});
     expect(refused).toEqual([1, false, undefined, expect.stringContaining("or --plain")]);
     expect((await place().command(["import", path, "--encrypt"])).exitCode).toBe(2);
-    expect((await place().command(["import", path, "--encrypt", "--plain"], env)).exitCode).toBe(2);
+    expect((await place().command(["import", path, "--encrypt", "--plain"], withCommandKey)).exitCode).toBe(2);
   });
 
   it("leaves out what the export closed as broken off, names it, and imports the others", async () => {

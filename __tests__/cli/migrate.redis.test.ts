@@ -1,34 +1,21 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { mapChatMessagesToStoredMessages, type BaseMessage } from "@langchain/core/messages";
-import { Redis } from "ioredis";
-import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { jsonLines, runCommand, startCommand } from "../support/built-command.js";
+import { commandPlaces } from "../support/command-places.js";
 import { hostedCommands } from "../support/hosted-commands.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
 import { sharedRedisUrl } from "../support/shared-redis.js";
 
-const client = new Redis(sharedRedisUrl());
-const folder = mkdtempSync(join(tmpdir(), "lcmem-migrate-"));
+const { client, file, ...places } = commandPlaces("migrate");
 const run = hostedCommands();
 let count = 0;
-
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await client.quit();
-});
 
 /** Prefixes of a test's own: of the lists, and of this package's keys. */
 function place() {
   count += 1;
-  const [from, prefix] = [`from-${process.pid}-${count}:`, `to-${process.pid}-${count}`];
-  const memory = new RedisChatMemory({ client, keyPrefix: prefix });
-  const migrate = (...args: readonly string[]) => {
-    const server = ["--url", sharedRedisUrl(), "--prefix", prefix, "--pattern", `${from}*`];
-    return run(["migrate", "--json", ...server, ...args]);
-  };
+  const { keyPrefix: prefix, memory, command } = places.place();
+  const from = `from-${process.pid}-${count}:`;
+  const migrate = (...args: readonly string[]) => command(["migrate", "--json", "--pattern", `${from}*`, ...args]);
   return { from, prefix, memory, migrate };
 }
 
@@ -193,13 +180,12 @@ describe("the command migrate", () => {
       ...{ type, message_id: id, session_id: "py", timestamp },
       data: { content, additional_kwargs: {}, type },
     });
-    const path = join(folder, "documents.jsonl");
     const lines = [
       JSON.stringify(document("01B", 2.5, "ai", "hello")),
       JSON.stringify([document("01A", 1.5, "human", "hi")]),
       "{",
     ];
-    writeFileSync(path, lines.join("\n"));
+    const path = file(lines.join("\n"));
     const args = ["migrate", "--json", "--file", path, "--url", sharedRedisUrl(), "--prefix", prefix, "--verify"];
     const { exitCode, output } = await runCommand(args);
     expect(exitCode).toBe(1);
@@ -214,14 +200,13 @@ describe("the command migrate", () => {
 
   it("finds the documents of a session wherever they stand in a file larger than what is read at once", async () => {
     const { prefix, memory } = place();
-    const path = join(folder, "mixed.jsonl");
     const text = (session: number, time: number) => `${session}.${time} é ${"x".repeat(2_000)}`;
     const documents = Array.from({ length: 450 }, (_, index) => {
       const [session, timestamp] = [index % 3, 1_000 - Math.floor(index / 3)];
       const data = { content: text(session, timestamp), type: "human" };
       return JSON.stringify({ type: "human", session_id: `s${session}`, timestamp, data });
     });
-    writeFileSync(path, `\ufeff${documents.join("\r\n\r\n")}\n`);
+    const path = file(`\ufeff${documents.join("\r\n\r\n")}\n`);
     const args = ["migrate", "--json", "--file", path, "--url", sharedRedisUrl(), "--prefix", prefix, "--verify"];
     expect(summaryOf((await run(args)).output)).toMatchObject({ sessions: 3, stored: 450, skipped: 0, different: 0 });
     for (const session of [0, 1, 2]) {

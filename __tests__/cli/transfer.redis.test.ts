@@ -1,45 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { Redis } from "ioredis";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { jsonLines, runCommand } from "../support/built-command.js";
+import { jsonLines } from "../support/built-command.js";
+import { commandKey, commandPlaces, withCommandKey } from "../support/command-places.js";
 import { ai, aiCalls, human, tool } from "../support/messages.js";
-import { hostedCommands } from "../support/hosted-commands.js";
-import { sharedRedisUrl } from "../support/shared-redis.js";
-import { testKey } from "../support/test-keys.js";
 
-const client = new Redis(sharedRedisUrl());
-const folder = mkdtempSync(join(tmpdir(), "lcmem-transfer-"));
-const key = testKey("k1");
-const keys = { LANGCHAIN_REDIS_MEMORY_KEYS: `k1:${Buffer.from(key.key).toString("base64")}` };
-const run = hostedCommands();
-let count = 0;
-
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await client.quit();
-});
-
-/** A key prefix of a test's own, a memory on it, and commands on it. */
-function place() {
-  count += 1;
-  const keyPrefix = `cli-transfer-${process.pid}-${count}`;
-  const command = (args: readonly string[], setting: Parameters<typeof runCommand>[1] = {}) =>
-    // A process of its own only for what reads standard input.
-    (setting.input === undefined ? run : runCommand)(
-      [...args, "--url", sharedRedisUrl(), "--prefix", keyPrefix],
-      setting,
-    );
-  return { keyPrefix, memory: new RedisChatMemory({ client, keyPrefix }), command };
-}
-
-function file(name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
-
+const { client, place, file } = commandPlaces("transfer");
 const talk = [human("Oslo?"), aiCalls("c1"), tool("c1", "4 °C"), ai("4 °C.")];
 const summary = (output: string) => output.trim().split("\n").at(-1);
 
@@ -47,13 +11,13 @@ describe("the commands export and import", () => {
   it("bring sessions to another place whole, and encrypted ones with their keys only", async () => {
     const source = place();
     await source.memory.history("ann", { owner: "a", title: "T" }).append(talk, { turnId: "t1" });
-    const encryption = { current: key };
+    const encryption = { current: commandKey };
     const sealed = new RedisChatMemory({ client, keyPrefix: source.keyPrefix, encryption });
     await sealed.history("bob", { title: "secret title" }).addMessages(talk);
     const part = await source.command(["export", "--all"]);
     expect(part.exitCode).toBe(1);
     expect(part.errors).toContain('bob: encrypted with the key "k1", which is not in LANGCHAIN_REDIS_MEMORY_KEYS');
-    const whole = await source.command(["export", "--all"], { env: keys });
+    const whole = await source.command(["export", "--all"], withCommandKey);
     expect([whole.exitCode, whole.errors]).toEqual([0, "2 sessions exported.\n"]);
     const target = place();
     const imported = await target.command(["import", "-", "--plain"], { input: whole.output });
@@ -74,7 +38,7 @@ describe("the commands export and import", () => {
 
   it("say of sealed sessions that a key is missing, in every command, and take no wrong key", async () => {
     const { keyPrefix, command } = place();
-    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: key } });
+    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: commandKey } });
     await sealed.history("bob", { title: "secret title" }).addMessages(talk);
     const listed = await command(["sessions", "--json"]);
     expect([listed.exitCode, jsonLines(listed.output)]).toEqual([0, [expect.objectContaining({ locked: true })]]);
@@ -88,7 +52,7 @@ describe("the commands export and import", () => {
       const { exitCode, output, errors } = await command(args);
       expect([args[0], exitCode, output + errors]).toEqual([args[0], 1, expect.stringContaining('with the key "k1"')]);
     }
-    expect((await command(["check", "bob"], { env: keys })).exitCode).toBe(0);
+    expect((await command(["check", "bob"], withCommandKey)).exitCode).toBe(0);
     const wrong = await command(["sessions"], { env: { LANGCHAIN_REDIS_MEMORY_KEYS: "k1:secret" } });
     expect(wrong.exitCode).toBe(2);
     expect(wrong.errors).not.toContain("secret");
@@ -96,7 +60,7 @@ describe("the commands export and import", () => {
 
   it("say once for each key how many sessions need it, and go on with the others", async () => {
     const { keyPrefix, memory, command } = place();
-    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: key } });
+    const sealed = new RedisChatMemory({ client, keyPrefix, encryption: { current: commandKey } });
     for (let index = 0; index < 30; index += 1) {
       await sealed.history(`locked-${index}`).addMessages(talk);
     }
@@ -122,7 +86,7 @@ describe("the commands export and import", () => {
       ["user", "assistant", "tool", "assistant"],
     ]);
     const target = place();
-    const path = file("chats.jsonl", `${output}{"messages":[{"role":"user","content":"hi"}]}\nsecret {\n`);
+    const path = file(`${output}{"messages":[{"role":"user","content":"hi"}]}\nsecret {\n`, "chats.jsonl");
     const stopped = await target.command(["import", path, "--format", "openai"]);
     expect([stopped.exitCode, stopped.output.split("\n")[0]]).toEqual([
       1,
@@ -157,17 +121,17 @@ describe("the commands export and import", () => {
       messages: [{ role: "user", items: [{ content_type: "text", text: "hi" }] }],
       system_message: "Be brief.",
     };
-    const sk = file("sk.jsonl", `${JSON.stringify(net)}\n${JSON.stringify(python)}\n`);
+    const sk = file(`${JSON.stringify(net)}\n${JSON.stringify(python)}\n`, "sk.jsonl");
     expect((await command(["import", sk, "--format", "semantic-kernel"])).errors).toBe("");
     const fromNet = await memory.history("sk-1").getMessages();
     expect(fromNet.map((message) => message.getType())).toEqual(["human", "ai", "tool"]);
     expect(fromNet[1]).toMatchObject({ tool_calls: [{ id: "c1", name: "Weather-get", args: { city: "Oslo" } }] });
     expect((await memory.history("sk-2").getMessages()).map(({ text }) => text)).toEqual(["Be brief.", "hi"]);
     const state = { values: { messages: talk }, config: { configurable: { thread_id: "thread-7" } } };
-    const graph = file("state.json", JSON.stringify(state, null, 2));
+    const graph = file(JSON.stringify(state, null, 2), "state.json");
     expect((await command(["import", graph, "--format", "langgraph"])).exitCode).toBe(0);
     expect((await memory.history("thread-7").getMessages())[1]).toMatchObject({ tool_calls: [{ id: "c1" }] });
-    const history = file("mine.json", JSON.stringify([{ role: "user", content: "hi", metadata: { a: 1 } }], null, 1));
+    const history = file(JSON.stringify([{ role: "user", content: "hi", metadata: { a: 1 } }], null, 1), "mine.json");
     expect((await command(["import", history, "--format", "message-history"])).exitCode).toBe(0);
     expect(await memory.history("mine").getMessages()).toHaveLength(1);
   });
@@ -178,7 +142,7 @@ describe("the commands export and import", () => {
       await source.memory.history(id).addMessages([human("secret"), ai("text")]);
     }
     const { output } = await source.command(["export", "a", "b", "c"]);
-    const path = file("own.jsonl", output.split("\n").with(6, "secret {").join("\n"));
+    const path = file(output.split("\n").with(6, "secret {").join("\n"), "own.jsonl");
     const target = place();
     const stopped = await target.command(["import", path]);
     expect([stopped.exitCode, stopped.errors]).toEqual([1, expect.stringContaining("--keep-going")]);
