@@ -2,6 +2,7 @@ import { strict as assert } from "node:assert";
 import { checkSessionStore, storeGroups, type StoreGroup } from "../src/store/groups.js";
 import type { CompleteSessionStore, SessionStore } from "../src/store/session-store.js";
 import { appendCases } from "./session-store/append-cases.js";
+import { copyCases } from "./session-store/copy-cases.js";
 import { expectationCases } from "./session-store/expectation-cases.js";
 import { listCases } from "./session-store/list-cases.js";
 import { expiryCases } from "./session-store/expiry-cases.js";
@@ -19,7 +20,6 @@ import { refusalCases } from "./session-store/refusal-cases.js";
 import { rewindCases } from "./session-store/rewind-cases.js";
 import { sideCases } from "./session-store/side-cases.js";
 import type { StoreCase, StoreSetup } from "./session-store/store-case.js";
-import { transferCases } from "./session-store/transfer-cases.js";
 import { holdCases } from "./session-store/hold-cases.js";
 import { turnCases } from "./session-store/turn-cases.js";
 import { viewLimitCases } from "./session-store/view-limit-cases.js";
@@ -62,7 +62,7 @@ export function sessionStoreContract(setup: StoreSetup): ContractCase[] {
     forkCases,
     forkKnowledgeCases,
     expiryCases,
-    transferCases,
+    copyCases,
     holdCases,
     fenceCases,
     inputCases,

@@ -5,7 +5,7 @@ import { createAgent } from "langchain";
 import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import { sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { records } from "../../testing/session-store/store-case.js";
+import { forkOf, records } from "../../testing/session-store/store-case.js";
 import { lookup, ToolModel } from "../support/agents.js";
 import { closeMemories, newMemory, texts } from "../support/memories.js";
 import { human } from "../support/messages.js";
@@ -95,10 +95,10 @@ describe("a failover to an older log while a copy is made", () => {
       }
       return identify(record);
     };
-    await expect(store.copies.fork({ id: "ann" }, { id: "copy" }, { copyRecord })).rejects.toBe(crash);
+    await expect(forkOf(store, { id: "ann" }, { id: "copy" }, { copyRecord })).rejects.toBe(crash);
     await bringBack();
     await store.append({ id: "ann" }, { records: other });
-    await store.copies.fork({ id: "ann" }, { id: "copy" }, { copyRecord: identify });
+    await forkOf(store, { id: "ann" }, { id: "copy" }, { copyRecord: identify });
     const copy = await store.readLog({ id: "copy" });
     expect(copy.records).toEqual([...first, ...other].map(({ record }) => record));
     await store.close();

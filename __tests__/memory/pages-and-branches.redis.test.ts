@@ -6,6 +6,8 @@ import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-redu
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ai, human } from "../support/messages.js";
+import { ownerMark, ownerMarkIn, withOwnerMark } from "../../src/store/record-text.js";
+import { forkOf } from "../../testing/session-store/store-case.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
 const texts = (messages: readonly BaseMessage[]) => messages.map(({ text }) => text);
@@ -180,15 +182,33 @@ describe("pages and branches of a session", () => {
       }
       return { record, identity: identifyRecord(record) };
     };
-    await expect(store.copies.fork({ id: "source" }, { id: "target" }, { copyRecord: copyUntil(900) })).rejects.toThrow(
+    await expect(forkOf(store, { id: "source" }, { id: "target" }, { copyRecord: copyUntil(900) })).rejects.toThrow(
       "interrupted",
     );
     expect((await store.readView({ id: "target" })).epoch).toBe("");
     copied.length = 0;
-    await store.copies.fork({ id: "source" }, { id: "target" }, { copyRecord: copyUntil(-1) });
-    expect(copied[0]).toBe(500);
+    await forkOf(store, { id: "source" }, { id: "target" }, { copyRecord: copyUntil(-1) });
+    expect(copied[0]).toBe(599);
     expect((await store.readLog({ id: "target" })).records).toEqual((await store.readLog({ id: "source" })).records);
     expect((await store.append({ id: "target" }, { records: [] })).next).toBe(1_400);
+  });
+
+  it("does not go on with what was copied for another owner", async () => {
+    await memory.history("of ann", { owner: "ann" }).addMessages(Array.from({ length: 400 }, (_, i) => turn(i)).flat());
+    const store = new RedisSessionStore({ client, keyPrefix });
+    const copyFor = (owner: string, end: number) => (record: string, position: number) => {
+      if (position === end) {
+        throw new Error("interrupted");
+      }
+      return { record: withOwnerMark(record, owner), identity: identifyRecord(record) };
+    };
+    const fork = (owner: string, end: number) =>
+      forkOf(store, { id: "of ann" }, { id: "of another", owner }, { copyRecord: copyFor(owner, end) });
+    await expect(fork("bob", 700)).rejects.toThrow("interrupted");
+    await fork("eve", -1);
+    const { records } = await store.readLog({ id: "of another" });
+    expect(new Set(records.map(ownerMarkIn))).toEqual(new Set([ownerMark("eve")]));
+    await store.close();
   });
 
   it("never tears a fork, whatever writers of the source do", async () => {

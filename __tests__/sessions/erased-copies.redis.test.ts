@@ -1,11 +1,10 @@
 import { Redis } from "ioredis";
-import type { ForkRequest } from "../../src/store/session-forks.js";
 import { openConnection } from "../../src/redis/connection.js";
 import { ownerKeys } from "../../src/redis/keys.js";
 import { RedisLists } from "../../src/redis-lists/session-lists.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
 import { ScriptRunner } from "../../src/redis/script-runner.js";
-import { record, records } from "../../testing/session-store/store-case.js";
+import { forkOf, record, records, type Copying } from "../../testing/session-store/store-case.js";
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -28,7 +27,7 @@ describe("a copy whose source is erased before it is complete", () => {
   afterEach(() => store.close());
 
   /** Copies records as they are, and calls the function at the copy of one of them. */
-  function copying(at: number, call: () => void): ForkRequest {
+  function copying(at: number, call: () => void): Copying {
     return {
       copyRecord: (text, position) => {
         if (position === at) {
@@ -46,9 +45,9 @@ describe("a copy whose source is erased before it is complete", () => {
     const request = copying(100, () => {
       erasing ??= store.lists.eraseOwner("ann", { guardMs });
     });
-    const outcome = await store.copies
-      .fork({ id: "source" }, { id: "copy" }, request)
-      .catch(({ code }: { code: string }) => code);
+    const outcome = await forkOf(store, { id: "source" }, { id: "copy" }, request).catch(
+      ({ code }: { code: string }) => code,
+    );
     await erasing;
     expect(outcome ?? "no source").toEqual(expect.any(String));
     await store.lists.flush();
@@ -76,7 +75,7 @@ describe("a copy whose source is erased before it is complete", () => {
     const slow = new RedisSessionStore({ client: held, keyPrefix });
     const request = copying(-1, () => undefined);
     const target = { id: "copy", ...(owner !== undefined && { owner }) };
-    await expect(slow.copies.fork({ id: "source" }, target, request)).rejects.toMatchObject({ code: "erased" });
+    await expect(forkOf(slow, { id: "source" }, target, request)).rejects.toMatchObject({ code: "erased" });
     expect(isHeld).toBe(true);
     expect((await store.readView({ id: "copy" })).epoch).toBe("");
     expect(await staged()).toEqual([]);
@@ -89,7 +88,7 @@ describe("a copy whose source is erased before it is complete", () => {
     const request = copying(700, () => {
       throw died;
     });
-    await expect(store.copies.fork({ id: "source" }, { id: "copy" }, request)).rejects.toBe(died);
+    await expect(forkOf(store, { id: "source" }, { id: "copy" }, request)).rejects.toBe(died);
     expect(await staged()).toHaveLength(3);
     expect(await store.lists.eraseOwner("bob", { guardMs })).toBe(0);
     expect(await staged()).toHaveLength(3);

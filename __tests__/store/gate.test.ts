@@ -50,7 +50,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "beside.releaseLease": "the token says who may",
   "beside.renewHold": "the ticket says who may",
   "beside.giveBackHold": "the ticket says who may",
-  "copies.create": "the session does not exist yet: transfer-cases.ts",
+  "copies.create": "the session does not exist yet: copy-cases.ts",
   "lists.list": "concerns an owner",
   "lists.count": "concerns an owner",
   "lists.eraseOwner": "concerns an owner",

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { idHash, sessionKeys } from "../../src/redis/keys.js";
 import { RedisSessionStore } from "../../src/redis-store/redis-session-store.js";
-import { asRead } from "../../testing/session-store/store-case.js";
+import { asRead, forkOf } from "../../testing/session-store/store-case.js";
 import type { CompleteSessionStore } from "../../src/store/session-store.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import type { TurnRemainder } from "../../src/store/turns.js";
@@ -105,7 +105,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.constant<Command>(async (store) => {
-      const state = await store.copies.readState({ id: session });
+      const state = await store.copies.read({ id: session });
       return state?.discardedTurns;
     }),
   },
@@ -120,7 +120,7 @@ describe("The marks of turns in Redis", () => {
 
   const marks = async (store: CompleteSessionStore) => {
     const names = Array.from({ length: turns }, (_, turn) => nameOf(turn));
-    const found = await store.copies.readTurns({ id: session }, names);
+    const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
     const seen = await Promise.all([0, 7, 90].map((turn) => store.readView({ id: session }, { turn: nameOf(turn) })));
     return [
       found,
@@ -142,7 +142,7 @@ describe("The marks of turns in Redis", () => {
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
       const [copied, original] = await Promise.all(
         stores.map(async (store) => {
-          await store.copies.fork({ id: session }, { id: "copy" }, { copyRecord });
+          await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
           return Promise.all([1, 8, 91, 200].map((turn) => store.beside.readTurn({ id: "copy" }, nameOf(turn))));
         }),
       );
@@ -157,7 +157,7 @@ describe("The marks of turns in Redis", () => {
       await discard(store, 1);
       await appendTurn(store, 1, { count: 1, done: false });
       const copyRecord = (record: string) => ({ record, identity: identify(record) });
-      await store.copies.fork({ id: session }, { id: "copy" }, { copyRecord });
+      await forkOf(store, { id: session }, { id: "copy" }, { copyRecord });
       expect(await store.beside.readTurn({ id: "copy" }, nameOf(1))).toMatchObject({ done: false, count: 1, first: 1 });
     }
   });
@@ -173,10 +173,8 @@ describe("The marks of turns in Redis", () => {
     expect(Math.max(...shared.map(([, text]) => text.length))).toBeLessThanOrEqual(800);
     expect(shared.length).toBeLessThan(100);
     expect(fields.every(([name]) => name.length === 14)).toBe(true);
-    const found = await store.copies.readTurns(
-      { id: session },
-      Array.from({ length: 600 }, (_, turn) => nameOf(turn)),
-    );
+    const names = Array.from({ length: 600 }, (_, turn) => nameOf(turn));
+    const { turns: found } = await store.copies.readMarks({ id: session }, { turns: names });
     expect(found.map((mark) => mark?.first)).toEqual(Array.from({ length: 600 }, (_, turn) => turn));
   });
 
@@ -215,14 +213,12 @@ describe("The marks of turns in Redis", () => {
       first: 11,
     });
     await rewind(store, 0.5);
-    const found = await store.copies.readTurns({ id: session }, [10, 11, 25, 26, 27, 60].map(nameOf));
+    const asked = { turns: [10, 11, 25, 26, 27, 60].map(nameOf) };
+    const { turns: found } = await store.copies.readMarks({ id: session }, asked);
     expect(found.map((mark) => mark?.count)).toEqual([1, 1, 1, undefined, undefined, undefined]);
     await store.edits.rebuild({ id: session }, identify);
-    expect(await store.copies.readTurns({ id: session }, [11, 25, 26].map(nameOf))).toEqual([
-      { done: true, count: 1, first: 11 },
-      { done: true, count: 1, first: 25 },
-      undefined,
-    ]);
+    const { turns: rebuilt } = await store.copies.readMarks({ id: session }, { turns: [11, 25, 26].map(nameOf) });
+    expect(rebuilt).toEqual([{ done: true, count: 1, first: 11 }, { done: true, count: 1, first: 25 }, undefined]);
     expect(await client.hexists(ids, nameOf(11))).toBe(0);
   });
 });

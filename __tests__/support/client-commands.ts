@@ -16,6 +16,7 @@ import {
   session,
   type ClientCommand,
 } from "./client-command.js";
+import { forkOf } from "../../testing/session-store/store-case.js";
 import { identify } from "./store-commands.js";
 
 const ticket = fc.constantFrom("t1", "t2", "t3");
@@ -141,7 +142,8 @@ const fork = command(
     title: seldom(fc.constant("copy")),
   }),
   (_, store, { session: id, target, owner: whose, title, ...rest }) =>
-    store.copies.fork(
+    forkOf(
+      store,
       { id },
       { ...called(target, whose), ...(title !== undefined && { label: { title } }) },
       {

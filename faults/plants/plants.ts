@@ -71,9 +71,9 @@ export const plants = {
   /** A lease is given to everybody who asks. */
   lease: [
     {
-      file: "src/redis-store/leases.ts",
-      search: 'args: [lease, token, "NX", "PX", ttlMs]',
-      replacement: 'args: [lease, token, "PX", ttlMs]',
+      file: "src/redis-store/beside.ts",
+      search: 'args: [keys.lease, token, "NX", "PX", ttlMs]',
+      replacement: 'args: [keys.lease, token, "PX", ttlMs]',
     },
   ],
 } as const satisfies Record<string, readonly Plant[]>;

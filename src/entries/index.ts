@@ -87,7 +87,7 @@ export type { SessionMetadata, SessionNames } from "../session/session-labels.js
 export type { WithTurnOptions } from "../session/hold/hold-options.js";
 export { RedisChatMessageHistory, type RedisChatMessageHistoryOptions } from "../memory/redis-chat-message-history.js";
 export type { AppendOptions, AppendOutcome, TurnWrite } from "../session/append-options.js";
-export type { ForkOptions } from "../session/fork-session.js";
+export type { ForkOptions } from "../sessions/fork-session.js";
 export type { HistoryStats, MessagePage, PageItem, PageOptions } from "../session/screen-pages.js";
 export type { ReductionSize, StoredReduction } from "../store/session-pages.js";
 export type { MemorySettings, RedisChatMemoryOptions } from "../session/memory-context.js";

@@ -20,7 +20,7 @@ import {
   type PageOptions,
 } from "../session/screen-pages.js";
 import type { StoredReduction } from "../store/session-pages.js";
-import { forkSession, type ForkOptions } from "../session/fork-session.js";
+import { forkSession, type ForkOptions } from "../sessions/fork-session.js";
 import { replaceFrom, type Replacement } from "../session/replace-from.js";
 import type { SessionRef } from "../store/session-ref.js";
 import { ConfigurationError } from "../base/errors.js";

@@ -18,13 +18,12 @@ import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
 import { appendTo, keptAppend } from "./append.js";
 import { InMemoryBeside, InMemoryLeases } from "./beside.js";
-import { InMemoryForks } from "./forks.js";
+import { InMemoryCopies } from "./copies.js";
 import { InMemoryEdits } from "./edits.js";
 import { InMemoryLists } from "./lists.js";
 import { inMemoryStoreSchema, type InMemorySessionStoreOptions } from "./in-memory-store-options.js";
 import { commitTo, lookUp, newSession, pageOf, viewOf, type InMemorySession } from "./session.js";
 import { InMemorySessions } from "./sessions.js";
-import { InMemoryTransfers } from "./transfers.js";
 
 /**
  * Keeps sessions in memory: for tests, demos and programs of one process. Other stores are tested against it.
@@ -51,14 +50,7 @@ export class InMemorySessionStore implements CompleteSessionStore {
     this.edits = new InMemoryEdits(this.#sessions, this.limits);
     this.beside = new InMemoryBeside(this.#sessions, leases);
     this.lists = new InMemoryLists(this.#sessions);
-    const forks = new InMemoryForks(this.#sessions);
-    const transfers = new InMemoryTransfers(this.#sessions);
-    this.copies = {
-      fork: (session, target, request) => forks.fork(session, target, request),
-      readState: (session) => transfers.readState(session),
-      readTurns: (session, names) => transfers.readTurns(session, names),
-      create: (session, request) => transfers.create(session, request),
-    };
+    this.copies = new InMemoryCopies(this.#sessions);
   }
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {

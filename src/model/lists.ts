@@ -83,7 +83,8 @@ export class InMemoryLists implements SessionLists {
     checkInteger("guardMs", guardMs, 1);
     return this.#call("eraseOwner", () => {
       const found = this.#of(owner);
-      found.forEach(([sessionId]) => this.#sessions.guard(sessionId, guardMs));
+      const announced = this.#sessions.announcedTo(owner);
+      [...found.map(([sessionId]) => sessionId), ...announced].forEach((id) => this.#sessions.guard(id, guardMs));
       onProgress?.({ sessions: found.length });
       return found.length;
     });

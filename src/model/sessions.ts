@@ -19,6 +19,7 @@ export class InMemorySessions {
   readonly #sessions = new Map<string, InMemorySession>();
   /** Until when sessions that were erased cannot be written. */
   readonly #guards = new Map<string, number>();
+  readonly #announced = new Set<{ readonly sessionId: string; readonly owners: readonly string[] }>();
   readonly #places = new InMemoryPlaces();
   #sweepAt = 1_000;
   #closed = false;
@@ -96,6 +97,20 @@ export class InMemorySessions {
   guard(sessionId: string, guardMs: number): void {
     this.#sessions.delete(sessionId);
     this.#guards.set(sessionId, Math.max(this.#guards.get(sessionId) ?? 0, this.now() + guardMs));
+  }
+
+  /** Notes whose data a session will hold that is being created; returns a function that forgets it. */
+  announce(sessionId: string, owners: readonly string[]): () => void {
+    const announced = { sessionId, owners };
+    this.#announced.add(announced);
+    return () => {
+      this.#announced.delete(announced);
+    };
+  }
+
+  /** The sessions being created that will hold data of an owner. */
+  announcedTo(owner: string): string[] {
+    return [...this.#announced].flatMap(({ sessionId, owners }) => (owners.includes(owner) ? [sessionId] : []));
   }
 
   /** All sessions that have not expired. */

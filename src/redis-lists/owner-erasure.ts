@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import type { ListsProgress } from "../store/lists.js";
@@ -8,9 +9,6 @@ import { runOnSession } from "../redis/script-runner.js";
 import { eraseSessionScript } from "../redis/lua/scripts.js";
 
 const pageLength = 100;
-/** After so many rounds an erasure ends, also if writers go on. */
-const lastRounds = 3;
-
 /** What an erasure works with. */
 export interface Erasure extends KeyScan {
   readonly owners: OwnerLists;
@@ -81,7 +79,7 @@ export async function eraseOwner(erasure: OwnerErasure): Promise<number> {
     const page = await owners.mark(owner, guardMs, pageLength);
     note(await erasePage(erasure, page));
     // Writers that go on announce sessions all the time: those that are erased already, and some that are new.
-    const release = { mark: randomToken(), milliseconds: guardMs, erased: page, inAnyCase: round >= lastRounds };
+    const release = { mark: randomToken(), milliseconds: guardMs, erased: page, inAnyCase: round >= maxTries.lists };
     if (await owners.unmark(owner, release)) {
       return sessions;
     }

@@ -32,7 +32,7 @@ export interface FollowedWrite<T> {
   /** False for a result that says that nothing was written. @default true */
   readonly wrote?: (result: T) => boolean;
   /** Where its list shows the session: in front, or by the time of its last write. @default "front" */
-  readonly listed?: "front" | "place";
+  readonly listed?: () => "front" | "place";
 }
 
 /**
@@ -180,10 +180,10 @@ export class RedisLists implements SessionLists {
   }
 
   async #followed<T>(sessionId: string, followed: FollowedWrite<T>, ended: () => void): Promise<T> {
-    const { owner, write, wrote, listed = "front" } = followed;
+    const { owner, write, wrote, listed = () => "front" } = followed;
     try {
       const result = await write().finally(ended);
-      this.#touches.touch(sessionId, { owner, mode: (wrote?.(result) ?? true) ? listed : "keep" });
+      this.#touches.touch(sessionId, { owner, mode: (wrote?.(result) ?? true) ? listed() : "keep" });
       return result;
     } catch (error) {
       this.#touches.touch(sessionId, { owner, mode: "keep" });

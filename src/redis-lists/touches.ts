@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import { BoundedMap } from "../base/bounded-map.js";
 import { announcement, type DescribedSession } from "./entries.js";
 import type { OwnerLists, PutMode } from "./owner-lists.js";
@@ -12,7 +13,6 @@ const longestPause = 30_000;
  * An announcement is repeated after this share of the time to live, so that the entry does not expire much too early.
  */
 const shareOfTtl = 0.1;
-const attempts = 3;
 const capacity = 10_000;
 
 /** How an entry follows its session. */
@@ -179,7 +179,7 @@ export class ListTouches {
   async #send(touch: Touch, mode: TouchMode): Promise<void> {
     const { owner, sessionId } = touch;
     await touch.announced;
-    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    for (let attempt = 1; attempt <= maxTries.lists; attempt += 1) {
       const described = await this.#describer.describeOf(owner, sessionId);
       if (described === "damaged") {
         return;

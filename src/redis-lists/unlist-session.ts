@@ -1,10 +1,9 @@
+import { maxTries } from "../base/tries.js";
 import type { OwnerLists } from "./owner-lists.js";
 import type { SessionDescriber } from "./session-describer.js";
 
 /** Milliseconds for which an announced session stays listed although it is missing: longer than a write may take. */
 export const announcedGraceMs = 60_000;
-
-const attempts = 3;
 
 /** A session that was found missing, and what this process did about it. */
 export interface LeavingSession {
@@ -31,7 +30,7 @@ export async function unlistSession(
 ): Promise<void> {
   const { owner, sessionId, writes, begun, stamp: own } = session;
   let refused: string | undefined;
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+  for (let attempt = 1; attempt <= maxTries.lists; attempt += 1) {
     const stamp = await owners.stamp(owner, sessionId);
     if (stamp === undefined || stamp === refused || (await describer.describeOf(owner, sessionId)) !== undefined) {
       return;

@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import { randomToken } from "../base/ids.js";
 import { ownerLost, rebuildConflict } from "../store/refusals.js";
 import type { SessionRef } from "../store/session-ref.js";
@@ -12,8 +13,6 @@ import { sizesOf } from "./turn-marks.js";
 import type { CallName } from "../redis/errors.js";
 
 const pageLength = 1_000;
-const tries = 5;
-
 /** What a rebuild works with. */
 export interface Rebuild {
   readonly session: SessionRef;
@@ -49,12 +48,12 @@ export interface RebuiltSession {
  * Derives `ids` and `state` from the log, page by page, and writes them in one step if the session is still the
  * one that was read.
  *
- * @throws ConflictError `stale` if it changed in each of five tries, `other_owner`; StoreError `erased`, and `damaged`
+ * @throws ConflictError `stale` if it changed each time it was tried, `other_owner`; StoreError `erased`, and `damaged`
  *   where nothing that is left says whose it is.
  */
 export async function rebuildSession(rebuild: Rebuild): Promise<RebuiltSession> {
   const { runner, name, keys, session, assigns } = rebuild;
-  for (let count = 0; count < tries; count += 1) {
+  for (let count = 0; count < maxTries.write; count += 1) {
     const { identities, turns, ...read } = await readWholeLog(rebuild);
     const request = { ...read, newEpoch: randomToken(), newRev: randomToken(), assigns, ...askOf(session) };
     const args = [JSON.stringify(request), identities, ...turns];

@@ -28,10 +28,9 @@ import { appendArguments, appendResult, fullReply, ownerIn } from "./append-call
 import { RedisBeside } from "./beside.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
+import { RedisCopies } from "./copies.js";
 import { RedisEdits } from "./edits.js";
-import { RedisForks } from "./forks.js";
-import { readLogPage, readTail, checkOwner, viewFrom, viewReply } from "./reads.js";
-import { RedisTransfers } from "./transfers.js";
+import { checkOwner, readLogPage, readTail, viewFrom, viewReply } from "./reads.js";
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -65,14 +64,7 @@ export class RedisSessionStore implements CompleteSessionStore {
     this.edits = new RedisEdits(calls);
     this.beside = new RedisBeside(calls);
     this.lists = this.#lists;
-    const forks = new RedisForks(this.#runner, this.#options.keyPrefix, this.#lists);
-    const transfers = new RedisTransfers(this.#runner, this.#options.keyPrefix, this.#lists);
-    this.copies = {
-      fork: (session, target, request) => forks.fork(session, target, request),
-      readState: (session) => transfers.readState(session),
-      readTurns: (session, names) => transfers.readTurns(session, names),
-      create: (session, request) => transfers.create(session, request),
-    };
+    this.copies = new RedisCopies(calls);
   }
 
   async append(session: SessionRef, request: AppendRequest): Promise<AppendResult> {

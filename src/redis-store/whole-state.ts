@@ -1,8 +1,9 @@
 import { randomToken } from "../base/ids.js";
 import type { StoredReduction } from "../store/session-pages.js";
-import type { KeptState, NamedMark, WholeState } from "../store/session-transfers.js";
+import type { KeptState, NamedMark, NewState, RememberedId, WholeState } from "../store/copies.js";
 import { sideWithPrefix } from "../store/side-fields.js";
 import { turnNameLength } from "../store/turns.js";
+import { digestLength, discardedEntryLength, idHashLength } from "../redis/stored-fields.js";
 import { markFrom } from "./turn-marks.js";
 import { usageFrom, usageText } from "../redis-lists/entries.js";
 
@@ -26,6 +27,7 @@ export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks
     reduced: numberIn(fields.get("reduced")) ?? 0,
     side: sideIn(fields),
     discardedTurns: discardedIn(fields, marks as readonly string[]),
+    discardedIds: rememberedIn(fields),
     damaged: Number(isDamaged) === 1,
     ...(fields.get("key") && { key: fields.get("key")! }),
   };
@@ -33,13 +35,13 @@ export function wholeStateFrom([, epoch, length, isDamaged, expires, list, marks
 
 /** Fields and values of `state` for a session that is created, besides its epoch. */
 export function stateFields(
-  state: KeptState,
-  { key, next }: { readonly key: string | undefined; readonly next: number },
+  state: NewState,
+  { key, ...ends }: { readonly key: string | undefined; readonly base: number; readonly next: number },
 ): string[] {
   const { createdAt, updatedAt, owner, label, usage, discardedTurns, reductions, reduced } = state;
   const side = Object.entries(state.side).map(([name, text]) => [sidePrefix + name, text]);
   const known: Record<string, string | number | undefined> = {
-    ...viewFields(state, next),
+    ...viewFields(state, ends),
     ...{ created: createdAt, updated: updatedAt, owner, key },
     ...{ title: label.title, metadata: label.metadata, listed: label.listed },
     label: state.hasLabel ? randomToken() : undefined,
@@ -52,8 +54,11 @@ export function stateFields(
   return [...given, ...side.flat()];
 }
 
-function viewFields(state: KeptState, next: number): Record<string, string | number> {
-  const { base, start, rounds, head, headCount, tokens, counter } = state;
+function viewFields(
+  state: NewState,
+  { base, next }: { readonly base: number; readonly next: number },
+): Record<string, string | number | undefined> {
+  const { start, rounds, head, headCount, tokens, counter } = state;
   return {
     ...(next > 0 && { base, next, start, rounds }),
     ...(head !== "" && { head, headCount }),
@@ -74,6 +79,30 @@ function sideIn(fields: Fields): Record<string, string> {
 function discardedIn(fields: Fields, marks: readonly string[]): NamedMark[] {
   const names = (fields.get("turns") ?? "").match(new RegExp(`.{${turnNameLength}}`, "g")) ?? [];
   return names.map((name, index) => ({ name, ...(markFrom(marks[index]) ?? { done: true, count: 0, first: 0 }) }));
+}
+
+/** Ids of discarded messages from the fields that hold them, in order; none from one that cannot be taken apart. */
+function rememberedIn(fields: Fields): RememberedId[] {
+  const chunks = [...fields].flatMap(([name, chunk]) => {
+    const number = /^discarded:(\d+)$/.exec(name)?.[1];
+    return number === undefined || chunk.length % discardedEntryLength > 0 ? [] : [{ number: Number(number), chunk }];
+  });
+  chunks.sort((a, b) => a.number - b.number);
+  const entries = chunks.flatMap(({ chunk }) => chunk.match(entry) ?? []);
+  const digestEnd = idHashLength + digestLength;
+  return entries.map((text) => ({
+    mark: text.slice(0, idHashLength),
+    digest: text.slice(idHashLength, digestEnd),
+    second: Number(text.slice(digestEnd)),
+  }));
+}
+
+const entry = new RegExp(`.{${discardedEntryLength}}`, "g");
+
+/** The same as one text, for a session that is created. */
+export function packedIds(ids: readonly RememberedId[]): string {
+  const secondLength = discardedEntryLength - idHashLength - digestLength;
+  return ids.map(({ mark, digest, second }) => mark + digest + String(second).padStart(secondLength, "0")).join("");
 }
 
 function identityIn(fields: Fields): Pick<KeptState, "owner" | "label" | "hasLabel" | "usage"> {

@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import { sealField } from "./keys/sealed-field.js";
 import type { SessionKey } from "./keys/session-key.js";
@@ -14,8 +15,6 @@ import type { SessionOpener } from "./session-opener.js";
 
 /** Records that one script replaces; a server is busy with them for three milliseconds. */
 const pageLength = 100;
-const passes = 5;
-
 /** A session to encrypt anew. */
 export interface Reencryption {
   /** The store underneath. */
@@ -41,7 +40,7 @@ export interface Reencrypted {
  */
 export async function reencryptSession(work: Reencryption): Promise<Reencrypted | undefined> {
   let sealed = 0;
-  for (let count = 1; count <= passes; count += 1) {
+  for (let count = 1; count <= maxTries.write; count += 1) {
     const pass = await onePass(work);
     if (pass === undefined) {
       return count === 1 ? undefined : { sealed, complete: true };

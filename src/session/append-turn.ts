@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { identifyRecord, isInterrupted } from "../codec/message-ids.js";
 import { turnNameOf } from "../codec/encode-message.js";
@@ -11,8 +12,6 @@ import type { TurnAppendOptions, TurnOutcome } from "./append-options.js";
 import { prepareMessages, messageOf, recordsOf, type CopiedMessage } from "./encode-records.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 import { replacedTail, answerStart, messagesOfTurn, wholeTurn } from "./turn-messages.js";
-
-const attempts = 5;
 
 /** Appends, and rebuilds a damaged session where the options say so. */
 export type Write = (request: AppendRequest) => Promise<AppendResult>;
@@ -117,7 +116,7 @@ export async function appendTurn(
   const state = { isTurn, opens, triesAgain, stored, hasCut: cut !== undefined, returnsView: returnView };
   const messages = await prepareMessages(target, given, options);
   let rest: Rest = { messages, stored, offset: stored, cut };
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+  for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
     const written = await tryAppend(target, { write, rest, options });
     const step = nextStep(state, written === "stale" ? written : await replyOf(target, written, options));
     if (step.is === "done") {

@@ -1,12 +1,12 @@
 import { EncryptionError } from "../base/errors.js";
 import { report } from "../base/events.js";
+import { maxTries } from "../base/tries.js";
 import { decodeHead } from "../codec/head.js";
 import { sealedParts } from "../sealed/sealed-session-store.js";
 import { headField, SessionOpener } from "../sealed/session-opener.js";
 import type { SessionView } from "../store/session-reads.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
-const attempts = 3;
 const pageLength = 1_000;
 
 /**
@@ -15,7 +15,7 @@ const pageLength = 1_000;
  */
 export async function mendHead(session: SessionOfMemory): Promise<void> {
   const { store } = session.context;
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+  for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
     const view = await viewWithHead(session);
     const { epoch, rev, next } = view;
     const mended = mendedHead(view);

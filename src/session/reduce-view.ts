@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { metaOf } from "../codec/decode-record.js";
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
@@ -12,8 +13,6 @@ import type { SessionOfMemory } from "./session-of-memory.js";
 import { decodeView, type DecodedView } from "./view.js";
 
 const pageSize = 1000;
-const attempts = 3;
-
 /**
  * Reduces the view and commits the result; a view that another process changed meanwhile is read and reduced again.
  *
@@ -23,7 +22,7 @@ const attempts = 3;
 export async function reduceAndCommit(target: SessionOfMemory, config?: RunnableConfig): Promise<ReductionOutcome> {
   const { sessionId, context } = target;
   const result = await underLease(target, async () => {
-    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
       const outcome = await reduceOnce(target, await context.store.readView(target.ref), config);
       if (outcome !== "stale") {
         return outcome;

@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { identifyRecord, lastIdOf, messageIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
@@ -9,7 +10,6 @@ import type { RewindRequest } from "../store/session-writes.js";
 import type { AppendOptions, AppendOutcome, TurnAppendOptions, TurnOutcome, TurnSettings } from "./append-options.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
 
-const attempts = 3;
 /** More records than a session can hold. */
 const noLimit = 2 ** 40;
 
@@ -38,7 +38,7 @@ export async function replaceFrom(replacement: Replacement): Promise<AppendOutco
   if (replacement.messages.length === 0) {
     throw new ConfigurationError("messages", "replaceFrom: give at least one message; rewind() only removes messages.");
   }
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+  for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
     const page = await beside.readPage(ref, { since: messageId, limit: noLimit });
     if (page === undefined) {
       return repetition(replacement);

@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import { identifyRecord, lastIdOf } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
@@ -5,8 +6,6 @@ import { requireGroup } from "../store/groups.js";
 import type { LogPage } from "../store/session-reads.js";
 import type { TurnRemainder } from "../store/turns.js";
 import type { SessionOfMemory } from "./session-of-memory.js";
-
-const attempts = 3;
 
 /**
  * Removes a message and all after it from a session, and forgets the turns that were removed.
@@ -19,7 +18,7 @@ export async function rewindTo({ sessionId, ref, context }: SessionOfMemory, mes
     throw new ConfigurationError("messageId", 'rewind(): "messageId" must be a non-empty string.');
   }
   const store = requireGroup("rewind()", context.store, "edits");
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+  for (let attempt = 1; attempt <= maxTries.edit; attempt += 1) {
     const { epoch, rev, next } = await store.readView(ref);
     const page = await store.readLog(ref);
     const ids = page.records.map((record) => identifyRecord(record)?.id);

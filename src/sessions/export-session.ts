@@ -1,18 +1,15 @@
 import { decodeHead, encodeHead } from "../codec/head.js";
 import { metaOf } from "../codec/decode-record.js";
-import { unknownKey, sessionLabel } from "../store/refusals.js";
-import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
-import { parseSealed } from "../sealed/keys/sealed-header.js";
 import { ConflictError, type MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/groups.js";
+import { sessionLabel } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
 import type { SessionLists } from "../store/lists.js";
 import type { SessionRef } from "../store/session-ref.js";
-import type { NamedMark, WholeState } from "../store/session-transfers.js";
-import { namesIn, refuseLocked } from "../session/session-labels.js";
+import type { NamedMark, WholeState } from "../store/copies.js";
+import { namesIn } from "../session/session-labels.js";
+import { LogReader, refuseSealedState } from "./read-log.js";
 import { concernsOneSession, leaveOut, type ProblemListeners } from "./session-problems.js";
-
-const pageLength = 500;
 
 /** A session that is read. */
 interface Source {
@@ -29,13 +26,12 @@ interface Source {
  */
 export async function* exportSession(store: StoreWith<"copies">, session: SessionRef): AsyncGenerator<string> {
   const { id: sessionId } = session;
-  const found = await store.copies.readState(session);
+  const found = await store.copies.read(session);
   if (found === undefined) {
     return;
   }
   const state = found.damaged ? await whatIsLeft({ store, session }, found) : found;
-  refuseLocked(sessionId, state.label);
-  refuseSealedFields(sessionId, [state.head, ...Object.values(state.side)]);
+  refuseSealedState(sessionId, state);
   const source = { store, session };
   const pages = pagesOf(source, state);
   let next = await pages.next();
@@ -138,21 +134,19 @@ function* stateLines(sessionId: string, state: WholeState): Generator<string> {
 /** The records that the session held at first, page by page. */
 async function* pagesOf({ store, session }: Source, state: WholeState): AsyncGenerator<readonly string[]> {
   const sessionId = session.id;
-  let position = state.base;
-  while (position < state.next) {
-    const limit = Math.min(pageLength, state.next - position);
-    const page = await store.readLog(session, { from: position, limit });
-    if (page.records.length === 0 && state.damaged) {
+  const reader = new LogReader(store, session);
+  for (let position = state.base; position < state.next;) {
+    const records = await reader.read(position, state.next);
+    if (records === undefined && state.damaged) {
       return;
     }
-    if (page.from !== position || page.records.length === 0) {
+    if (records === undefined) {
       throw changed(sessionId);
     }
-    page.records.forEach((record) => refuseSealed(sessionId, record));
-    yield page.records;
-    position += page.records.length;
+    yield records;
+    position += records.length;
   }
-  const { epoch, cut } = (await store.copies.readState(session)) ?? {};
+  const { epoch, cut } = (await store.copies.read(session)) ?? {};
   if (epoch !== state.epoch || cut !== state.cut) {
     throw changed(sessionId);
   }
@@ -164,7 +158,7 @@ async function marksIn(
   records: readonly string[],
 ): Promise<(record: string) => NamedMark | undefined> {
   const names = [...new Set(records.flatMap((record) => metaOf(record).turn ?? []))];
-  const found = await store.copies.readTurns(session, names);
+  const { turns: found } = await store.copies.readMarks(session, { turns: names });
   const marks = new Map(names.flatMap((name, index) => (found[index] ? [[name, { name, ...found[index] }]] : [])));
   return (record) => marks.get(metaOf(record).turn ?? "");
 }
@@ -197,12 +191,4 @@ function asJson(text: string): unknown {
 function changed(sessionId: string): ConflictError {
   const message = `Messages of ${sessionLabel(sessionId)} were removed while it was exported; export it again.`;
   return new ConflictError(message, { code: "stale", sessionId });
-}
-
-/** Only a store without the key returns a sealed record. */
-function refuseSealed(sessionId: string, record: string): void {
-  const sealed = parseSealed(record);
-  if (sealed !== undefined) {
-    throw unknownKey(sessionId, sealed.header.sealed);
-  }
 }

@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import type { MemoryError } from "../base/errors.js";
-import { ConfigurationError } from "../base/errors.js";
+import { ConfigurationError, type MemoryError } from "../base/errors.js";
 import { anyFunction, lazy, parseOptions, positiveInteger } from "../base/options.js";
 import type { StoreWith } from "../store/groups.js";
 import { sealedParts } from "../sealed/sealed-session-store.js";

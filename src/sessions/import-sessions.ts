@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError, EncryptionError, MemoryError } from "../base/errors.js";
 import type { StoreWith } from "../store/groups.js";
-import { sessionLabel } from "../store/refusals.js";
-import type { CopiedRecord } from "../store/session-forks.js";
-import type { KeptState, NamedMark, TransferPage } from "../store/session-transfers.js";
+import { sessionLabel, transferLost } from "../store/refusals.js";
+import type { CopiedRecord, CopiedTurn, CopyPage, KeptState } from "../store/copies.js";
 import { exportSession } from "./export-session.js";
 import { sealedParts } from "../sealed/sealed-session-store.js";
 import { BrokenOff, LineReader } from "./line-reader.js";
@@ -91,7 +90,7 @@ async function importSession(
   first: ExportLine,
 ): Promise<Pick<SessionImport, "outcome" | "messages" | "sealed">> {
   const { sessionId } = started;
-  if ((await store.copies.readState({ id: sessionId })) !== undefined) {
+  if ((await store.copies.read({ id: sessionId })) !== undefined) {
     return { outcome: "unchanged", messages: await compareSession({ store, reader }, sessionId, first), sealed: false };
   }
   const target = await targetFor(store, started, setting);
@@ -106,7 +105,18 @@ async function importSession(
     return { outcome: "expired", messages: 0, sealed: false };
   }
   const records = new RecordLines(reader, state.base, store.limits?.maxMessageBytes ?? Infinity);
-  await target.create({ id: sessionId }, { state, pages: records.pages(line) });
+  const created = await target.create(
+    { id: sessionId },
+    {
+      base: state.base,
+      pages: () => records.pages(line),
+      finish: async () => state,
+      ...(state.owner !== undefined && { owners: [state.owner] }),
+    },
+  );
+  if (created === undefined) {
+    throw transferLost(sessionId);
+  }
   return { outcome: "imported", messages: records.count, sealed: target.seals };
 }
 
@@ -141,7 +151,7 @@ class RecordLines {
     this.#maxBytes = maxBytes;
   }
 
-  async *pages(first: ExportLine): AsyncGenerator<TransferPage> {
+  async *pages(first: ExportLine): AsyncGenerator<CopyPage> {
     let page = newPage();
     let line = first;
     for (; line.type === "record"; line = await this.#reader.required()) {
@@ -161,7 +171,7 @@ class RecordLines {
   }
 
   /** Returns the size of the record. */
-  #add({ records, marks }: NewPage, line: ExportLine): number {
+  #add({ records, turns }: NewPage, line: ExportLine): number {
     const { position, record: value, turn } = fieldsOf("record", line);
     if (position !== this.#base + this.count) {
       throw badLine(line.number, `the record of position ${this.#base + this.count} is missing`);
@@ -174,7 +184,7 @@ class RecordLines {
     }
     records.push({ record, identity: identityOf(line, record) });
     if (turn !== undefined) {
-      marks.push(turn);
+      turns.push({ name: turn.name, count: turn.count, first: turn.first, ...(turn.done && { doneAt: turn.count }) });
     }
     return bytes;
   }
@@ -182,12 +192,12 @@ class RecordLines {
 
 interface NewPage {
   readonly records: CopiedRecord[];
-  readonly marks: NamedMark[];
+  readonly turns: CopiedTurn[];
   bytes: number;
 }
 
 function newPage(): NewPage {
-  return { records: [], marks: [], bytes: 0 };
+  return { records: [], turns: [], bytes: 0 };
 }
 
 function identityOf(line: ExportLine, record: string): CopiedRecord["identity"] {

@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import * as z from "zod/mini";
 import { ConflictError } from "../base/errors.js";
 import type { MemoryEventHandler } from "../base/events.js";
@@ -22,7 +23,6 @@ import type {
 import type { SessionProblem } from "./session-problems.js";
 import { listedSession, storedSession, type StoredSession } from "./stored-sessions.js";
 
-const attempts = 5;
 const defaultLimit = 30;
 const defaultGuardMs = 600_000;
 
@@ -129,7 +129,7 @@ export class MemorySessions {
     const { title, metadata = {} } = parseOptions("sessions.update", changesSchema(), changes) as SessionNames;
     const given = Object.entries(metadata);
     labelOf("sessions.update", { ...(title !== undefined && { title }), metadata: definedOnly(given) });
-    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    for (let attempt = 1; attempt <= maxTries.write; attempt += 1) {
       const details = await lists.describe(session);
       if (details === undefined) {
         return undefined;

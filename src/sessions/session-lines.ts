@@ -5,7 +5,7 @@ import { isRecord } from "../messages/values.js";
 import { lazy, nonNegativeInteger, withoutUndefined } from "../base/options.js";
 import { maxReductions, type StoredReduction } from "../store/session-pages.js";
 import { maxUsageModels } from "../store/lists.js";
-import type { KeptState, NamedMark } from "../store/session-transfers.js";
+import type { KeptState, NamedMark } from "../store/copies.js";
 import { maxDiscardedTurns } from "../store/turns.js";
 import { checkOwnerName } from "../session/identity.js";
 import { labelOf, type SessionNames } from "../session/session-labels.js";

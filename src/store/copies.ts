@@ -1,5 +1,231 @@
-import type { SessionForks } from "./session-forks.js";
-import type { SessionTransfers } from "./session-transfers.js";
+import { ConfigurationError } from "../base/errors.js";
+import type { ModelUsage, SessionLabel } from "./lists.js";
+import { checkAmount, checkInteger, checkOptional, notNegative, positive } from "./request-checks.js";
+import { checkSessionId, type SessionRef } from "./session-ref.js";
+import type { StoredReduction } from "./session-pages.js";
+import type { IdentifiedRecord, RecordIdentity } from "./session-writes.js";
+import type { TurnMark } from "./turns.js";
 
-/** Whole sessions out of a store and into one. */
-export interface SessionCopies extends SessionForks, SessionTransfers {}
+/**
+ * Whole sessions out of a store and into one: what forks, exports and imports are made of. The records of a session are
+ * read by `readLog`.
+ * @example
+ * import { InMemorySessionStore } from "langchain-redis-memory/store";
+ *
+ * const store = new InMemorySessionStore();
+ * const hello = { id: "m1", digest: "AAAAAAAA", record: '{"type":"human","data":{"content":"Hi"}}' };
+ * await store.append({ id: "chat-7" }, { records: [hello] });
+ *
+ * async function* pages(from: number) {
+ *   const { records } = await store.readLog({ id: "chat-7" }, { from });
+ *   yield { records: records.map((record) => ({ record, identity: hello })), turns: [] };
+ * }
+ * const state = await store.copies.read({ id: "chat-7" });
+ * const finish = async () => state;
+ * const created = state && (await store.copies.create({ id: "copy" }, { base: state.base, pages, finish }));
+ * const { digests } = await store.copies.readMarks({ id: "copy" }, { ids: [hello.id] });
+ * console.log(created?.next, digests); // 1 [ 'AAAAAAAA' ]
+ */
+export interface SessionCopies {
+  /**
+   * All that is kept about a session besides its log, of one moment; undefined for one that does not exist. Of a
+   * session whose other keys are lost it says what is left, `damaged` and without an epoch.
+   */
+  read(session: SessionRef): Promise<WholeState | undefined>;
+  /** What a session knows of turns and of message ids, in the order of the request; undefined for an unknown one. */
+  readMarks(session: SessionRef, request: MarksRequest): Promise<KnownMarks>;
+  /**
+   * Creates a session of pages of records and a state. It appears at once when all is there; before, nothing can be
+   * read of it. Undefined, and no session, where `finish` returns no state, or the pages do not follow on what is kept
+   * of an earlier try. Where `pages` throws, so does this, and there is no session.
+   *
+   * Nothing of a session that never becomes complete stays for longer than ten minutes, or beyond the erasure of one
+   * of its `owners`; and none becomes complete after an erasure that its `finish` came before.
+   *
+   * @throws ConflictError `exists`; StoreError, also `erased` where the id was erased a short time ago.
+   */
+  create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined>;
+}
+
+/** What is kept about a session besides its log. Times are milliseconds since 1970. */
+export interface KeptState {
+  /** Position of the first record. */
+  readonly base: number;
+  /** Position from which the view shows the log as it is. */
+  readonly start: number;
+  /** Rounds that have begun; more than the log holds after retention `discard`. */
+  readonly rounds: number;
+  /** The head; `""` if there is none. */
+  readonly head: string;
+  /** Messages that the head stands for. */
+  readonly headCount: number;
+  /** Tokens of the view under `counter`; undefined where not known. */
+  readonly tokens?: number;
+  /** Id of the token counter. */
+  readonly counter?: string;
+  /** Whose session it is. */
+  readonly owner?: string;
+  /** Its title and metadata; empty for a session without. */
+  readonly label: SessionLabel;
+  /** True for a session that has, or had, a title or metadata. */
+  readonly hasLabel: boolean;
+  /** When the session was created. */
+  readonly createdAt?: number;
+  /** When it was last written. */
+  readonly updatedAt?: number;
+  /** When it expires; left out for a session that does not. */
+  readonly expiresAt?: number;
+  /** The last reductions, oldest first, and the number of all. */
+  readonly reductions: readonly StoredReduction[];
+  /** Reductions since the session was created. */
+  readonly reduced: number;
+  /** Tokens of stored answers by model; left out where none was counted. */
+  readonly usage?: readonly ModelUsage[];
+  /** All side fields by name. */
+  readonly side: Readonly<Record<string, string>>;
+  /** Turns that are remembered although their records are gone, oldest first. */
+  readonly discardedTurns: readonly NamedMark[];
+}
+
+/** The state of a session, as it was read. */
+export interface WholeState extends KeptState {
+  /** The session's epoch; `""` where it is lost. */
+  readonly epoch: string;
+  /** Changes when records are removed from the end; `""` before. */
+  readonly cut: string;
+  /** The position that the next record will get. */
+  readonly next: number;
+  /** True if a part of the session is missing. */
+  readonly damaged: boolean;
+  /** Names of the keys that the session needs, see `SessionRef.keys`; left out where it is plain text. */
+  readonly key?: string;
+  /** Ids of discarded messages that still count as stored, oldest first. */
+  readonly discardedIds?: readonly RememberedId[];
+}
+
+/** An id of a discarded message that still counts as stored, as only a store of the same kind understands it. */
+export interface RememberedId {
+  /** The id, or its hash. */
+  readonly mark: string;
+  /** The digest of the message. */
+  readonly digest: string;
+  /** The second in which it was discarded, counted from 1970. */
+  readonly second: number;
+}
+
+/** The state of a session that is created. */
+export interface NewState extends Omit<KeptState, "base" | "rounds"> {
+  /** @default those that begin among the records */
+  readonly rounds?: number;
+  /** As they were read from a store of the same kind. @default none */
+  readonly discardedIds?: readonly RememberedId[];
+  /** Further messages that count as stored: those in the head whose records were discarded. @default none */
+  readonly knownIds?: readonly RecordIdentity[];
+}
+
+/** Turns and messages of which a session is asked. */
+export interface MarksRequest {
+  /** Names of turns. @default none */
+  readonly turns?: readonly string[];
+  /** Ids of messages. @default none */
+  readonly ids?: readonly string[];
+}
+
+/** What a session knows of turns and messages. */
+export interface KnownMarks {
+  /** Their marks. */
+  readonly turns: readonly (TurnMark | undefined)[];
+  /** The digests that are stored under the ids. */
+  readonly digests: readonly (string | undefined)[];
+}
+
+/** The mark of a turn, and the turn's name. */
+export interface NamedMark extends TurnMark {
+  /** The turn's name, see `TurnClaim.name`. */
+  readonly name: string;
+}
+
+/** A record of the new session. */
+export interface CopiedRecord {
+  /** The record's text in the new session. */
+  readonly record: string;
+  /** What `rebuild` would know of it; undefined for a record that cannot be read. */
+  readonly identity: IdentifiedRecord | undefined;
+}
+
+/** Records that a turn has on a page of a session that is created. */
+export interface CopiedTurn {
+  /** The turn's name, see `TurnClaim.name`. */
+  readonly name: string;
+  /** How many records; those of several pages add up. */
+  readonly count: number;
+  /** Position of the first. */
+  readonly first: number;
+  /** The turn is done when it has so many; left out for one that stays open. */
+  readonly doneAt?: number;
+}
+
+/** A part of the log of a session that is created. */
+export interface CopyPage {
+  /** The records, in the order of the log. */
+  readonly records: readonly CopiedRecord[];
+  /** The turns of the page. What `identity` says of turns does not count. */
+  readonly turns: readonly CopiedTurn[];
+  /** The record in front of them, for a page that follows on others: another one must not stand there. */
+  readonly before?: CopiedRecord | undefined;
+}
+
+/** A session to create. */
+export interface CreateRequest {
+  /** Position of the first record. */
+  readonly base: number;
+  /** The records from a position on, in pages, in the order of the log. Asked for again where another try went on. */
+  pages(from: number): AsyncIterable<CopyPage>;
+  /**
+   * What is kept beside the log, asked for when all records are there and the session is announced to its owners;
+   * undefined where they are not those of one moment any more. `next` is the position behind the last.
+   */
+  finish(next: number): Promise<NewState | undefined>;
+  /** Whose data it holds: the first is that of the source. An erasure of any finds the session. @default nobody's */
+  readonly owners?: readonly string[];
+  /** All keys expire this many milliseconds from its creation. @default as the state says */
+  readonly ttlMs?: number;
+  /**
+   * Names what is copied: a call that failed can be made again with the same tag, and goes on where it stopped.
+   * @default it begins anew
+   */
+  readonly tag?: string;
+}
+
+/** A session that was created. */
+export interface CreatedSession {
+  /** The new session's epoch. */
+  readonly epoch: string;
+  /** The position that its next record will get. */
+  readonly next: number;
+}
+
+/** Refuses a session with an invalid id or request. */
+export function checkCreate(session: SessionRef, { base, ttlMs }: CreateRequest): void {
+  checkSessionId(session.id);
+  checkInteger("base", base, 0);
+  checkOptional("ttlMs", ttlMs, positive);
+}
+
+/** Refuses a state with invalid numbers, and one that does not fit the log. @throws ConfigurationError. */
+export function checkCreated(state: NewState, { base, next }: { readonly base: number; readonly next: number }): void {
+  for (const option of ["start", "headCount", "reduced"] as const) {
+    checkInteger(option, state[option], 0);
+  }
+  for (const option of ["rounds", "createdAt", "updatedAt", "expiresAt"] as const) {
+    checkOptional(option, state[option], notNegative);
+  }
+  checkOptional("tokens", state.tokens, checkAmount);
+  const { start, rounds = 0 } = state;
+  if (start < base || start > next) {
+    throw new ConfigurationError("start", `"start" must be between ${base} and ${next}, the ends of the log.`);
+  }
+  if (rounds > next) {
+    throw new ConfigurationError("rounds", `"rounds" must be at most ${next}, the number of records.`);
+  }
+}

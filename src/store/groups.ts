@@ -64,7 +64,7 @@ const groupMethods: { readonly [G in StoreGroup]: MethodsOf<SessionStoreGroups[G
     reindex: false,
     flush: false,
   },
-  copies: { fork: true, readState: true, readTurns: true, create: true },
+  copies: { read: true, readMarks: true, create: true },
 };
 
 /** Every group. */

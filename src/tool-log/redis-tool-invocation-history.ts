@@ -112,7 +112,7 @@ export class RedisToolInvocationHistory implements AsyncIterable<ToolInvocation>
     return record;
   }
 
-  /** Returns all records, oldest first. Skips records that cannot be read and reports them to the memory's `onEvent`. */
+  /** All records, oldest first. One that cannot be read is left out, and reported to the memory's `onEvent`. */
   async toList(): Promise<ToolInvocation[]> {
     const fields = Object.entries(await this.#store.beside.readSide(this.#session.ref, prefix));
     const texts = fields.map(([, text]) => text);

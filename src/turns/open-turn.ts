@@ -1,3 +1,4 @@
+import { maxTries } from "../base/tries.js";
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAnswer, isInterrupted } from "../codec/message-ids.js";
 import { metaOf } from "../codec/decode-record.js";
@@ -49,9 +50,6 @@ export interface OpenTurn {
   readonly turn: readonly BaseMessage[];
 }
 
-/** Reads of a session whose turn is removed between two reads. */
-const attempts = 3;
-
 /** Reads the view and finds the new messages of a turn. One round trip; one more for a turn outside the view. */
 export async function openTurn(request: TurnRequest, attempt = 1): Promise<OpenTurn> {
   const { session, turnId, input } = request;
@@ -64,7 +62,7 @@ export async function sortOut(request: TurnRequest, view: DecodedView, attempt =
   const positions = positionsOf(view, idsOf(input));
   const found = await newInput({ session, view, positions, input });
   const stored = await ownEntries({ session, view, turnId, place: found.place });
-  if (attempt < attempts && isRemoved(view, { stored, place: found.place, positions })) {
+  if (attempt < maxTries.edit && isRemoved(view, { stored, place: found.place, positions })) {
     return openTurn(request, attempt + 1);
   }
   await refuseOtherQuestion(request, stored);

@@ -1,13 +1,25 @@
 import { strict as assert } from "node:assert";
-import type { CopiedRecord, ForkRequest } from "../../src/store/session-forks.js";
+import type { CopiedRecord } from "../../src/store/copies.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import { asRead, code, human, option, record, records, sideOf, texts, written } from "./store-case.js";
+import {
+  asRead,
+  code,
+  forkOf,
+  human,
+  option,
+  record,
+  records,
+  sideOf,
+  texts,
+  type Copying,
+  written,
+} from "./store-case.js";
 import type { StoreCase } from "./store-case.js";
 
 const turnName = "turn-name-0001";
 
 /** Copies records as they are; they are those of the list, and the `turn` belongs to a turn. */
-function copying(list: readonly NewRecord[], turn: readonly NewRecord[] = []): ForkRequest {
+function copying(list: readonly NewRecord[], turn: readonly NewRecord[] = []): Copying {
   const known = new Map(list.map((item) => [item.record, item]));
   const ofTurn = new Set(turn.map((item) => item.record));
   return {
@@ -29,7 +41,7 @@ export const forkCases: readonly StoreCase[] = [
       const list = [human("q1"), record("a1")];
       await written(context, list);
       await store.lists.erase({ id: `${session.id}-copy` }, { guardMs: 60_000 });
-      await assert.rejects(store.copies.fork(session, { id: `${session.id}-copy` }, copying(list)), code("erased"));
+      await assert.rejects(forkOf(store, session, { id: `${session.id}-copy` }, copying(list)), code("erased"));
     },
   },
   {
@@ -39,7 +51,7 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = [human("q1"), record("a1"), human("q2"), record("a2")];
       const view = await written(context, list);
-      const forked = await store.copies.fork(session, { id: `${session.id}-copy` }, copying(list));
+      const forked = await forkOf(store, session, { id: `${session.id}-copy` }, copying(list));
       const copy = await store.readView({ id: `${session.id}-copy` });
       assert.deepEqual(forked, { epoch: copy.epoch, next: 4 });
       assert.notEqual(copy.epoch, view.epoch);
@@ -58,16 +70,16 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session } = context;
       const list = records("a", 5);
       await written(context, list);
-      await store.copies.fork(session, { id: `${session.id}-some` }, { ...copying(list), at: 3 });
+      await forkOf(store, session, { id: `${session.id}-some` }, { ...copying(list), at: 3 });
       const some = await store.readView({ id: `${session.id}-some` });
       assert.deepEqual([some.records, some.next], [texts(list.slice(0, 3)), 3]);
-      const none = await store.copies.fork(session, { id: `${session.id}-none` }, { ...copying(list), at: 0 });
+      const none = await forkOf(store, session, { id: `${session.id}-none` }, { ...copying(list), at: 0 });
       assert.equal(none?.next, 0);
       assert.equal((await store.readView({ id: `${session.id}-none` })).epoch, none?.epoch);
       await store.append({ id: `${session.id}-none` }, { records: list });
       assert.equal((await store.readView({ id: `${session.id}-none` })).records.length, 5);
       await assert.rejects(
-        store.copies.fork(session, { id: `${session.id}-more` }, { ...copying(list), at: 6 }),
+        forkOf(store, session, { id: `${session.id}-more` }, { ...copying(list), at: 6 }),
         code("position"),
       );
       assert.equal((await store.readView({ id: `${session.id}-more` })).epoch, "");
@@ -85,12 +97,12 @@ export const forkCases: readonly StoreCase[] = [
         ...{ start: 4, head: "h", headCount: 2, tokens: 9, counter: "c" },
       });
       for (const at of [4, 6, 8]) {
-        await store.copies.fork(session, { id: `${session.id}-${at}` }, { ...copying(list), at });
+        await forkOf(store, session, { id: `${session.id}-${at}` }, { ...copying(list), at });
         const copy = await store.readView({ id: `${session.id}-${at}` });
         assert.deepEqual([copy.start, copy.head, copy.headCount, copy.tokens], [4, "h", 2, undefined]);
         assert.deepEqual(copy.records, texts(list.slice(4, at)));
       }
-      await store.copies.fork(session, { id: `${session.id}-3` }, { ...copying(list), at: 3 });
+      await forkOf(store, session, { id: `${session.id}-3` }, { ...copying(list), at: 3 });
       const early = await store.readView({ id: `${session.id}-3` });
       assert.deepEqual([early.start, early.head, early.headCount, early.tokens], [0, "", 0, undefined]);
       assert.deepEqual(early.records, texts(list.slice(0, 3)));
@@ -106,11 +118,11 @@ export const forkCases: readonly StoreCase[] = [
       const other = `${session.id}-other`;
       await store.append({ id: other }, { records: records("b", 1) });
       const before = await store.readView({ id: other });
-      await assert.rejects(store.copies.fork(session, { id: other }, copying(list)), code("exists"));
-      await assert.rejects(store.copies.fork(session, session, copying(list)), code("exists"));
+      await assert.rejects(forkOf(store, session, { id: other }, copying(list)), code("exists"));
+      await assert.rejects(forkOf(store, session, session, copying(list)), code("exists"));
       assert.deepEqual(await store.readView({ id: other }), before);
       assert.equal(
-        await store.copies.fork({ id: `${session.id}-no` }, { id: `${session.id}-new` }, copying(list)),
+        await forkOf(store, { id: `${session.id}-no` }, { id: `${session.id}-new` }, copying(list)),
         undefined,
       );
       assert.equal((await store.readView({ id: `${session.id}-new` })).epoch, "");
@@ -123,8 +135,8 @@ export const forkCases: readonly StoreCase[] = [
       const { store, session, time, wait } = context;
       const list = records("a", 2);
       await written(context, list, { ...sideOf(context, { set: { field: "x" } }), ttlMs: time(60_000) });
-      await store.copies.fork(session, { id: `${session.id}-stays` }, copying(list));
-      await store.copies.fork(session, { id: `${session.id}-goes` }, { ...copying(list), ttlMs: time(200) });
+      await forkOf(store, session, { id: `${session.id}-stays` }, copying(list));
+      await forkOf(store, session, { id: `${session.id}-goes` }, { ...copying(list), ttlMs: time(200) });
       assert.deepEqual(await store.beside.readSide({ id: `${session.id}-stays` }, ""), { field: "x" });
       await wait(300);
       assert.equal((await store.readView({ id: `${session.id}-goes` })).epoch, "");
@@ -141,10 +153,10 @@ export const forkCases: readonly StoreCase[] = [
       const turn = { name: turnName, stored: 0, done: true };
       await store.append(session, { records: list.slice(1), turn });
       const copy = copying(list, list.slice(1));
-      await store.copies.fork(session, { id: `${session.id}-whole` }, copy);
+      await forkOf(store, session, { id: `${session.id}-whole` }, copy);
       const whole = await store.beside.readTurn({ id: `${session.id}-whole` }, turnName);
       assert.deepEqual([whole?.done, whole?.count, whole?.first], [true, 2, 1]);
-      await store.copies.fork(session, { id: `${session.id}-part` }, { ...copy, at: 2 });
+      await forkOf(store, session, { id: `${session.id}-part` }, { ...copy, at: 2 });
       const part = await store.beside.readTurn({ id: `${session.id}-part` }, turnName);
       assert.deepEqual([part?.done, part?.count, part?.first], [false, 1, 1]);
     },
@@ -158,7 +170,7 @@ export const forkCases: readonly StoreCase[] = [
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2", "a3"] };
       await store.commitReduction(session, { ...asRead(view), start: 3, head: "", headCount: 0, discard });
-      await store.copies.fork(session, { id: `${session.id}-copy` }, { ...copying(list), at: 5 });
+      await forkOf(store, session, { id: `${session.id}-copy` }, { ...copying(list), at: 5 });
       const log = await store.readLog({ id: `${session.id}-copy` });
       assert.deepEqual([log.base, log.next, log.records], [3, 5, texts(list.slice(3, 5))]);
     },
@@ -168,9 +180,9 @@ export const forkCases: readonly StoreCase[] = [
     needs: ["copies"],
     async check({ store, session }) {
       const request = { copyRecord: () => ({ record: "{}", identity: undefined }) };
-      await assert.rejects(store.copies.fork(session, { id: "copy" }, { ...request, at: -1 }), option("at"));
-      await assert.rejects(store.copies.fork(session, { id: "copy" }, { ...request, ttlMs: 0 }), option("ttlMs"));
-      await assert.rejects(store.copies.fork(session, { id: "" }, request), option("sessionId"));
+      await assert.rejects(forkOf(store, session, { id: "copy" }, { ...request, at: -1 }), option("at"));
+      await assert.rejects(forkOf(store, session, { id: "copy" }, { ...request, ttlMs: 0 }), option("ttlMs"));
+      await assert.rejects(forkOf(store, session, { id: "" }, request), option("sessionId"));
     },
   },
 ];

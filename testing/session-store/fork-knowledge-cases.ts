@@ -1,9 +1,19 @@
 import { strict as assert } from "node:assert";
-import type { ForkRequest } from "../../src/store/session-forks.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
-import { asRead, code, human, record, records, written, type StoreCase, type StoreContext } from "./store-case.js";
+import {
+  asRead,
+  code,
+  forkOf,
+  human,
+  record,
+  records,
+  type Copying,
+  type StoreCase,
+  type StoreContext,
+  written,
+} from "./store-case.js";
 
-function copying(list: readonly NewRecord[], rest: Partial<ForkRequest> = {}): ForkRequest {
+function copying(list: readonly NewRecord[], rest: Partial<Copying> = {}): Copying {
   return {
     copyRecord: (text) => {
       const { id, digest } = list.find((item) => item.record === text)!;
@@ -35,7 +45,7 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
         ["none", 4],
       ] as const) {
         const copy = `${session.id}-${name}`;
-        await store.copies.fork(session, { id: copy }, { ...request, ...(at !== undefined && { at }) });
+        await forkOf(store, session, { id: copy }, { ...request, ...(at !== undefined && { at }) });
         const again = await store.append({ id: copy }, { records: list.slice(0, 4) });
         assert.deepEqual([again.appended, again.duplicates, again.next], [0, 4, at ?? 6]);
         const more = await store.append({ id: copy }, { records: [record("b")] });
@@ -52,10 +62,10 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       const view = await written(context, list);
       const discard = { forget: ["a1", "a2"], remember: { count: 100, seconds: 600 } };
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "", headCount: 0, discard });
-      const early = store.copies.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 1 }));
+      const early = forkOf(store, session, { id: `${session.id}-copy` }, copying(list, { at: 1 }));
       await assert.rejects(early, code("position"));
       assert.equal((await store.readLog({ id: `${session.id}-copy` })).next, 0);
-      await store.copies.fork(session, { id: `${session.id}-copy` }, copying(list, { at: 0 }));
+      await forkOf(store, session, { id: `${session.id}-copy` }, copying(list, { at: 0 }));
       const { appended, next } = await store.append({ id: `${session.id}-copy` }, { records: list.slice(0, 2) });
       assert.deepEqual([appended, next], [2, 2]);
     },
@@ -68,7 +78,7 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       const list = records("a", 2);
       const copy = `${session.id}-copy`;
       await written(context, list);
-      await store.copies.fork(session, { id: copy, label: { title: "copy" } }, copying(list));
+      await forkOf(store, session, { id: copy, label: { title: "copy" } }, copying(list));
       assert.notEqual((await store.lists.describe({ id: copy }))!.labelVersion, "");
       await store.append({ id: copy, label: { title: "late" } }, { records: [record("b")] });
       assert.deepEqual((await store.lists.describe({ id: copy }))!.label, { title: "copy" });
@@ -82,13 +92,13 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       const list = [human("q1"), record("a1")];
       const [ann, copy] = [`${session.id}-ann`, `${session.id}-copy`];
       await store.append({ ...session, owner: ann }, { records: list });
-      const refused = store.copies.fork({ ...session, owner: `${session.id}-bob` }, { id: copy }, copying(list));
+      const refused = forkOf(store, { ...session, owner: `${session.id}-bob` }, { id: copy }, copying(list));
       await assert.rejects(refused, code("other_owner"));
       assert.equal(await store.lists.describe({ id: copy }), undefined);
-      await store.copies.fork({ ...session, owner: ann }, { id: copy }, copying(list));
+      await forkOf(store, { ...session, owner: ann }, { id: copy }, copying(list));
       assert.deepEqual(await listed(context, ann), [copy, session.id]);
       await store.lists.erase({ id: copy }, { guardMs: 60_000 });
-      await assert.rejects(store.copies.fork(session, { id: copy }, copying(list)), code("erased"));
+      await assert.rejects(forkOf(store, session, { id: copy }, copying(list)), code("erased"));
       assert.deepEqual(await listed(context, ann), [session.id]);
     },
   },
@@ -100,7 +110,7 @@ export const forkKnowledgeCases: readonly StoreCase[] = [
       const owner = `${session.id}-ann`;
       await store.append({ ...session, owner }, { records: list });
       const forks = Array.from({ length: 10 }, (_, index) =>
-        store.copies.fork(session, { id: `${session.id}-copy-${index}` }, copying(list)).catch(code("erased")),
+        forkOf(store, session, { id: `${session.id}-copy-${index}` }, copying(list)).catch(code("erased")),
       );
       const [erased] = await Promise.all([store.lists.eraseOwner(owner, { guardMs: 60_000 }), ...forks]);
       assert.ok(erased >= 1);

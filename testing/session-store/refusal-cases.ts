@@ -144,8 +144,8 @@ const readers: readonly GatedMethod[] = (
     ["beside.readStats", ["beside"], ({ store, session }) => store.beside.readStats(session)],
     ["beside.readReductions", ["beside"], ({ store, session }) => store.beside.readReductions(session)],
     ["lists.describe", ["lists"], ({ store, session }) => store.lists.describe(session)],
-    ["copies.readState", ["copies"], ({ store, session }) => store.copies.readState(session)],
-    ["copies.readTurns", ["copies"], ({ store, session }) => store.copies.readTurns(session, [turn])],
+    ["copies.read", ["copies"], ({ store, session }) => store.copies.read(session)],
+    ["copies.readMarks", ["copies"], ({ store, session }) => store.copies.readMarks(session, { turns: [turn] })],
   ] as const satisfies readonly (readonly [string, readonly StoreGroup[], GatedMethod["call"]])[]
 ).map(([name, needs, call]) => ({ name, needs, call, reasons: ["owner"] as const }));
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { copySession, type CopyRequest } from "../../src/sessions/copy-session.js";
 import type { StoreGroup } from "../../src/store/groups.js";
 import type { ReadState, SessionView } from "../../src/store/session-reads.js";
 import type { SessionRef } from "../../src/store/session-ref.js";
@@ -96,6 +97,19 @@ export async function everything({ store, session, has }: StoreContext): Promise
 /** Returns side changes for a request if the store supports them. */
 export function sideOf({ has }: StoreContext, side: SideChanges): Pick<AppendRequest, "side"> {
   return has("beside") ? { side } : {};
+}
+
+/** A request for a copy, but for both sessions. */
+export type Copying = Omit<CopyRequest, "session" | "target">;
+
+/** Copies a session, as a fork does. */
+export function forkOf(
+  store: CompleteSessionStore,
+  session: SessionRef,
+  target: SessionRef,
+  request: Copying,
+): ReturnType<typeof copySession> {
+  return copySession(store, { ...request, session, target });
 }
 
 /** For `assert.rejects`: an error with this code. */

@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { keys }; the mark.
 -- Replies: BEGUN epoch key fields (name, text, …; what stands beside the log) | NONE | DAMAGED | KEY names.
 --
--- twin: model/record-swaps.ts
+-- twin: model/edits.ts
 --
 --
 --- @include gate

@@ -5,7 +5,7 @@
 -- Replies: EXTENDED and the session's owner or "" | UNCHANGED (it does not expire, or does not exist) | those of the
 --   gate.
 --
--- twin: model/in-memory-session-store.ts
+-- twin: model/beside.ts
 --
 --- @include gate
 --- @include expire-all

@@ -4,7 +4,7 @@
 -- ARGV: the request as JSON { owner? }; epoch; the field `key` as the pass's beginning left it; the field's new value.
 -- Replies: FINISHED | those of the gate | CHANGED (another key wrote, or the session was recreated).
 --
--- twin: model/record-swaps.ts
+-- twin: model/edits.ts
 --
 --- @include gate
 

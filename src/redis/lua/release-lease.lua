@@ -4,7 +4,7 @@
 -- ARGV: token.
 -- Replies: RELEASED | NOT_HELD.
 --
--- twin: model/leases.ts
+-- twin: model/beside.ts
 
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'NOT_HELD' } end
 redis.call('UNLINK', KEYS[1])

@@ -992,9 +992,9 @@ for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 end`,
 };
 
-const finishForkAt28: ScriptPart = {
-  file: "finish-fork.lua",
-  line: 28,
+const finishCopyAt26: ScriptPart = {
+  file: "finish-copy.lua",
+  line: 26,
   text: `\
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state, nil, nil, redis.pcall)
@@ -1005,15 +1005,16 @@ local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), reque
 if hasRecords and tonumber(staged[1] or -1) ~= request.next then return { 'LOST' } end
 local time = now()
 local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
-if request.hasLog then
+local hasLog = request.next > 0
+if hasLog then
 for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', hasRecords and staged[2] or 0 }) do
 fields[#fields + 1] = value
 end
 end
 local owner
-for i = 4, #ARGV do
+for i = 3, #ARGV do
 fields[#fields + 1] = ARGV[i]
-if i % 2 == 0 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
+if i % 2 == 1 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
 end
 inChunks('HSET', state, fields)
 if hasRecords then
@@ -1022,14 +1023,12 @@ redis.call('RENAME', KEYS[5], ids)
 redis.call('UNLINK', KEYS[6])
 end
 if owner and hasRecords then redis.call('HSET', ids, '[owner]', owner) end
-if request.hasLog then
-explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[3] / 32, not hasRecords)
+if hasLog then
+explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[2] / 32, not hasRecords)
 for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
-adoptDiscarded(ARGV[3])
-for _, mark in ipairs(request.turns) do writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
-for at = 1, #ARGV[2], 14 do
-local name = ARGV[2]:sub(at, at + (14 - 1))
-if not readMark(name) then writeMark(name, 'T', 0, 0) end
+adoptDiscarded(ARGV[2])
+for _, mark in ipairs(request.turns) do
+if not readMark(mark[1]) then writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
 end
 end
 keepAll()
@@ -1133,8 +1132,8 @@ end
 return reply`,
 };
 
-const openForkAt12: ScriptPart = {
-  file: "open-fork.lua",
+const openCopyAt12: ScriptPart = {
+  file: "open-copy.lua",
   line: 12,
   text: `\
 local refusal = gate({}, loadSession(KEYS[3], nil, nil, redis.pcall), 'erased')
@@ -1209,6 +1208,23 @@ local field = s.isHash and redis.call('HMGET', KEYS[3], 'epoch', 'rev', 'base', 
 return { 'LOG', records, { field[1] or '', field[2] or '', field[3] or '', field[4] or '' } }`,
 };
 
+const readCopyAt16: ScriptPart = {
+  file: "read-copy.lua",
+  line: 16,
+  text: `\
+local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
+local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
+if refusal then return refusal end
+if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
+local left = redis.call('PTTL', KEYS[3])
+local expires = left >= 0 and string.format('%.0f', now() + left) or ''
+local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
+for at = 1, #turns, 14 do
+marks[#marks + 1] = markText(readMark(turns:sub(at, at + (14 - 1))))
+end
+return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks }`,
+};
+
 const readEpochAt11: ScriptPart = {
   file: "read-epoch.lua",
   line: 11,
@@ -1217,38 +1233,16 @@ local s = loadSession(KEYS[1], nil, nil, redis.pcall)
 return gate(cjson.decode(ARGV[1]), s, 'owner') or { 'LIFE', s.epoch }`,
 };
 
-const readForkPageAt13: ScriptPart = {
-  file: "read-fork-page.lua",
-  line: 13,
-  text: `\
-local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner damaged key')
-if refusal then return refusal end
-local records, bytes = {}, 0
-local from = tonumber(ARGV[2]) or s.base
-local to, most, enough = math.min(s.next, tonumber(ARGV[3]) or s.next), tonumber(ARGV[4]), tonumber(ARGV[5])
-while from >= s.base and from + #records < to and #records < most and bytes < enough do
-local first = from + #records - s.base
-local count = math.min(16, to - from - #records, most - #records)
-local found = redis.call('LRANGE', KEYS[1], first, first + count - 1)
-if #found == 0 then break end
-for _, record in ipairs(found) do
-records[#records + 1], bytes = record, bytes + #record
-end
-end
-local cut = redis.call('HGET', KEYS[3], 'cut') or ''
-return { 'SOURCE', s.epoch, cut, s.base, s.next, records, s.key, s.owner or '' }`,
-};
-
 const readMarksAt13: ScriptPart = {
   file: "read-marks.lua",
   line: 13,
   text: `\
 local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[3]), 'owner')
 if refusal then return refusal end
-local marks = {}
-for i = 2, #ARGV do marks[i - 1] = markText(readMark(ARGV[i])) end
-return { 'MARKS', marks }`,
+local marks, known, count = {}, {}, tonumber(ARGV[2])
+for i = 1, count do marks[i] = markText(readMark(ARGV[i + 2])) end
+for i = count + 3, #ARGV do known[#known + 1] = redis.call('HGET', KEYS[2], ARGV[i]) or '' end
+return { 'MARKS', marks, known }`,
 };
 
 const readPageAt12: ScriptPart = {
@@ -1298,17 +1292,6 @@ end
 return found`,
 };
 
-const readStateAt11: ScriptPart = {
-  file: "read-state.lua",
-  line: 11,
-  text: `\
-local refusal = gate(cjson.decode(ARGV[1]), loadSession(KEYS[1]), 'owner')
-if refusal then return refusal end
-local reply = { 'STATE' }
-for i, text in ipairs(redis.call('HGETALL', KEYS[1])) do reply[i + 1] = text end
-return reply`,
-};
-
 const readStatsAt14: ScriptPart = {
   file: "read-stats.lua",
   line: 14,
@@ -1352,23 +1335,6 @@ found[#found + 1] = value
 end
 end
 return { 'VIEW', reply[1], reply[2], reply[3], reply[4], found }`,
-};
-
-const readWholeStateAt16: ScriptPart = {
-  file: "read-whole-state.lua",
-  line: 16,
-  text: `\
-local s = loadSession(KEYS[3], KEYS[1], KEYS[2])
-local refusal = gate(cjson.decode(ARGV[1]), s, 'owner')
-if refusal then return refusal end
-if s.erased or (s.epoch == '' and s.length == 0 and s.known == 0) then return { 'NONE' } end
-local left = redis.call('PTTL', KEYS[3])
-local expires = left >= 0 and string.format('%.0f', now() + left) or ''
-local turns, marks = redis.call('HGET', KEYS[3], 'turns') or '', {}
-for at = 1, #turns, 14 do
-marks[#marks + 1] = markText(readMark(turns:sub(at, at + (14 - 1))))
-end
-return { 'STATE', s.epoch, s.length, s.damaged and 1 or 0, expires, redis.call('HGETALL', KEYS[3]), marks }`,
 };
 
 const readWindowAt14: ScriptPart = {
@@ -1632,8 +1598,8 @@ redis.call('HSET', KEYS[3], 'rev', request.newRev, 'cut', request.newRev)
 return { 'REWOUND', s.owner or '' }`,
 };
 
-const stageForkAt24: ScriptPart = {
-  file: "stage-fork.lua",
+const stageCopyAt24: ScriptPart = {
+  file: "stage-copy.lua",
   line: 24,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
@@ -1906,7 +1872,7 @@ export const extendExpiryScript = script([
   extendExpiryAt14,
 ]);
 
-export const finishForkScript = script([
+export const finishCopyScript = script([
   numbersAt5,
   ownerLeftAt8,
   loadSessionAt11,
@@ -1921,7 +1887,7 @@ export const finishForkScript = script([
   readMarkAt6,
   expireAllAt4,
   keepAllAt3,
-  finishForkAt28,
+  finishCopyAt26,
 ]);
 
 export const finishSwapsScript = script([
@@ -1950,12 +1916,12 @@ export const markOwnerScript = script([
   markOwnerAt17,
 ]);
 
-export const openForkScript = script([
+export const openCopyScript = script([
   numbersAt5,
   ownerLeftAt8,
   loadSessionAt11,
   gateAt17,
-  openForkAt12,
+  openCopyAt12,
 ]);
 
 export const putEntriesScript = script([
@@ -1975,20 +1941,23 @@ export const readAllScript = script([
   readAllAt11,
 ]);
 
+export const readCopyScript = script([
+  numbersAt5,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
+  nowAt3,
+  sharedMarksAt8,
+  readMarkAt6,
+  readCopyAt16,
+]);
+
 export const readEpochScript = script([
   numbersAt5,
   ownerLeftAt8,
   loadSessionAt11,
   gateAt17,
   readEpochAt11,
-]);
-
-export const readForkPageScript = script([
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt11,
-  gateAt17,
-  readForkPageAt13,
 ]);
 
 export const readMarksScript = script([
@@ -2026,14 +1995,6 @@ export const readSideScript = script([
   readSideAt11,
 ]);
 
-export const readStateScript = script([
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt11,
-  gateAt17,
-  readStateAt11,
-]);
-
 export const readStatsScript = script([
   numbersAt5,
   ownerLeftAt8,
@@ -2061,17 +2022,6 @@ export const readViewScript = script([
   gateAt17,
   viewAt7,
   readViewAt12,
-]);
-
-export const readWholeStateScript = script([
-  numbersAt5,
-  ownerLeftAt8,
-  loadSessionAt11,
-  gateAt17,
-  nowAt3,
-  sharedMarksAt8,
-  readMarkAt6,
-  readWholeStateAt16,
 ]);
 
 export const readWindowScript = script([
@@ -2145,7 +2095,7 @@ export const rewindScript = script([
   rewindAt15,
 ]);
 
-export const stageForkScript = script([
+export const stageCopyScript = script([
   expireAllAt4,
   nowAt3,
   explainIdsAt8,
@@ -2155,7 +2105,7 @@ export const stageForkScript = script([
   readMarkAt6,
   writeMarkAt8,
   inChunksAt3,
-  stageForkAt24,
+  stageCopyAt24,
 ]);
 
 export const swapRecordsScript = script([

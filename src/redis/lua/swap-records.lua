@@ -5,7 +5,7 @@
 --   `was` is the SHA-1 of a text; the new texts of the records, then of the fields.
 -- Replies: how many were replaced.
 --
--- twin: model/record-swaps.ts
+-- twin: model/edits.ts
 --
 --- @include gate
 --- @const digestLength

@@ -8,7 +8,7 @@
 --
 -- A session that begins here has no `next` yet: by that its first append knows that no log is missing.
 --
--- twin: model/in-memory-session-store.ts
+-- twin: model/beside.ts
 --
 --- @include gate
 --- @include now

@@ -1,3 +1,4 @@
+import { maxTries } from "../../base/tries.js";
 import { refuseSealedFields } from "../../sealed/keys/sealed-field.js";
 import { ConflictError } from "../../base/errors.js";
 import type { ConversationSession } from "../../session/conversation-session.js";
@@ -28,8 +29,6 @@ const prefix = "history:";
 const nextField = `${prefix}next-source`;
 const uploadPrefix = `${prefix}upload:`;
 const sourcePrefix = `${prefix}source:`;
-const attempts = 16;
-
 /** The side data that a session's HistoryManagers share: uploads, cited sources, and the next source number. */
 export class SessionData {
   readonly #session: ConversationSession;
@@ -69,7 +68,7 @@ export class SessionData {
    */
   async reserveSources(count: number, least: number): Promise<number> {
     const { ttlMs } = this.#session.context;
-    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    for (let attempt = 1; attempt <= maxTries.numbers; attempt += 1) {
       const first = Math.max(least, numberIn(this.#nextStored));
       const next = String(first + count);
       const written = await this.#store.beside.writeSide(this.#session.ref, {
@@ -84,7 +83,7 @@ export class SessionData {
       this.#nextStored = (await this.#readSide(nextField))[nextField];
     }
     throw new ConflictError(
-      `Other processes reserved source numbers of this session during all ${attempts} attempts; try again.`,
+      `Other processes reserved source numbers of this session during all ${maxTries.numbers} attempts; try again.`,
       { code: "stale", sessionId: this.#session.sessionId },
     );
   }

@@ -11,7 +11,7 @@
 --
 -- No gate: the keys are of a copy, which is no session yet.
 --
--- twin: model/transfers.ts
+-- twin: model/copies.ts
 --
 --- @include expire-all
 --- @include now

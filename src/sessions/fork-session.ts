@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
-import { identifyRecord } from "../codec/message-ids.js";
 import { ConfigurationError, ConflictError } from "../base/errors.js";
 import { lazy, nonEmptyText, nonNegativeInteger, parseOptions } from "../base/options.js";
+import { identifyRecord } from "../codec/message-ids.js";
+import { headIds } from "../session/head-ids.js";
+import type { SessionOfMemory } from "../session/session-of-memory.js";
 import { requireGroup } from "../store/groups.js";
-import { headIds } from "./head-ids.js";
-import type { SessionOfMemory } from "./session-of-memory.js";
 import { withOwnerMark } from "../store/record-text.js";
 import type { SessionRef } from "../store/session-ref.js";
+import { copySession } from "./copy-session.js";
 
 /** What a fork copies, and whose the new session is. */
 export interface ForkOptions {
@@ -40,7 +41,7 @@ export async function forkSession(
   options: ForkOptions,
 ): Promise<void> {
   const { at, owner, title } = parseOptions("fork", schema(), options);
-  const { copies } = requireGroup("fork()", context.store, "copies");
+  const store = requireGroup("fork()", context.store, "copies");
   if (typeof newSessionId !== "string" || newSessionId === "") {
     throw new ConfigurationError("newSessionId", "fork: the new session's id must be a non-empty string.");
   }
@@ -49,7 +50,9 @@ export async function forkSession(
     ...(owner !== undefined && { owner }),
     ...(title !== undefined && { label: { title } }),
   };
-  const forked = await copies.fork(ref, target, {
+  const forked = await copySession(store, {
+    session: ref,
+    target,
     ...(at !== undefined && { at }),
     ...(context.ttlMs !== undefined && { ttlMs: context.ttlMs }),
     identifyHead: headIds,

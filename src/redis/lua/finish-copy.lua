@@ -1,16 +1,15 @@
 -- Makes a session of a complete copy.
 --
 -- KEYS: log, ids, state of the new session; log, ids, state of the copy.
--- ARGV: the request as JSON { epoch, base, next, hasLog, known, turns, ttl?, expiresAt? }; packed names of turns that
---   are remembered without records; packed entries of discarded ids; pairs of field and value for `state`. `hasLog` is
---   false where the copy begins in front of the first record; `known` holds pairs of hash and mark of ids whose
---   records were discarded, and whose messages stand in the head; `turns` lists name, true if done, count and first
---   position of turns without records.
+-- ARGV: the request as JSON { epoch, base, next, known, turns, ttl?, expiresAt? }; packed entries of discarded ids;
+--   pairs of field and value for `state`. `known` holds pairs of hash and mark of ids whose records were discarded, and
+--   whose messages stand in the head; `turns` lists name, true if done, count and first position of turns without
+--   records.
 -- Replies: FORKED | those of the gate | EXISTS (there is such a session) | LOST (the copy has expired).
 --
 -- A new session has no owner who could be asked for: only the guard of an erasure closes its gate.
 --
--- twin: model/transfers.ts
+-- twin: model/copies.ts
 --
 --- @include gate
 --- @include now
@@ -22,7 +21,6 @@
 --- @include expire-all
 --- @include keep-all
 --- @const ownerField
---- @const turnNameLength
 --- @const discardedEntryLength
 
 local log, ids, state, request = KEYS[1], KEYS[2], KEYS[3], cjson.decode(ARGV[1])
@@ -34,15 +32,16 @@ local staged, hasRecords = redis.call('HMGET', KEYS[6], 'next', 'rounds'), reque
 if hasRecords and tonumber(staged[1] or -1) ~= request.next then return { 'LOST' } end
 local time = now()
 local fields = { 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time }
-if request.hasLog then
+local hasLog = request.next > 0
+if hasLog then
   for _, value in ipairs({ 'base', request.base, 'next', request.next, 'rounds', hasRecords and staged[2] or 0 }) do
     fields[#fields + 1] = value
   end
 end
 local owner
-for i = 4, #ARGV do
+for i = 3, #ARGV do
   fields[#fields + 1] = ARGV[i]
-  if i % 2 == 0 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
+  if i % 2 == 1 and ARGV[i] == 'owner' then owner = ARGV[i + 1] end
 end
 inChunks('HSET', state, fields)
 if hasRecords then
@@ -51,14 +50,12 @@ if hasRecords then
   redis.call('UNLINK', KEYS[6])
 end
 if owner and hasRecords then redis.call('HSET', ids, ownerField, owner) end
-if request.hasLog then
-  explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[3] / discardedEntryLength, not hasRecords)
+if hasLog then
+  explainIds(redis.call('HLEN', ids), #request.known / 2 + #ARGV[2] / discardedEntryLength, not hasRecords)
   for i = 1, #request.known, 2 do redis.call('HSETNX', ids, request.known[i], request.known[i + 1]) end
-  adoptDiscarded(ARGV[3])
-  for _, mark in ipairs(request.turns) do writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
-  for at = 1, #ARGV[2], turnNameLength do
-    local name = ARGV[2]:sub(at, at + (turnNameLength - 1))
-    if not readMark(name) then writeMark(name, 'T', 0, 0) end
+  adoptDiscarded(ARGV[2])
+  for _, mark in ipairs(request.turns) do
+    if not readMark(mark[1]) then writeMark(mark[1], mark[2] and 'T' or 't', mark[3], mark[4]) end
   end
 end
 keepAll()

@@ -5,7 +5,7 @@
 -- Replies: NEXT and the position that the next record of the copy gets, or "" where none was copied yet | those of the
 --   gate | EXISTS (there is such a session).
 --
--- twin: model/transfers.ts
+-- twin: model/copies.ts
 --
 --- @include gate
 

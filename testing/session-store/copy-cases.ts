@@ -1,33 +1,37 @@
 import { strict as assert } from "node:assert";
-import type { CreateRequest, KeptState } from "../../src/store/session-transfers.js";
+import type { CopyPage, CreateRequest, NewState } from "../../src/store/copies.js";
 import type { NewRecord } from "../../src/store/session-writes.js";
 import { asRead, code, human, option, record, records, texts, written } from "./store-case.js";
 import type { StoreCase } from "./store-case.js";
 
 const turnName = "turn-name-0001";
 
-const plainState: KeptState = {
-  ...{ base: 0, start: 0, rounds: 0, head: "", headCount: 0, label: {}, hasLabel: false },
+const plainState: NewState = {
+  ...{ start: 0, head: "", headCount: 0, label: {}, hasLabel: false },
   ...{ reductions: [], reduced: 0, side: {}, discardedTurns: [] },
 };
 
 /** A session of a state and records, in pages of two. */
-function creating(state: Partial<KeptState>, list: readonly NewRecord[]): CreateRequest {
+function creating(
+  { base = 0, ...state }: Partial<NewState> & { readonly base?: number },
+  list: readonly NewRecord[],
+): CreateRequest {
   return {
-    state: { ...plainState, ...state },
-    pages: (async function* () {
-      for (let first = 0; first < list.length; first += 2) {
+    base,
+    pages: async function* (from): AsyncGenerator<CopyPage> {
+      for (let first = from - base; first < list.length; first += 2) {
         const page = list.slice(first, first + 2);
-        const copied = page.map(({ id, digest, record }) => ({ record, identity: { id, digest } }));
-        const mark = { name: turnName, done: false, count: 3, first: state.base ?? 0 };
-        yield { records: copied, marks: first === 0 ? [mark] : [] };
+        const records = page.map(({ id, digest, record }) => ({ record, identity: { id, digest } }));
+        yield { records, turns: first === 0 ? [{ name: turnName, count: 3, first: base }] : [] };
       }
-    })(),
+    },
+    finish: async () => ({ ...plainState, ...state }),
+    ...(state.owner !== undefined && { owners: [state.owner] }),
   };
 }
 
 /** Whole sessions out and in. */
-export const transferCases: readonly StoreCase[] = [
+export const copyCases: readonly StoreCase[] = [
   {
     title: "a session that is created has the state, the records, their ids and its turns, and lives on",
     needs: ["copies", "beside"],
@@ -48,10 +52,12 @@ export const transferCases: readonly StoreCase[] = [
       assert.deepEqual(created, { epoch: view.epoch, next: 9 });
       assert.deepEqual([view.base, view.start, view.head, view.headCount, view.damaged], [4, 7, "h", 2, false]);
       assert.deepEqual(view.records, texts(list.slice(3)));
-      const read = (await store.copies.readState(session))!;
+      const read = (await store.copies.read(session))!;
       assert.deepEqual([read.rounds, read.side, read.createdAt, read.updatedAt], [3, { f: "x" }, 5, 6]);
-      const marks = await store.copies.readTurns(session, [turnName, "turn-name-0009"]);
-      assert.deepEqual(marks, [{ done: false, count: 3, first: 4 }, undefined]);
+      const marks = await store.copies.readMarks(session, { turns: [turnName, "turn-name-0009"], ids: ["a3", "a4"] });
+      assert.deepEqual(marks.turns, [{ done: false, count: 3, first: 4 }, undefined]);
+      assert.equal(marks.digests[1], undefined);
+      assert.equal(typeof marks.digests[0], "string");
       const more = await store.append(session, { records: [list[4]!, record("a4")] });
       assert.deepEqual([more.appended, more.duplicates, more.next], [1, 1, 10]);
     },
@@ -64,14 +70,17 @@ export const transferCases: readonly StoreCase[] = [
       const label = { title: "T", metadata: "{}" };
       const view = await written(context, records("a", 4), { as: { owner: "ann", label }, side: { set: { f: "x" } } });
       await store.commitReduction(session, { ...asRead(view), start: 2, head: "h", headCount: 1 });
-      const state = (await store.copies.readState({ ...session, owner: "ann" }))!;
+      const state = (await store.copies.read({ ...session, owner: "ann" }))!;
       assert.deepEqual([state.epoch, state.base, state.start, state.next], [view.epoch, 0, 2, 4]);
       assert.deepEqual([state.owner, state.label, state.hasLabel, state.side], ["ann", label, true, { f: "x" }]);
       assert.deepEqual(state.reductions, await store.beside.readReductions(session));
       assert.equal(state.reduced, 1);
-      await assert.rejects(store.copies.readState({ ...session, owner: "bob" }), code("other_owner"));
-      await assert.rejects(store.copies.readTurns({ ...session, owner: "bob" }, [turnName]), code("other_owner"));
-      assert.equal(await store.copies.readState({ id: `${session.id}-none` }), undefined);
+      await assert.rejects(store.copies.read({ ...session, owner: "bob" }), code("other_owner"));
+      await assert.rejects(
+        store.copies.readMarks({ ...session, owner: "bob" }, { turns: [turnName] }),
+        code("other_owner"),
+      );
+      assert.equal(await store.copies.read({ id: `${session.id}-none` }), undefined);
     },
   },
   {
@@ -80,10 +89,10 @@ export const transferCases: readonly StoreCase[] = [
     async check(context) {
       const { store, session } = context;
       const broken = creating({}, records("a", 3));
-      const pages = (async function* () {
-        yield* broken.pages;
+      const pages = async function* (from: number) {
+        yield* broken.pages(from);
         throw new Error("The pages end here.");
-      })();
+      };
       await assert.rejects(store.copies.create(session, { ...broken, pages }), /end here/);
       assert.equal((await store.readView(session)).epoch, "");
       await assert.rejects(store.copies.create(session, creating({ start: 3 }, records("a", 2))), option("start"));
@@ -91,6 +100,42 @@ export const transferCases: readonly StoreCase[] = [
       const view = await written(context, records("b", 1));
       await assert.rejects(store.copies.create(session, creating({}, records("a", 3))), code("exists"));
       assert.deepEqual(await store.readView(session), view);
+    },
+  },
+  {
+    title: "a session whose source is not as it was is not created, and its id stays free",
+    needs: ["copies"],
+    async check({ store, session }) {
+      const list = records("a", 3);
+      const request = { ...creating({}, list), finish: async () => undefined, tag: "a-tag" };
+      assert.equal(await store.copies.create(session, request), undefined);
+      assert.equal((await store.readView(session)).epoch, "");
+      const { next } = (await store.copies.create(session, { ...creating({}, list), tag: "a-tag" }))!;
+      assert.equal(next, 3);
+    },
+  },
+  {
+    title: "an owner who is erased while a session is created for them gets none",
+    needs: ["copies", "lists"],
+    async check({ store, session }) {
+      const [ann, bob] = [`${session.id}-ann`, `${session.id}-bob`];
+      for (const erased of [ann, bob]) {
+        const id = `${session.id}-of-${erased}`;
+        const { finish, ...rest } = creating({ owner: bob }, records("a", 3));
+        const created = store.copies.create(
+          { id },
+          {
+            ...rest,
+            owners: [ann, bob],
+            finish: async (next) => {
+              await store.lists.eraseOwner(erased, { guardMs: 60_000 });
+              return finish(next);
+            },
+          },
+        );
+        await assert.rejects(created, code("erased"));
+        assert.equal((await store.readView({ id })).epoch, "");
+      }
     },
   },
   {
@@ -130,9 +175,9 @@ export const transferCases: readonly StoreCase[] = [
     needs: ["copies"],
     async check({ store, session, wait }) {
       await store.append({ id: `${session.id}-clock` }, { records: records("c", 1) });
-      const now = (await store.copies.readState({ id: `${session.id}-clock` }))!.updatedAt!;
+      const now = (await store.copies.read({ id: `${session.id}-clock` }))!.updatedAt!;
       await store.copies.create(session, creating({ expiresAt: now + 600_000 }, records("a", 2)));
-      const { expiresAt = 0 } = (await store.copies.readState(session))!;
+      const { expiresAt = 0 } = (await store.copies.read(session))!;
       // Redis says how long a session lives, not until when.
       assert.ok(Math.abs(expiresAt - now - 600_000) < 100, `It expires at ${expiresAt - now}.`);
       await wait(20);

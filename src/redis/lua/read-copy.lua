@@ -6,7 +6,7 @@
 --   the marks of the turns that its field `turns` names | NONE |
 --   those of the gate.
 --
--- twin: model/transfers.ts
+-- twin: model/copies.ts
 --
 --- @include gate
 --- @include now

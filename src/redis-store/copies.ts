@@ -1,0 +1,213 @@
+import { MemoryError } from "../base/errors.js";
+import { dropCopy } from "../redis-lists/owner-erasure.js";
+import { askText, runOnSession } from "../redis/script-runner.js";
+import { digestLength } from "../redis/stored-fields.js";
+import { forkKeys, idHash } from "../redis/keys.js";
+import {
+  finishCopyScript,
+  openCopyScript,
+  readCopyScript,
+  readMarksScript,
+  stageCopyScript,
+} from "../redis/lua/scripts.js";
+import type { Script } from "../redis/script.js";
+import {
+  checkCreate,
+  checkCreated,
+  type CopiedRecord,
+  type CopyPage,
+  type CreatedSession,
+  type CreateRequest,
+  type KnownMarks,
+  type MarksRequest,
+  type NewState,
+  type SessionCopies,
+  type WholeState,
+} from "../store/copies.js";
+import { randomToken } from "../base/ids.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { RedisCalls } from "./calls.js";
+import { markFrom } from "./turn-marks.js";
+import { packedIds, stateFields, wholeStateFrom } from "./whole-state.js";
+
+/** Milliseconds for which a part of a session is kept that is created without a tag, and of one with a tag. */
+const stagingMs = { untagged: 600_000, tagged: 300_000 };
+
+/** A session under way. */
+interface Creation {
+  readonly session: SessionRef;
+  readonly request: CreateRequest;
+  readonly tag: string;
+  /** Names of its keys, and of those that hold what is there of it. */
+  readonly target: readonly string[];
+  readonly staging: readonly string[];
+}
+
+/**
+ * Whole sessions out of Redis and into it. A session that is created grows page by page under keys that no session has,
+ * in its own slot, and becomes a session by being renamed.
+ */
+export class RedisCopies implements SessionCopies {
+  readonly #calls: RedisCalls;
+
+  constructor(calls: RedisCalls) {
+    this.#calls = calls;
+  }
+
+  async read(session: SessionRef): Promise<WholeState | undefined> {
+    const call = { script: readCopyScript, args: [askText(session)], writes: false };
+    const reply = (await this.#calls.script("readCopy", session, call)) as unknown[];
+    return reply[0] === "NONE" ? undefined : wholeStateFrom(reply);
+  }
+
+  async readMarks(session: SessionRef, { turns = [], ids = [] }: MarksRequest): Promise<KnownMarks> {
+    if (turns.length + ids.length === 0) {
+      return { turns: [], digests: [] };
+    }
+    const args = [askText(session), turns.length, ...turns, ...ids.map(idHash)];
+    const call = { script: readMarksScript, args, writes: false };
+    const [, marks, known] = (await this.#calls.script("readMarks", session, call)) as [string, string[], string[]];
+    const digests = known.map((text) => (text === "" ? undefined : text.slice(0, digestLength)));
+    return { turns: marks.map(markFrom), digests };
+  }
+
+  async create(session: SessionRef, request: CreateRequest): Promise<CreatedSession | undefined> {
+    checkCreate(session, request);
+    const { keys } = this.#calls.placeOf(session);
+    const tag = request.tag ?? randomToken();
+    const staged = forkKeys(this.#calls.keyPrefix, session.id, tag);
+    const target = [keys.log, keys.ids, keys.state];
+    const creation = { session, request, tag, target, staging: [staged.log, staged.ids, staged.state] };
+    const [, reached] = await this.#run(session, openCopyScript, [...target, staged.state], []);
+    const next = await this.#stagePages(creation, reached === "" ? request.base : Number(reached));
+    if (next === undefined) {
+      await this.#drop(creation);
+      return undefined;
+    }
+    return this.#announced(creation, () => this.#finish(creation, next));
+  }
+
+  /** Adds the pages from a position on, and returns the position behind the last; undefined where one does not fit. */
+  async #stagePages({ session, request, tag, staging }: Creation, from: number): Promise<number | undefined> {
+    const { base, owners: [owner = ""] = [] } = request;
+    const ttl = tag === request.tag ? stagingMs.tagged : stagingMs.untagged;
+    let position = from;
+    for (let isWhole = false; !isWhole;) {
+      isWhole = true;
+      for await (const page of request.pages(position)) {
+        const args = pageArguments(page, { from: position, base, ttl, owner });
+        const [, reached] =
+          page.records.length === 0 ? ["", position] : await this.#run(session, stageCopyScript, staging, args);
+        if (reached === "") {
+          return undefined;
+        }
+        // Another process may be copying the same, and be further.
+        isWhole = Number(reached) === position + page.records.length;
+        position = Number(reached);
+        if (!isWhole) {
+          break;
+        }
+      }
+    }
+    return position;
+  }
+
+  /**
+   * Announces the session to all whose data it will hold, and finishes it. Only then the source is read for the last
+   * time: an erasure that the source has outlived until then finds the copy, and puts its guard in the copy's place.
+   */
+  #announced(
+    { session, request: { owners = [], ttlMs } }: Creation,
+    finish: () => Promise<{ readonly created: CreatedSession; readonly isPast: boolean } | undefined>,
+  ): Promise<CreatedSession | undefined> {
+    let listed: "front" | "place" = "front";
+    let write = async () => {
+      const finished = await finish();
+      listed = finished?.isPast === true ? "place" : "front";
+      return finished?.created;
+    };
+    for (const owner of new Set(owners.length === 0 ? [undefined] : owners)) {
+      const inner = write;
+      const followed = { owner, ttlMs, write: inner, listed: () => listed };
+      const wrote = (result: CreatedSession | undefined) => result !== undefined;
+      write = () => this.#calls.lists.followAnnounced(session.id, { ...followed, wrote });
+    }
+    return write();
+  }
+
+  async #finish(creation: Creation, next: number) {
+    const { session, request, target, staging } = creation;
+    const state = await request.finish(next);
+    if (state === undefined) {
+      await this.#drop(creation);
+      return undefined;
+    }
+    checkCreated(state, { base: request.base, next });
+    const epoch = randomToken();
+    const args = finishArguments(state, { session, request, epoch, next });
+    const [word] = await this.#run(session, finishCopyScript, [...target, ...staging], args).catch(async (error) => {
+      // Nobody can go on with it where its place is taken.
+      await (MemoryError.isInstance(error) && /^(erased|exists)$/.test(String((error as { code?: unknown }).code))
+        ? this.#drop(creation)
+        : undefined);
+      throw error;
+    });
+    const isPast = state.updatedAt !== undefined;
+    return word === "FORKED" ? { created: { epoch, next }, isPast } : undefined;
+  }
+
+  async #drop({ session, tag }: Creation): Promise<void> {
+    const { runner, keyPrefix } = this.#calls;
+    await dropCopy({ runner, keyPrefix }, { sessionId: session.id, tag });
+  }
+
+  async #run(
+    { id: sessionId }: SessionRef,
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown[]> {
+    const call = { script, keys, args, writes: script !== openCopyScript };
+    return (await runOnSession(this.#calls.runner, { operation: "createCopy", sessionId }, call)) as unknown[];
+  }
+}
+
+/** The arguments of the script that adds a page. */
+function pageArguments(
+  { records, turns, before }: CopyPage,
+  place: { readonly from: number; readonly base: number; readonly ttl: number; readonly owner: string },
+): string[] {
+  const { from } = place;
+  const identities = records.flatMap((record, index) => identityOf(record, from + index));
+  const marks = turns.flatMap(({ name, count, first, doneAt = 0 }) => [
+    name,
+    String(count),
+    String(first),
+    String(doneAt),
+  ]);
+  const known = before && identityOf(before, from - 1);
+  const request = { ...place, count: records.length, turns: turns.length, before: known };
+  return [JSON.stringify(request), ...identities, ...marks, ...records.map(({ record }) => record)];
+}
+
+/** The hash of a record's id, another one to take where that is known already, and the value of both in `ids`. */
+function identityOf({ identity }: CopiedRecord, position: number): [string, string, string] {
+  const unknown = idHash(`\u0000unreadable\u0000${position}`);
+  const hash = identity === undefined ? unknown : idHash(identity.id);
+  return [hash, unknown, (identity?.digest ?? "-".repeat(digestLength)) + String(position)];
+}
+
+interface Finish extends Pick<Creation, "session" | "request"> {
+  readonly epoch: string;
+  readonly next: number;
+}
+
+/** The arguments of the script that makes the session of what is there. */
+function finishArguments(state: NewState, { session, request, epoch, next }: Finish): string[] {
+  const { base, ttlMs: ttl } = request;
+  const { expiresAt, discardedTurns, knownIds = [], discardedIds = [] } = state;
+  const turns = discardedTurns.map(({ name, done, count, first }) => [name, done, count, first]);
+  const known = knownIds.flatMap(({ id, digest }) => [idHash(id), `${digest}-1`]);
+  const asked = JSON.stringify({ epoch, base, next, known, turns, ttl, expiresAt });
+  return [asked, packedIds(discardedIds), ...stateFields(state, { key: session.keys?.current, base, next })];
+}

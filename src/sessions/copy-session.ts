@@ -1,0 +1,210 @@
+import { shortHash } from "../base/ids.js";
+import { maxTries } from "../base/tries.js";
+import type { CopiedRecord, CopiedTurn, CopyPage, CreatedSession, NewState, WholeState } from "../store/copies.js";
+import { anyDigest } from "../store/session-writes.js";
+import type { StoreWith } from "../store/groups.js";
+import { alreadyExists, damaged, forkConflict, positionConflict, refuseDiscarded } from "../store/refusals.js";
+import { checkOptional, notNegative, positive } from "../store/request-checks.js";
+import { checkSessionId, type SessionRef } from "../store/session-ref.js";
+import { LogReader, refuseSealedState } from "./read-log.js";
+
+/** What to copy. Tokens of the view, fences, reductions and usage begin anew. */
+export interface CopyRequest {
+  readonly session: SessionRef;
+  /** The new session: its id, and the owner and texts of the label that stand in the place of the source's. */
+  readonly target: SessionRef;
+  /** Copies the records before this position. @default all */
+  readonly at?: number;
+  /** All keys of the new session expire this many milliseconds from now. @default never */
+  readonly ttlMs?: number;
+  /** Returns the copy of a record, and its identity; without one for a record that cannot be read. */
+  copyRecord(record: string, position: number): CopiedRecord;
+  /** Returns the ids of the messages in a head: those whose records were discarded are known to the copy too. */
+  identifyHead?(head: string): readonly string[];
+}
+
+/**
+ * Copies the records before a position, and what the session keeps about them, into a new session: a fork, the same for
+ * every store. `undefined` if the source does not exist.
+ *
+ * The copy is of one moment: where records were removed from the source meanwhile, it begins again; reductions and new
+ * records make no difference. A call that failed can be made again, and goes on where it stopped. The source is read
+ * for the last time when the copy is announced to both owners, so that no copy outlives an erasure that its source did
+ * not.
+ *
+ * @throws ConflictError `other_owner` (the source is another owner's), `exists` (there is a session of the new id),
+ *   `position` (`at` lies behind the end, or among what was discarded), `stale` (others kept removing records);
+ *   StoreError `damaged`, also `erased` where the new id was erased a short time ago.
+ */
+export async function copySession(
+  store: StoreWith<"copies">,
+  request: CopyRequest,
+): Promise<CreatedSession | undefined> {
+  checkCopy(request);
+  const { session, target, ttlMs } = request;
+  for (let tries = 1; tries <= maxTries.edit; tries += 1) {
+    const source = await store.copies.read(session);
+    if (source === undefined) {
+      return undefined;
+    }
+    refuseUnread(request, source);
+    refuseUncopied(request, source);
+    const copy = new SessionCopy(store, request, source);
+    const created = await store.copies.create(target, {
+      base: copy.base,
+      tag: copy.tag(),
+      owners: [source.owner, target.owner].filter((owner) => owner !== undefined),
+      pages: (from) => copy.pages(from),
+      finish: (next) => copy.finish(next),
+      ...(ttlMs !== undefined && { ttlMs }),
+    });
+    if (created !== undefined) {
+      return created;
+    }
+  }
+  throw forkConflict(session.id);
+}
+
+function checkCopy({ session, target, at, ttlMs }: CopyRequest): void {
+  checkSessionId(session.id);
+  checkSessionId(target.id);
+  checkOptional("at", at, notNegative);
+  checkOptional("ttlMs", ttlMs, positive);
+  if (session.id === target.id) {
+    throw alreadyExists(target.id);
+  }
+}
+
+function refuseUncopied({ session: { id }, at }: CopyRequest, source: WholeState): void {
+  if ((at ?? 0) > source.next) {
+    throw positionConflict(id, at!, source.next);
+  }
+  refuseDiscarded(id, at, source);
+}
+
+function refuseUnread({ session: { id } }: CopyRequest, source: WholeState): void {
+  if (source.damaged) {
+    throw damaged("fork", id);
+  }
+  refuseSealedState(id, source);
+}
+
+/** A copy under way, of a source as it was first seen. */
+class SessionCopy {
+  readonly #store: StoreWith<"copies">;
+  readonly #request: CopyRequest;
+  readonly #source: WholeState;
+  /** False for a copy that ends in front of the first record that is left: it knows nothing of the log. */
+  readonly #hasLog: boolean;
+
+  constructor(store: StoreWith<"copies">, request: CopyRequest, source: WholeState) {
+    this.#store = store;
+    this.#request = request;
+    this.#source = source;
+    this.#hasLog = source.next > 0 && (request.at ?? source.next) >= source.base && request.at !== 0;
+  }
+
+  get base(): number {
+    return this.#hasLog ? this.#source.base : 0;
+  }
+
+  /** What is copied to where, and as what: an earlier try of the same goes on. */
+  tag(): string {
+    const { session, target, at } = this.#request;
+    const { epoch, cut, base } = this.#source;
+    return shortHash(JSON.stringify([session.id, epoch, cut, base, at, target.owner]), 14);
+  }
+
+  /** The records from a position on; ends early where they are not there any more. */
+  async *pages(from: number): AsyncGenerator<CopyPage> {
+    const { session, copyRecord } = this.#request;
+    const reader = new LogReader(this.#store, session);
+    for (let position = from; position < this.#end;) {
+      // From the last record that was copied on, so that the page is known to be of the same log.
+      const overlap = position > this.base ? 1 : 0;
+      const found = await reader.read(position - overlap, this.#end);
+      const records = found?.slice(overlap) ?? [];
+      if (records.length === 0) {
+        return;
+      }
+      const first = position;
+      const copied = records.map((record, index) => copyRecord(record, first + index));
+      const before = overlap === 0 ? undefined : copyRecord(found![0]!, first - 1);
+      yield { records: copied, turns: await this.#turnsOf(copied, first), before };
+      position += records.length;
+    }
+  }
+
+  /** What the copy keeps; undefined where the source is not as it was. */
+  async finish(next: number): Promise<NewState | undefined> {
+    const { session } = this.#request;
+    const state = await this.#store.copies.read(session);
+    const { epoch, cut, owner } = this.#source;
+    const isSame = state !== undefined && state.epoch === epoch && state.cut === cut && state.owner === owner;
+    if (!isSame || next < this.#end) {
+      return undefined;
+    }
+    refuseUnread(this.#request, state);
+    const kept = { ...this.#named(state), side: state.side, reductions: [], reduced: 0 };
+    const empty = { start: 0, head: "", headCount: 0, discardedTurns: [] };
+    return this.#hasLog ? { ...kept, ...(await this.#viewOf(state, next)) } : { ...kept, ...empty };
+  }
+
+  get #end(): number {
+    return this.#hasLog ? (this.#request.at ?? this.#source.next) : 0;
+  }
+
+  /** The turns of a page: one that the copy holds in part is open. */
+  async #turnsOf(records: readonly CopiedRecord[], from: number): Promise<CopiedTurn[]> {
+    const turns = new Map<string, { readonly count: number; readonly first: number }>();
+    records.forEach(({ identity }, index) => {
+      const name = identity?.turn?.name;
+      if (name !== undefined) {
+        const { count = 0, first = from + index } = turns.get(name) ?? {};
+        turns.set(name, { count: count + 1, first });
+      }
+    });
+    const names = [...turns.keys()];
+    const { turns: marks } = await this.#store.copies.readMarks(this.#request.session, { turns: names });
+    return names.map((name, index) => {
+      const mark = marks[index];
+      return { name, ...turns.get(name)!, ...(mark?.done === true && { doneAt: mark.count }) };
+    });
+  }
+
+  /** Whose the copy is, and what it is called: as the target says, else as the source. */
+  #named(state: WholeState): Pick<NewState, "owner" | "label" | "hasLabel"> {
+    const { owner = state.owner, label } = this.#request.target;
+    return {
+      ...(owner !== undefined && { owner }),
+      label: { ...state.label, ...label },
+      hasLabel: state.hasLabel || label !== undefined,
+    };
+  }
+
+  /** The view of the source where it is in the copy, and what is known of discarded turns and messages. */
+  async #viewOf(state: WholeState, next: number) {
+    const isWhole = state.start > next;
+    const hasHead = !isWhole && state.head !== "";
+    const isPlain = state.key === undefined;
+    const known = hasHead ? await this.#knownIn(state) : [];
+    const forgotten = { done: true, count: 0, first: 0 };
+    const comparable = <Known extends { readonly digest: string }>(ids: readonly Known[]) =>
+      isPlain ? ids : ids.map((id) => ({ ...id, digest: anyDigest }));
+    return {
+      start: isWhole ? this.base : state.start,
+      head: hasHead ? state.head : "",
+      headCount: hasHead ? state.headCount : 0,
+      discardedTurns: state.discardedTurns.map(({ name }) => ({ name, ...forgotten })),
+      discardedIds: comparable(state.discardedIds ?? []),
+      knownIds: comparable(known),
+    };
+  }
+
+  /** Messages of the head that the source knows although their records were discarded. */
+  async #knownIn({ head }: WholeState) {
+    const ids = this.base === 0 ? [] : (this.#request.identifyHead?.(head) ?? []);
+    const { digests } = await this.#store.copies.readMarks(this.#request.session, { ids });
+    return ids.flatMap((id, index) => (digests[index] === undefined ? [] : [{ id, digest: digests[index] }]));
+  }
+}

@@ -1,0 +1,54 @@
+import { refuseSealedFields } from "../sealed/keys/sealed-field.js";
+import { parseSealed } from "../sealed/keys/sealed-header.js";
+import { refuseLocked } from "../session/session-labels.js";
+import type { WholeState } from "../store/copies.js";
+import { unknownKey } from "../store/refusals.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { SessionStore } from "../store/session-store.js";
+
+const firstRecords = 100;
+const mostRecords = 500;
+const pageBytes = 1_000_000;
+
+/** Reads a log page by page, each of about a megabyte. */
+export class LogReader {
+  readonly #store: Pick<SessionStore, "readLog">;
+  readonly #session: SessionRef;
+  #limit = firstRecords;
+
+  constructor(store: Pick<SessionStore, "readLog">, session: SessionRef) {
+    this.#store = store;
+    this.#session = session;
+  }
+
+  /**
+   * The next records from a position on, in front of an end; undefined where none begin there any more.
+   *
+   * @throws EncryptionError `unknown_key` for one that is sealed.
+   */
+  async read(from: number, end: number): Promise<readonly string[] | undefined> {
+    const page = await this.#store.readLog(this.#session, { from, limit: Math.min(this.#limit, end - from) });
+    const { records } = page;
+    if (page.from !== from || records.length === 0) {
+      return undefined;
+    }
+    const bytes = records.reduce((sum, record) => sum + record.length, 0);
+    this.#limit = Math.min(mostRecords, Math.max(1, Math.floor((pageBytes * records.length) / Math.max(1, bytes))));
+    records.forEach((record) => refuseSealed(this.#session.id, record));
+    return records;
+  }
+}
+
+/** Refuses a state that is sealed, where no key is at hand. @throws EncryptionError `unknown_key`. */
+export function refuseSealedState(sessionId: string, { label, head, side }: WholeState): void {
+  refuseLocked(sessionId, label);
+  refuseSealedFields(sessionId, [head, ...Object.values(side)]);
+}
+
+/** Only a store without the key returns a sealed record. */
+function refuseSealed(sessionId: string, record: string): void {
+  const sealed = parseSealed(record);
+  if (sealed !== undefined) {
+    throw unknownKey(sessionId, sealed.header.sealed);
+  }
+}
