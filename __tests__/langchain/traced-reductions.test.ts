@@ -8,8 +8,8 @@ import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ChatHistorySummarizationReducer } from "../../src/reducers/summary/summarization-reducer.js";
-import { HistoryManager } from "../../src/tool-loop/history-manager.js";
 import { ToolModel } from "../support/agents.js";
+import { managerTurn } from "../support/manager-turn.js";
 import { ai, human } from "../support/messages.js";
 
 // As an import of LangGraph does.
@@ -87,16 +87,7 @@ const doors: readonly (readonly [string, RegExp, Door])[] = [
     "a HistoryManager inside a run",
     /^RunnableLambda$/,
     (memory, tracer) => {
-      const turn = async () => {
-        const manager = new HistoryManager({ history: memory.history("ann"), maxInputTokens: 4_000 });
-        await manager.getHistoryForModelCall({
-          originalUserMessage: "q",
-          renderedUserMessage: "q",
-          renderedSystemMessage: "s",
-        });
-        manager.addAssistantMessage(ai("a"));
-        await manager.commit();
-      };
+      const turn = () => managerTurn(memory.history("ann"), "q", "a");
       return RunnableLambda.from(turn).invoke("q", config(tracer));
     },
   ],

@@ -9,6 +9,7 @@ import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
 import { ToolModel } from "../support/agents.js";
+import { managerTurn } from "../support/manager-turn.js";
 import { ai } from "../support/messages.js";
 
 class RedactingHistory extends RedisChatMessageHistory {
@@ -50,14 +51,7 @@ describe("a history that overrides append decides about everything that is writt
 
   it("by a HistoryManager", async () => {
     const history = new RedactingHistory({ sessionId: "manager", store });
-    const manager = new HistoryManager({ history, maxInputTokens: 10_000 });
-    await manager.getHistoryForModelCall({
-      originalUserMessage: "card 4111",
-      renderedUserMessage: "card 4111",
-      renderedSystemMessage: "",
-    });
-    manager.addAssistantMessage(ai("your card 4111"));
-    await manager.commit();
+    await managerTurn(history, "card 4111", "your card 4111");
     expect(texts(await history.getTranscript())).toEqual(["card ####", "your card ####"]);
   });
 
