@@ -1,6 +1,6 @@
-import { decideAppend, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
+import { decideAppend, refuseUnlessExpected, type AppendTarget, type PlannedAppend } from "../store/append-decision.js";
 import { anyDigest, type AppendResult, type NewRecord, type ReplaceTailRequest } from "../store/session-writes.js";
-import { outOfRange, refuseFenced } from "../store/refusals.js";
+import { outOfRange } from "../store/refusals.js";
 import { beginsRound } from "../store/record-text.js";
 import type { StoredTurn } from "../store/turns.js";
 import { applySide } from "../store/side-fields.js";
@@ -59,13 +59,16 @@ export function replaceTailOf(
 ): Appended<AppendResult | "stale"> {
   const { stored: session, request } = append;
   const repeated = repeatedTurn(append);
-  if (repeated === undefined && (session === undefined || !isAsRead(session, request.cut))) {
-    refuseFenced(append.session, session);
-    return { session, result: "stale" };
-  }
-  if (repeated === undefined && request.cut.to < session!.base) {
-    refuseFenced(append.session, session);
-    throw outOfRange("to");
+  if (repeated === undefined) {
+    // As in append.lua: the hold and the position come before the cut.
+    const nowhere = { epoch: "", fence: 0, next: request.cut.to, digestOf: () => undefined };
+    refuseUnlessExpected(append, session === undefined ? nowhere : targetOf(session, request.cut.to));
+    if (session === undefined || !isAsRead(session, request.cut)) {
+      return { session, result: "stale" };
+    }
+    if (request.cut.to < session.base) {
+      throw outOfRange("to");
+    }
   }
   return appendTo(append);
 }

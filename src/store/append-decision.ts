@@ -41,40 +41,51 @@ export interface AppendDecision {
  * @throws ConflictError `epoch`, `fenced`, `position` or `content`.
  */
 export function decideAppend(append: PlannedAppend, target: AppendTarget | undefined): AppendDecision {
-  const { plan } = append;
+  const { plan, request, session } = append;
+  refuseUnlessExpected(append, target);
+  const { fresh, duplicates, conflicts: found } = sortOut(append, target);
+  if (request.onConflict !== "keep" && found.length > 0) {
+    throw contentConflict(session.id, request.records[found[0]!]!.id);
+  }
+  const conflicts = [...plan.conflicts, ...found].sort((a, b) => a - b);
+  return { fresh, duplicates: plan.duplicates + duplicates, conflicts };
+}
+
+/** Which records are new, how many are stored already, and the indexes of those whose id holds other content. */
+function sortOut({ plan }: PlannedAppend, target: AppendTarget | undefined) {
   const fresh: NewRecord[] = [];
-  const stored = { duplicates: 0, conflicts: [] as number[] };
+  const conflicts: number[] = [];
+  let duplicates = 0;
   plan.records.forEach((record, index) => {
     const digest = target?.digestOf(record.id);
     if (digest === undefined) {
       fresh.push(record);
     } else if (digest === record.digest || digest === anyDigest) {
-      stored.duplicates += 1;
+      duplicates += 1;
     } else {
-      stored.conflicts.push(plan.indexes[index]!);
+      conflicts.push(plan.indexes[index]!);
     }
   });
-  refuseUnlessExpected(append, target, { fresh, conflicts: stored.conflicts });
-  const conflicts = [...plan.conflicts, ...stored.conflicts].sort((a, b) => a - b);
-  return { fresh, duplicates: plan.duplicates + stored.duplicates, conflicts };
+  return { fresh, duplicates, conflicts };
 }
 
-function refuseUnlessExpected(
-  { session, request, plan }: PlannedAppend,
-  target: AppendTarget | undefined,
-  { fresh, conflicts }: Pick<AppendDecision, "fresh" | "conflicts">,
-): void {
+/**
+ * Refuses an append by the hold in which it is made, and by the position that it expects: what every store checks
+ * before it compares a cut, and before content.
+ *
+ * @throws ConflictError `epoch`, `fenced` or `position`.
+ */
+export function refuseUnlessExpected(append: PlannedAppend, target: AppendTarget | undefined): void {
+  const { session, request, plan } = append;
   const { expectedNext } = request;
   const { epoch, next, fence } = target ?? { epoch: "", next: 0, fence: 0 };
-  const refused = request.onConflict !== "keep" && conflicts.length > 0;
+  const { fresh, conflicts } = sortOut(append, target);
   // A repeated append is answered, not refused: the first try itself moved the session on.
+  const refused = request.onConflict !== "keep" && conflicts.length > 0;
   const repeats = plan.records.length > 0 && fresh.length === 0 && !refused;
   const creates = repeats && session.hold?.epoch === "";
   refuseFenced(creates ? { ...session, hold: { ...session.hold, epoch } } : session, { epoch, fence });
   if (expectedNext !== undefined && expectedNext !== next && !repeats) {
     throw positionConflict(session.id, expectedNext, next);
-  }
-  if (refused) {
-    throw contentConflict(session.id, request.records[conflicts[0]!]!.id);
   }
 }

@@ -90,6 +90,23 @@ export const expectationCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "a replacement that expects another position is refused for that, also where its cut is outdated",
+    needs: ["edits"],
+    async check(context) {
+      const { store, session } = context;
+      const read = asRead(await written(context, records("a", 3)));
+      const before = await everything(context);
+      const cut = { ...read, to: 2, forget: ["a3"] };
+      const request = { records: [record("c")], expectedNext: 1 };
+      for (const rev of [read.rev, "another"]) {
+        await assert.rejects(store.edits.replaceTail(session, { ...request, cut: { ...cut, rev } }), code("position"));
+      }
+      const outdated = { ...request, expectedNext: 2, cut: { ...cut, rev: "another" } };
+      assert.equal(await store.edits.replaceTail(session, outdated), "stale");
+      assert.deepEqual(await everything(context), before);
+    },
+  },
+  {
     title: "a writer with an outdated fencing token changes nothing",
     async check(context) {
       const { store, session } = context;
