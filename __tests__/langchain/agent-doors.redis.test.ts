@@ -48,15 +48,13 @@ const answering = (): ToolModel => {
 };
 
 describe("the cost of an agent's turn", () => {
-  const unheld = { oneTurnAtATime: false };
-
   it("is one write a model call, the first of which is the read too, and one at the end (step)", async () => {
     const memory = newMemory();
-    const agent = agentOf(memory, answering(), unheld);
+    const agent = agentOf(memory, answering());
     await agent.invoke(ask("warm"), ann);
     expect(await roundTrips(() => agent.invoke(ask("q", "q1"), ann))).toBe(2);
     expect(await roundTrips(() => agent.invoke(ask("q", "q1"), ann))).toBe(1);
-    const looping = agentOf(memory, stepsModel(3), unheld);
+    const looping = agentOf(memory, stepsModel(3));
     expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(5);
     expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(1);
     expect(await transcript(memory)).toHaveLength(2 + 2 + 8);
@@ -64,16 +62,16 @@ describe("the cost of an agent's turn", () => {
 
   it("is one read and one write, however many steps it has (turn)", async () => {
     const memory = newMemory();
-    const agent = agentOf(memory, stepsModel(3), { persist: "turn", ...unheld });
+    const agent = agentOf(memory, stepsModel(3), { persist: "turn" });
     await agent.invoke(ask("warm"), ann);
-    const looping = agentOf(memory, stepsModel(3), { persist: "turn", ...unheld });
+    const looping = agentOf(memory, stepsModel(3), { persist: "turn" });
     expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(2);
     expect(await roundTrips(() => looping.invoke(ask("go", "g1"), ann))).toBe(1);
   });
 
   it("is a read more where the write cannot tell what is new (step)", async () => {
     const memory = newMemory();
-    const agent = agentOf(memory, answering(), unheld);
+    const agent = agentOf(memory, answering());
     await agent.invoke(ask("warm"), ann);
     const whole = [...(await memory.history("ann").getTranscript()), human("q")];
     expect(await roundTrips(() => agent.invoke({ messages: whole }, ann))).toBe(3);
@@ -82,7 +80,7 @@ describe("the cost of an agent's turn", () => {
 
   it("is the same beside a checkpointer (step)", async () => {
     const memory = newMemory();
-    const middleware = [redisMemoryMiddleware({ memory, ...unheld })];
+    const middleware = [redisMemoryMiddleware({ memory })];
     const agent = createAgent({ model: answering(), tools: [], middleware, checkpointer: new MemorySaver() });
     const thread = { configurable: { thread_id: "ann" } };
     await agent.invoke(ask("warm"), thread);

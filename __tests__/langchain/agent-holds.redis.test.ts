@@ -9,7 +9,7 @@ import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
 import type { MemoryEvent } from "../../src/base/events.js";
 import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
 import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
-import { takeHoldScript } from "../../src/redis/lua/scripts.js";
+import { appendScript } from "../../src/redis/lua/scripts.js";
 import { lookup, lookupCall, sketch, ToolModel } from "../support/agents.js";
 import { closedAfterEach } from "../support/closed-after-each.js";
 import { interceptedClient } from "../../testkit/proxies/intercepted-client.js";
@@ -43,7 +43,7 @@ describe("an agent with oneTurnAtATime holds its session", () => {
     const stop = new AbortController();
     const stopping = interceptedClient(client, async (send, [source]) => {
       const reply = await send();
-      if (source === takeHoldScript.source) {
+      if (source === appendScript.source) {
         stop.abort();
       }
       return reply;

@@ -264,11 +264,9 @@ describe("a run that fails", () => {
 });
 
 describe("the cost of a chain's turn", () => {
-  const unheld = { oneTurnAtATime: false };
-
   it("is one read and one write with persist turn, and one read where it is repeated", async () => {
     const memory = newMemory();
-    const chain = withRedisMemory(countingModel(), { memory, persist: "turn", ...unheld });
+    const chain = withRedisMemory(countingModel(), { memory, persist: "turn" });
     await chain.invoke("warm", session);
     expect(await roundTrips(() => chain.invoke("q", session))).toBe(2);
     expect(await roundTrips(() => chain.invoke("q", turn("t")))).toBe(2);
@@ -278,7 +276,7 @@ describe("the cost of a chain's turn", () => {
   it("is two writes with persist step, the first of which is the read too, and one where it is repeated", async () => {
     const memory = newMemory();
     const model = countingModel();
-    const chain = withRedisMemory(model, { memory, persist: "step", ...unheld });
+    const chain = withRedisMemory(model, { memory, persist: "step" });
     await chain.invoke("warm", session);
     expect(await roundTrips(() => chain.invoke("q1", session))).toBe(2);
     expect(await roundTrips(() => chain.invoke("q2", turn("t")))).toBe(2);
@@ -292,7 +290,7 @@ describe("the cost of a chain's turn", () => {
   it("is a read more with persist step where the write cannot tell what is new", async () => {
     const memory = newMemory();
     const model = countingModel();
-    const chain = withRedisMemory(model, { memory, persist: "step", ...unheld });
+    const chain = withRedisMemory(model, { memory, persist: "step" });
     await memory.history("ann").addMessages([human("stored before", "known")]);
     expect(await roundTrips(() => chain.invoke(human("stored before", "known"), session))).toBe(3);
     expect(texts(model.sent[0]!)).toEqual(["stored before"]);
@@ -307,7 +305,7 @@ describe("the cost of a chain's turn", () => {
 
   it("reduces with persist step once, behind the answer", async () => {
     const memory = newMemory({ reducer: new ChatHistoryTruncationReducer({ targetCount: 2 }) });
-    const chain = withRedisMemory(countingModel(), { memory, persist: "step", ...unheld });
+    const chain = withRedisMemory(countingModel(), { memory, persist: "step" });
     await chain.invoke("q1", session);
     expect(await roundTrips(() => chain.invoke("q2", session))).toBe(3);
     expect(texts(await memory.history("ann").getMessages())).toEqual(["q2", "a2"]);

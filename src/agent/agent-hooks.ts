@@ -45,6 +45,8 @@ export class AgentHooks {
   readonly #watch = new SkipWatch();
   readonly #stop = new StopListener(() => this.#keepWhatWasSaid());
   #run: Promise<AgentRun> | undefined;
+  /** The config of the hook that was called last. */
+  #config: ReturnType<typeof currentConfig> = currentConfig();
   #format: ResponseFormat = {};
   #state: readonly BaseMessage[] = [];
   /** The model's last or current output. */
@@ -85,7 +87,8 @@ export class AgentHooks {
     this.#watch.disarm();
     const config = currentConfig();
     try {
-      await turn?.callsModel(config);
+      this.#config = config;
+      await (this.#run === undefined ? undefined : turn?.enter(config));
       const response = await this.#call(request, handler);
       // The hook after the agent stores the answer.
       await (isAnswer(response) ? turn?.answered() : turn?.toolsBegin(config));
@@ -107,6 +110,7 @@ export class AgentHooks {
       this.#watchStop(state, config);
     }
     const run = await this.#open(state, { writes: this.#policy.persist === "step" });
+    this.#policy.turn?.works();
     const replay = this.#isCalled ? undefined : run.replay();
     this.#isCalled = true;
     if (replay !== undefined) {
@@ -158,9 +162,10 @@ export class AgentHooks {
     this.#stop.listen(undefined);
     const { turn } = this.#policy;
     try {
+      this.#config = currentConfig();
       const run = await this.#open(state);
-      await (run.isClosed ? undefined : turn?.enter(currentConfig()));
-      const storing = run.store(state, { done: true });
+      await (run.isClosed ? undefined : turn?.enter(this.#config));
+      const storing = run.store(state, { done: true, ...(turn && { held: turn }) });
       // The caller of a stopped run is gone, so `drain` waits for its write.
       this.#setting.session.inBackground(storing.catch(() => undefined));
       await storing;
@@ -178,7 +183,9 @@ export class AgentHooks {
   /** The run; with `writes` it stores the question when it reads the session. A failure is tried again. */
   #open(state: readonly BaseMessage[], { writes = false }: { readonly writes?: boolean } = {}): Promise<AgentRun> {
     if (this.#run === undefined) {
-      const run = AgentRun.open(this.#setting, { state, writes });
+      const { turn } = this.#policy;
+      const open = () => AgentRun.open(this.#setting, { state, writes });
+      const run = turn === undefined ? open() : turn.opens(this.#config, open);
       this.#run = run;
       run.catch(() => {
         this.#run = undefined;

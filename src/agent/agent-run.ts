@@ -26,6 +26,12 @@ export interface RunSetting {
   readonly parts: StateParts;
 }
 
+/** The hold that a run's last write releases. */
+interface Held {
+  readonly ticket: string | undefined;
+  wasGivenBack(): void;
+}
+
 /** One run of an agent: stores its turn, and builds its model requests. */
 export class AgentRun {
   /** Profile for which requests are repaired. */
@@ -143,16 +149,19 @@ export class AgentRun {
     return [...history, ...turn];
   }
 
-  /** Stores the turn's unstored messages in the state; `done` ends the turn. */
-  store(state: readonly BaseMessage[], { done }: { readonly done: boolean }): Promise<void> {
-    return this.#afterOthers(() => this.#store(state, done, this.#unsettled(state)));
+  /** Stores the turn's unstored messages in the state; `done` ends the turn and releases its hold in the same step. */
+  store(
+    state: readonly BaseMessage[],
+    { done, held }: { readonly done: boolean; readonly held?: Held },
+  ): Promise<void> {
+    return this.#afterOthers(() => this.#store(state, { done, held }, this.#unsettled(state)));
   }
 
   /** Stores a stopped run: the turn so far, and the model's partial output. */
   storeStopped(state: readonly BaseMessage[], partial: BaseMessage | undefined): Promise<void> {
     const said = interruptedMessage(partial);
     return this.#afterOthers(() => {
-      return this.#store(state, false, [...this.#unsettled(state), ...(said === undefined ? [] : [said])]);
+      return this.#store(state, { done: false }, [...this.#unsettled(state), ...(said === undefined ? [] : [said])]);
     });
   }
 
@@ -165,7 +174,7 @@ export class AgentRun {
       const messages = this.#unsettled(state);
       const isStep = steps && messages.every((message) => roleOf(message) !== "human");
       if (isStep) {
-        await this.#store(state, false, messages);
+        await this.#store(state, { done: false }, messages);
       } else if (!this.#isClosed) {
         const { sessionId, context } = this.#session;
         report(context.onEvent, { type: "turn_not_stored", sessionId, turnId: this.#turnId, reason: "skipped" });
@@ -183,7 +192,11 @@ export class AgentRun {
     return withoutSummaries(state).filter(({ id }) => id === undefined || !this.#settled.has(id));
   }
 
-  async #store(state: readonly BaseMessage[], done: boolean, messages: readonly BaseMessage[]): Promise<void> {
+  async #store(
+    state: readonly BaseMessage[],
+    { done, held }: { readonly done: boolean; readonly held?: Held | undefined },
+    messages: readonly BaseMessage[],
+  ): Promise<void> {
     const endsOpen = done && this.#turnId !== undefined && this.#stored > 0;
     if (this.#isClosed || (messages.length === 0 && !endsOpen)) {
       return;
@@ -191,10 +204,15 @@ export class AgentRun {
     const { reducer, autoReduce } = this.#session.context;
     const commits = done && reducer !== undefined && autoReduce !== false;
     const cut = messages.length > 0 ? this.#cut : undefined;
+    const how = { done, keepStored: true, reduce: false, returnView: commits };
+    const giveBack = held?.ticket;
     const outcome = await writeTurn(this.#history, messages, {
       ...(this.#turnId !== undefined && { turnId: this.#turnId }),
-      turn: { stored: this.#stored, done, keepStored: true, reduce: false, returnView: commits, ...(cut && { cut }) },
+      turn: { stored: this.#stored, ...how, ...(cut && { cut }), ...(giveBack !== undefined && { giveBack }) },
     });
+    if (outcome.gaveBack) {
+      held?.wasGivenBack();
+    }
     this.#note(outcome, messages);
     if (commits && outcome.view !== undefined && !this.#isClosed) {
       this.#loop.update(this.#turnIn(state));

@@ -131,7 +131,6 @@ function runFinder(options: z.output<ReturnType<typeof optionsSchema>>) {
       if (isNew) {
         turn?.begins(config);
       }
-      await turn?.enter(config);
       const parts = splitState(messages, place.hasCheckpointer);
       return new AgentHooks({ history, session, place, profile, parts }, { persist, onAbort, promptCacheMarks, turn });
     };

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { type HeldTurn, takeDoorTurn } from "../session/hold/take-hold.js";
+import { type HeldTurn, holdAgain, holdWithNextCall, mayHold } from "../session/hold/take-hold.js";
 import type { HoldPolicy } from "../turns/turn-defaults.js";
 import { onEndInCheckpoint, EndWatch, type StepConfig } from "./end-watch.js";
 import { currentConfig, hasCheckpointer, isPartOf } from "./run-place.js";
@@ -10,7 +10,7 @@ import { StopListener, stopSignal } from "../turns/stop.js";
 const longestMs = 5 * 60_000;
 
 /**
- * The hold of an agent's run on its session: from its first hook to its end, tools included. Released when the run
+ * The hold of an agent's run on its session: from its first model call to its end, tools included. Released when the run
  * ends, fails, is stopped or interrupted; acquired again when it resumes.
  */
 export class RunTurn {
@@ -20,6 +20,8 @@ export class RunTurn {
   #endWatch: EndWatch | undefined;
   readonly #stop = new StopListener(() => void this.release());
   #held: HeldTurn | undefined;
+  /** The hold that the opening of the run is acquiring. Never rejects. */
+  #taking: Promise<HeldTurn | undefined> | undefined;
   /** Stops observing the checkpoint; undefined if it is not observed. */
   #unobserve: (() => void) | undefined;
   /** The run's recursion limit as a step number; undefined for a resumed run. */
@@ -32,16 +34,34 @@ export class RunTurn {
     this.#options = options;
   }
 
-  /** Begins the run: its steps are counted from that of the first hook. */
+  /**
+   * Begins the run: its steps are counted from that of the first hook.
+   *
+   * @throws ConflictError `nested_turn` within a turn of the session, where the user asked for a hold.
+   */
   begins(config: RunnableConfig): void {
+    mayHold(this.#session, this.#options);
     const [first, limit] = [stepOf(config), config.recursionLimit];
     this.#lastStep = first === undefined || limit === undefined ? undefined : first - 1 + limit;
   }
 
-  /** Prolongs the hold for the duration of a model call. */
-  async callsModel(config: RunnableConfig): Promise<void> {
-    await this.enter(config);
-    this.#held?.signOfLife({ isWorking: true });
+  /** Opens the run, whose first call on the session takes the hold. */
+  async opens<Run>(config: RunnableConfig, open: () => Promise<Run>): Promise<Run> {
+    const hold = holdWithNextCall(this.#session, this.#request(config));
+    const opening = open();
+    const held = () => hold?.held;
+    const taking = opening.then(held, held);
+    this.#taking = taking;
+    this.#stop.listen(stopSignal(config));
+    try {
+      return await opening;
+    } finally {
+      // Else the run was stopped or skipped meanwhile, and has given it back.
+      if (this.#taking === taking) {
+        this.#taking = undefined;
+        this.#holds(hold?.held, config);
+      }
+    }
   }
 
   /** Acquires the hold, unless the run has it: a run that seemed over may have lost it. */
@@ -49,18 +69,41 @@ export class RunTurn {
     this.#endWatch?.disarm();
     const signal = stopSignal(config);
     if (this.#held === undefined) {
-      const isCaller = () => isPartOf(currentConfig(), config);
-      this.#held = await takeDoorTurn(this.#session, { ...this.#options, longestMs, signal, isCaller });
+      this.#holds(await holdAgain(this.#session, this.#request(config)), config);
       if (signal?.aborted) {
         // A run stopped while acquiring has no use for the hold.
         await this.release();
         signal.throwIfAborted();
       }
-      const isObserved = this.#held !== undefined && hasCheckpointer(config);
-      this.#unobserve = isObserved ? onEndInCheckpoint(config, () => this.release()) : undefined;
     }
     this.#held?.signOfLife();
     this.#stop.listen(signal);
+  }
+
+  /** A model is called: the run lives for as long as that takes. */
+  works(): void {
+    this.#held?.signOfLife({ isWorking: true });
+  }
+
+  /** The ticket, for the write with which the turn is given back; undefined where the run does not hold it. */
+  get ticket(): string | undefined {
+    return this.#held?.ticket;
+  }
+
+  /** The turn was given back by the run's last write. */
+  wasGivenBack(): void {
+    this.#held?.wasGivenBack();
+  }
+
+  #request(config: RunnableConfig) {
+    const isCaller = () => isPartOf(currentConfig(), config);
+    return { ...this.#options, longestMs, signal: stopSignal(config), isCaller };
+  }
+
+  #holds(held: HeldTurn | undefined, config: RunnableConfig): void {
+    this.#held = held;
+    const isObserved = held !== undefined && hasCheckpointer(config);
+    this.#unobserve = isObserved ? onEndInCheckpoint(config, () => this.release()) : undefined;
   }
 
   /** Sets the write that `release` waits for. */
@@ -95,13 +138,13 @@ export class RunTurn {
     this.#unobserve?.();
     this.#unobserve = undefined;
     this.#stop.listen(undefined);
-    const held = this.#held;
-    this.#held = undefined;
-    if (held !== undefined) {
+    const [held, taking] = [this.#held, this.#taking];
+    [this.#held, this.#taking] = [undefined, undefined];
+    if (held !== undefined || taking !== undefined) {
       // Deferred: another listener of the same signal starts the write of the partial output.
       const work = Promise.resolve()
         .then(() => this.#lastWrite())
-        .then(() => held.release());
+        .then(async () => (held ?? (await taking))?.release());
       this.#session.inBackground(work);
       await work;
     }

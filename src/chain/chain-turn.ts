@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { report } from "../base/events.js";
 import { writeTurn, type TurnOutcome, type TurnSettings } from "../session/append-options.js";
 import type { ConversationSession } from "../session/conversation-session.js";
-import { type HeldTurn, takeDoorTurn } from "../session/hold/take-hold.js";
+import { type HeldTurn, holdWithNextCall, type RunHold } from "../session/hold/take-hold.js";
 import { overridesAppend, type RedisChatMessageHistory, sessionOf } from "../memory/redis-chat-message-history.js";
 import { replacedTail, messagesOfTurn } from "../session/turn-messages.js";
 import { traceOf, type TracePlace } from "../session/reduction-trace.js";
@@ -91,32 +91,33 @@ export class ChainTurn {
     const trace = session.context.reducer && traceOf(config);
     const messages = inputMessages(input, options.inputMessagesKey);
     const turnId = names.turnId ?? questionIdOf(messages);
-    const place = { options, history, session, turnId, signal, trace };
-    const opening = ChainTurn.#hold(place, (held) => ChainTurn.#open({ ...place, held }, input, messages));
+    const opening = ChainTurn.#hold({ options, history, session, turnId, signal, trace }, input, messages);
     // The caller of a stopped run is gone, so `drain` waits for its write.
     session.inBackground(opening.then(ignore, ignore));
     return opening;
   }
 
-  /** Opens the turn, under a hold if holds are on. */
+  /** Opens the turn; its first call acquires the hold. */
   static async #hold(
-    { options, session, signal }: Pick<TurnParts, "options" | "session" | "signal">,
-    open: (held: HeldTurn | undefined) => Promise<ChainTurn>,
+    place: Omit<TurnParts, "opened" | "sent" | "input" | "held">,
+    input: ChainInput,
+    messages: readonly BaseMessage[],
   ): Promise<ChainTurn> {
+    const { options, session, signal } = place;
     const { holding } = options;
-    const held = holding && (await takeDoorTurn(session, { owner, ...holding, longestMs, signal }));
+    const hold = holding && holdWithNextCall(session, { owner, ...holding, longestMs, signal });
     try {
-      return await open(held);
+      return await ChainTurn.#open(place, hold, { input, messages });
     } catch (error) {
-      await held?.release();
+      await hold?.held?.release();
       throw error;
     }
   }
 
   static async #open(
-    place: Omit<TurnParts, "opened" | "sent" | "input">,
-    input: ChainInput,
-    messages: readonly BaseMessage[],
+    place: Omit<TurnParts, "opened" | "sent" | "input" | "held">,
+    hold: RunHold | undefined,
+    { input, messages }: { readonly input: ChainInput; readonly messages: readonly BaseMessage[] },
   ): Promise<ChainTurn> {
     const { options, history, session, turnId, signal } = place;
     const isWritten = options.persist === "step" && canOpenByWriting(messages);
@@ -128,7 +129,13 @@ export class ChainTurn {
     const forModel = modelInput({ history: opened.history, turn: opened.turn, profile, sessionId, onEvent });
     const sent = [...forModel.history, ...forModel.turn];
     const given = options.promptCacheMarks ? markedInput(forModel, profile) : forModel;
-    const turn = new ChainTurn({ ...place, opened, sent, input: runnableInput(input, given, options) });
+    const turn = new ChainTurn({
+      ...place,
+      held: hold?.held,
+      opened,
+      sent,
+      input: runnableInput(input, given, options),
+    });
     await turn.#storeInput();
     if (signal?.aborted) {
       await turn.stop(ignore);
@@ -148,7 +155,7 @@ export class ChainTurn {
 
   /** Stores the answer. Returns the output, or that of another run that stored the same turn first. */
   async finish<Output>(output: Output): Promise<Output> {
-    const { options, signal, sent, turnId } = this.#parts;
+    const { options, signal, sent, turnId, held } = this.#parts;
     // The caller of an aborted run got its rejection already; storing now would contradict it.
     signal?.throwIfAborted();
     this.#isOver = true;
@@ -162,7 +169,11 @@ export class ChainTurn {
     const outcome = await this.#append([...this.#newInput, ...answered], {
       ...this.#place(answered),
       ...(described && { output: described }),
+      ...(held && { giveBack: held.ticket }),
     });
+    if (outcome.gaveBack) {
+      held?.wasGivenBack();
+    }
     const stored = outcome.storedTurn && storedOutput(messagesOfTurn(outcome.storedTurn, turnId!), sent);
     return stored === undefined ? output : (stored.value as Output);
   }

@@ -5,6 +5,7 @@ import { beginsRound } from "../store/record-text.js";
 import type { StoredTurn } from "../store/turns.js";
 import { applySide } from "../store/side-fields.js";
 import { exceedsLimit, totalAfterAppend, unknownTotal } from "../store/token-total.js";
+import { aheadIn, takeIn } from "./holds.js";
 import { claimSession, countUsage } from "./owners.js";
 import { isAsRead, newSession, nextPosition, truncate, viewOf, type InMemorySession } from "./session.js";
 import type { InMemorySessions } from "./sessions.js";
@@ -15,6 +16,8 @@ interface Append extends PlannedAppend {
   readonly request: PlannedAppend["request"] & Partial<Pick<ReplaceTailRequest, "cut">>;
   /** Undefined if the session does not exist. */
   readonly stored: InMemorySession | undefined;
+  /** The store's time. */
+  readonly now: number;
 }
 
 /** The session that results, and what the append did. */
@@ -30,8 +33,12 @@ export interface Appended<Result> {
 export function appendTo(append: Append): Appended<AppendResult> {
   const { request } = append;
   const repeated = repeatedTurn(append);
+  const waiting = waitingPlace(append, repeated);
+  if (waiting !== undefined) {
+    return { session: append.stored, result: waiting };
+  }
   if (repeated !== undefined) {
-    return { session: append.stored, result: repeated };
+    return { session: append.stored, result: { ...repeated, ...openedPlace(append, repeated) } };
   }
   const target = append.stored && targetOf(append.stored, request.cut?.to);
   const differing = differingRecords(append, target);
@@ -50,7 +57,27 @@ export function appendTo(append: Append): Appended<AppendResult> {
     truncate(session, request.cut);
   }
   addRecords(session, append, fresh);
-  return { session, result: resultOf(session, append, counts) };
+  const place = request.take && takeIn(session, request.take, append.now);
+  if (session.queue.holder?.ticket === request.giveBack) {
+    session.queue.holder = undefined;
+  }
+  return { session, result: { ...resultOf(session, append, counts), ...(place && { place }) } };
+}
+
+/** The result of an append that has to wait for the hold; undefined where it goes on. */
+function waitingPlace({ stored, request, now }: Append, repeated: AppendResult | undefined): AppendResult | undefined {
+  const isDone = repeated?.turn?.done === true;
+  const ahead = stored === undefined || isDone ? undefined : request.take && aheadIn(stored, request.take, now);
+  const counts = { appended: 0, duplicates: 0, conflicts: [] };
+  return ahead === undefined
+    ? undefined
+    : { ...counts, next: nextPosition(stored!), epoch: stored!.epoch, place: { isHeld: false, ahead } };
+}
+
+/** The hold of a writer whose turn is open. */
+function openedPlace({ stored, request, now }: Append, { turn }: AppendResult): Pick<AppendResult, "place"> {
+  const isOpen = stored !== undefined && turn?.done === false;
+  return isOpen && request.take ? { place: takeIn(stored, request.take, now) } : {};
 }
 
 /** Appends in the place of the end of the log; `stale` if the session is not as it was read. */
@@ -79,7 +106,7 @@ export function keptAppend(
   { session: { id }, request }: Pick<Append, "session" | "request">,
   { session, result }: Appended<AppendResult>,
 ): AppendResult {
-  if (result.turn !== undefined) {
+  if (result.turn !== undefined || result.place?.isHeld === false) {
     return result;
   }
   sessions.keep(id, session, request.ttlMs);

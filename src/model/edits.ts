@@ -25,7 +25,7 @@ export class InMemoryEdits implements SessionEdits {
     const plan = planReplaceTail(session, request, this.#limits);
     return this.#sessions.call("replaceTail", session, () => {
       const stored = this.#sessions.writable("append", session, ["erased", "key"]);
-      const { session: changed, result } = replaceTailOf({ session, request, plan, stored });
+      const { session: changed, result } = replaceTailOf({ session, request, plan, stored, now: this.#sessions.now() });
       return result === "stale"
         ? result
         : keptAppend(this.#sessions, { session, request }, { session: changed, result });

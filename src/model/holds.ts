@@ -24,7 +24,7 @@ export class InMemoryHolds {
     return this.#sessions.call("takeHold", session, () => {
       const found = this.#sessions.writable("takeHold", session, ["erased"]);
       const stored = found ?? newSession();
-      const place = this.#placeIn(stored, entry);
+      const place = placeIn(stored, entry, this.#sessions.now());
       if (found === undefined) {
         this.#sessions.keep(session.id, stored, entry.ttlMs);
       } else if (place.isHeld) {
@@ -81,29 +81,38 @@ export class InMemoryHolds {
       this.#sessions.refresh(session, ttlMs);
     }
   }
+}
 
-  #placeIn(session: InMemorySession, { ticket, holdMs, graceMs }: HoldRequest): HoldPlace {
-    const { queue, epoch } = session;
-    const now = this.#sessions.now();
-    if (queue.holder?.ticket === ticket) {
-      queue.holder = { ...queue.holder, endsAt: now + holdMs };
-      return { isHeld: true, hold: { token: queue.holder.token, epoch } };
-    }
-    queue.waiters.set(ticket, now);
-    for (const [other, seen] of queue.waiters) {
-      if (now - seen > graceMs) {
-        queue.waiters.delete(other);
-      }
-    }
-    const ahead = [...queue.waiters.keys()].indexOf(ticket);
-    if (ahead > 0 || (queue.holder !== undefined && queue.holder.endsAt >= now)) {
-      return { isHeld: false, ahead };
-    }
-    queue.waiters.delete(ticket);
-    session.fence = Math.max(now * 1000, session.fence + 1);
-    queue.holder = { ticket, endsAt: now + holdMs, token: session.fence };
-    return { isHeld: true, hold: { token: session.fence, epoch } };
+/** Takes the hold, or keeps the ticket's place in the line. */
+export function placeIn(session: InMemorySession, request: HoldRequest, now: number): HoldPlace {
+  const ahead = aheadIn(session, request, now);
+  return ahead === undefined ? takeIn(session, request, now) : { isHeld: false, ahead };
+}
+
+/** How many wait before the ticket, whose place in the line is kept; undefined where it can take the hold. */
+export function aheadIn({ queue }: InMemorySession, { ticket, graceMs }: HoldRequest, now: number): number | undefined {
+  if (queue.holder?.ticket === ticket) {
+    return undefined;
   }
+  queue.waiters.set(ticket, now);
+  for (const [other, seen] of queue.waiters) {
+    if (now - seen > graceMs) {
+      queue.waiters.delete(other);
+    }
+  }
+  const ahead = [...queue.waiters.keys()].indexOf(ticket);
+  return ahead > 0 || (queue.holder !== undefined && queue.holder.endsAt >= now) ? ahead : undefined;
+}
+
+/** Takes the hold for a ticket before which nobody waits. */
+export function takeIn(session: InMemorySession, { ticket, holdMs }: HoldRequest, now: number): HoldPlace {
+  const { queue, epoch } = session;
+  const isOwn = queue.holder?.ticket === ticket;
+  queue.waiters.delete(ticket);
+  session.fence = isOwn ? session.fence : Math.max(now * 1000, session.fence + 1);
+  const token = isOwn ? queue.holder!.token : session.fence;
+  queue.holder = { ticket, endsAt: now + holdMs, token };
+  return { isHeld: true, hold: { token, epoch } };
 }
 
 /** True where nothing was ever written to a session. */

@@ -3,6 +3,7 @@ import { planAppend } from "../store/append-plan.js";
 import type { SessionBeside } from "../store/beside.js";
 import type { SessionCopies } from "../store/copies.js";
 import type { SessionEdits } from "../store/edits.js";
+import type { HoldRequest } from "../store/holds.js";
 import {
   emptyPage,
   emptyView,
@@ -57,12 +58,15 @@ export class InMemorySessionStore implements CompleteSessionStore {
     const plan = planAppend(session, request, this.#options);
     return this.#sessions.call("append", session, () => {
       const stored = this.#sessions.writable("append", session, ["erased", "key"]);
-      const appended = appendTo({ session, request, plan, stored });
+      const appended = appendTo({ session, request, plan, stored, now: this.#sessions.now() });
       return keptAppend(this.#sessions, { session, request }, appended);
     });
   }
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
+    if (options.take !== undefined) {
+      return this.#takeAndRead(session, options, options.take);
+    }
     const found = (stored: InMemorySession) => ({ ...viewOf(stored), ...lookUp(stored, options) });
     const missing = () => ({ ...emptyView(), ...lookUp(newSession(), options) });
     return this.#sessions.read("readView", session, { found, missing });
@@ -93,6 +97,18 @@ export class InMemorySessionStore implements CompleteSessionStore {
       this.#sessions.find(session);
       this.#sessions.delete(session.id);
     });
+  }
+
+  /** Takes the hold, unless the turn is stored with its answer, and reads the view in the same step. */
+  async #takeAndRead(session: SessionRef, options: ReadViewOptions, take: HoldRequest): Promise<SessionView> {
+    const { ids, turn = "" } = options;
+    const mark = this.#sessions.find(session)?.turns.marks.get(turn);
+    const place = mark?.done === true ? undefined : await this.beside.takeHold(session, take);
+    if (place?.isHeld === false) {
+      return { ...emptyView(), place };
+    }
+    const view = await this.readView(session, { ...(ids && { ids }), ...(turn !== "" && { turn }) });
+    return { ...view, ...(place && { place }) };
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import { viewFrom, viewReply } from "./reads.js";
 import type { AppendPlan } from "../store/append-plan.js";
 import type { AppendRequest, AppendResult, ReplaceTailRequest } from "../store/session-writes.js";
 import type { SideChanges } from "../store/side-fields.js";
+import { takenHold, type TakenHold } from "./holds.js";
 import { hashesOf, marksOf, turnFrom } from "./turn-marks.js";
 
 /** Side changes as arguments of a script: counts for the request, then pairs to set and fields to remove. */
@@ -64,6 +65,8 @@ export function appendArguments(
     ...askOf(session),
     usage: usageItems(records),
     turn: request.turn,
+    take: request.take && { ...request.take, ttlMs: undefined },
+    giveBack: request.giveBack,
     cut: request.cut && cutRequest(request.cut),
   };
   const start = isPlain(session, request, scriptRequest) ? plainStart(scriptRequest) : "";
@@ -93,6 +96,9 @@ export function appendResult(
   if (word === "STALE") {
     return "stale";
   }
+  if (word === "WAITS") {
+    return waitingResult(rest);
+  }
   if (word === "DIFFERS") {
     return comparedRecords(rest, plan);
   }
@@ -117,8 +123,18 @@ export function appendResult(
     epoch,
     ...(time !== undefined && { time: Number(time) }),
   };
-  const complete = Array.isArray(view) ? viewFrom(viewReply(view)) : undefined;
+  return withView(result, Array.isArray(view) ? view : undefined);
+}
+
+function withView(result: AppendResult, view: unknown): AppendResult {
+  const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
   return complete === undefined ? result : { ...result, view: complete };
+}
+
+/** A reply of the append script without the hold that was taken with it, and the hold. */
+export function heldReply(reply: unknown): { readonly reply: unknown; readonly taken?: TakenHold } {
+  const [word, fence, epoch, left, inner] = (Array.isArray(reply) ? reply : []) as unknown[];
+  return word === "TOOK" ? { reply: inner, taken: takenHold(fence, epoch, left) } : { reply };
 }
 
 /** The owner that a reply of the append script names; `""` where the session has none. */
@@ -126,13 +142,18 @@ export function ownerIn(reply: unknown): unknown {
   return Array.isArray(reply) && reply[0] === "OK" ? reply[8] : undefined;
 }
 
+/** The result of an append that has to wait for the hold. */
+function waitingResult([ahead, next, epoch]: readonly unknown[]): AppendResult {
+  const counts = { appended: 0, duplicates: 0, conflicts: [], next: Number(next), epoch: String(epoch) };
+  return { ...counts, place: { isHeld: false, ahead: Number(ahead) } };
+}
+
 /** The result of an append whose claim of a turn did not fit the turn's mark. */
 function repeatedTurn(rest: readonly unknown[], { records, duplicates }: AppendPlan): AppendResult {
   const [, , , next, epoch, , view] = rest;
   const counts = { appended: 0, duplicates: duplicates + records.length, conflicts: [] };
   const result = { ...counts, next: Number(next), epoch: String(epoch), turn: turnFrom(rest) };
-  const complete = view === undefined || view === null ? undefined : viewFrom(viewReply(view));
-  return complete === undefined ? result : { ...result, view: complete };
+  return withView(result, view);
 }
 
 /** The stored records of ids whose digest differs. */

@@ -15,7 +15,6 @@ import {
   readTurnScript,
   readWindowScript,
   releaseLeaseScript,
-  extendExpiryScript,
 } from "../redis/lua/scripts.js";
 import type { Script } from "../redis/script.js";
 import { idHash } from "../redis/keys.js";
@@ -31,6 +30,7 @@ import {
 import type { StoredRounds } from "../store/session-reads.js";
 import type { SideWrite } from "../store/side-fields.js";
 import type { StoredTurn } from "../store/turns.js";
+import { extendExpiry, keepAlive, takenHold } from "./holds.js";
 import { roundsFrom } from "./reads.js";
 import { readSide, writeSide } from "./side.js";
 import { turnFrom } from "./turn-marks.js";
@@ -128,8 +128,9 @@ export class RedisBeside implements SessionBeside {
     if (word !== "HELD") {
       throw unknownReply({ operation: "takeHold", sessionId });
     }
-    this.#keepAlive(session, request, Number(left));
-    return { isHeld: true, hold: { token: Number(first), epoch: String(epoch) } };
+    const { place, left: lifetime } = takenHold(first, epoch, left);
+    keepAlive(this.#calls, session, { held: request, left: lifetime });
+    return place;
   }
 
   async renewHold(session: SessionRef, held: HeldTicket): Promise<boolean> {
@@ -139,7 +140,7 @@ export class RedisBeside implements SessionBeside {
     if (word !== "HELD") {
       return false;
     }
-    this.#keepAlive(session, held, Number(left));
+    keepAlive(this.#calls, session, { held, left: Number(left) });
     return true;
   }
 
@@ -188,14 +189,6 @@ export class RedisBeside implements SessionBeside {
     return this.#calls.script(operation, session, { script, args: [askText(session), ...args], writes: false });
   }
 
-  /** Not waited for: a hold is renewed long before its session ends. */
-  #keepAlive({ id }: SessionRef, { holdMs, ttlMs }: HeldTicket, left: number): void {
-    if (ttlMs === undefined || left < 0 || left >= Math.min(2 * holdMs, ttlMs / 2)) {
-      return;
-    }
-    this.#calls.lists.aside(extendExpiry(this.#calls, { id }, ttlMs));
-  }
-
   #runOnState(
     operation: string,
     session: SessionRef,
@@ -218,14 +211,4 @@ function placeOf({ before, after, around, since }: StoredPageRequest): [kind: st
 
 function numberOr(value: unknown): number | undefined {
   return value === "" ? undefined : Number(value);
-}
-
-/** Lets a session that expires live so much longer from now; false for another one, and where there is none. */
-export async function extendExpiry(calls: RedisCalls, session: SessionRef, ttlMs: number): Promise<boolean> {
-  checkInteger("ttlMs", ttlMs, 1);
-  const args = [JSON.stringify({ ...askOf(session), ttl: ttlMs })];
-  const call = { script: extendExpiryScript, args, writes: true };
-  const [word, stored] = (await calls.script("extendExpiry", session, call)) as [string, string?];
-  calls.lists.extended(session.id, stored ?? "");
-  return word === "EXTENDED";
 }

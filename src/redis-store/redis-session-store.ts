@@ -20,17 +20,24 @@ import type { SessionEdits } from "../store/edits.js";
 import type { SessionLists } from "../store/lists.js";
 import { outOfRange } from "../store/refusals.js";
 import { checkCommit, checkPage, type SizeLimits } from "../store/request-checks.js";
-import type { LogPage, ReadLogOptions, ReadViewOptions, SessionView } from "../store/session-reads.js";
+import {
+  emptyView,
+  type LogPage,
+  type ReadLogOptions,
+  type ReadViewOptions,
+  type SessionView,
+} from "../store/session-reads.js";
 import type { SessionRef } from "../store/session-ref.js";
 import type { CompleteSessionStore } from "../store/session-store.js";
 import type { AppendRequest, AppendResult, CommitRequest } from "../store/session-writes.js";
-import { appendArguments, appendResult, fullReply, ownerIn } from "./append-call.js";
+import { appendArguments, appendResult, fullReply, heldReply, ownerIn } from "./append-call.js";
 import { RedisBeside } from "./beside.js";
 import type { PlannedRequest, RedisCalls, SessionCall, SessionPlace } from "./calls.js";
 import { commitArguments } from "./commit-call.js";
 import { RedisCopies } from "./copies.js";
 import { RedisEdits } from "./edits.js";
-import { checkOwner, readLogPage, readTail, viewFrom, viewReply } from "./reads.js";
+import { keepAlive, takeAndRead, type TakenHold } from "./holds.js";
+import { checkOwner, readLogPage, readTail, viewFrom, viewReply, type ViewReply } from "./reads.js";
 
 /**
  * Sessions in Redis 6.2 or later, or a cluster of it: three keys per session in one hash slot, each change one script.
@@ -73,24 +80,18 @@ export class RedisSessionStore implements CompleteSessionStore {
   }
 
   async readView(session: SessionRef, options: ReadViewOptions = {}): Promise<SessionView> {
-    const sessionId = session.id;
-    const { neverReduced = false, ids = [], turn } = options;
+    const { ids = [], turn, take } = options;
     const wanted = [...ids.map(idHash), ...(turn === undefined ? [] : markFields(turn))];
-    const known = this.#seen.get(sessionId)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
-    const name = { operation: "readView", sessionId };
-    const read = known && { ...this.#session(session), name, index: known.start - known.base };
-    let reply = read && (await readTail(read, wanted));
-    let view = reply && viewFrom(reply);
-    if (view === undefined) {
-      const call = { script: readViewScript, args: [askText(session), ...wanted], writes: false };
-      const [, ...found] = (await this.#script("readView", session, call)) as unknown[];
-      reply = viewReply(found);
-      view = viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })!;
+    const taken = take && (await takeAndRead(this.#calls(), session, { take, turn, wanted }));
+    const place = taken?.place;
+    if (place?.isHeld === false) {
+      return { ...emptyView(), place };
     }
-    this.#noteOwner(sessionId, checkOwner(session, reply!.fields));
-    this.#seen.note(sessionId, view.next, view);
+    const { reply, view } = wholeView(taken?.reply) ?? (await this.#readTail(session, options, wanted));
+    this.#noteOwner(session.id, checkOwner(session, reply.fields));
+    this.#seen.note(session.id, view.next, view);
     const asked = options.ids !== undefined || turn !== undefined;
-    return asked ? { ...view, ...lookedUp(view, reply!.found, options) } : view;
+    return { ...view, ...(asked && lookedUp(view, reply.found, options)), ...(place && { place }) };
   }
 
   async readLog(session: SessionRef, options: ReadLogOptions = {}): Promise<LogPage> {
@@ -133,16 +134,47 @@ export class RedisSessionStore implements CompleteSessionStore {
     const args = appendArguments(session, request, { plan, at: this.#seen.get(sessionId)?.next ?? 0 });
     const write = async () => {
       const sent = await this.#script(operation, session, { script: appendScript, args, writes: true });
-      const reply = fullReply(sent, plan);
+      const { reply, taken } = heldReply(fullReply(sent, plan));
       const result = appendResult(sessionId, { reply, request, plan });
       this.#noteOwner(sessionId, ownerIn(reply));
       if (result !== "stale") {
         this.#seen.note(sessionId, result.next, result.view);
       }
-      return result;
+      return result === "stale" || taken === undefined ? result : this.#withHold(session, { request, result, taken });
     };
-    const wrote = (result: AppendResult | "stale") => result !== "stale" && result.turn === undefined;
+    const wrote = (result: AppendResult | "stale") => {
+      return result !== "stale" && result.turn === undefined && result.place?.isHeld !== false;
+    };
     return this.#follow(sessionId, { owner, ttlMs: request.ttlMs, write, wrote });
+  }
+
+  #withHold(
+    session: SessionRef,
+    {
+      request: { take, ttlMs },
+      result,
+      taken,
+    }: { readonly request: AppendRequest; readonly result: AppendResult; readonly taken: TakenHold },
+  ): AppendResult {
+    // What was written has set the expiry.
+    const left = result.turn === undefined && ttlMs !== undefined ? Infinity : taken.left;
+    keepAlive(this.#calls(), session, { held: take!, left });
+    return { ...result, place: taken.place };
+  }
+
+  /** Reads from where the view began last, or by a script where this process does not know it or it moved back. */
+  async #readTail(session: SessionRef, { neverReduced = false }: ReadViewOptions, wanted: string[]): Promise<ReadView> {
+    const known = this.#seen.get(session.id)?.view ?? (neverReduced ? { base: 0, start: 0 } : undefined);
+    const name = { operation: "readView", sessionId: session.id };
+    const read = known && { ...this.#session(session), name, index: known.start - known.base };
+    const reply = read && (await readTail(read, wanted));
+    const view = reply && viewFrom(reply);
+    if (view !== undefined) {
+      return { reply: reply!, view };
+    }
+    const call = { script: readViewScript, args: [askText(session), ...wanted], writes: false };
+    const [, ...found] = (await this.#script("readView", session, call)) as unknown[];
+    return wholeView(viewReply(found))!;
   }
 
   #calls(): RedisCalls {
@@ -200,6 +232,17 @@ export class RedisSessionStore implements CompleteSessionStore {
     const { log, ids, state } = this.#keysOf(sessionId);
     return runOnSession(this.#runner, { operation, sessionId }, { ...call, keys: [log, ids, state] });
   }
+}
+
+/** A view, and the reply that it was made of. */
+interface ReadView {
+  readonly reply: ViewReply;
+  readonly view: SessionView;
+}
+
+/** The view in the reply of a script, which says itself where it begins. */
+function wholeView(reply: ViewReply | undefined): ReadView | undefined {
+  return reply && { reply, view: viewFrom(reply) ?? viewFrom({ ...reply, index: 0 })! };
 }
 
 const capacity = 10_000;

@@ -81,6 +81,8 @@ export interface TurnSettings {
    * has `storedTurn` then. A message whose id is stored is kept as it is, without an event.
    */
   readonly opens?: boolean;
+  /** The ticket of a hold that is given back by this write, where it adds what it was given. */
+  readonly giveBack?: string;
   /** False to leave the view as it is, because the writer reduces it later. @default true */
   readonly reduce?: boolean;
   /** The run that writes, for the trace of a reduction. @default the run in which the write is called */
@@ -103,6 +105,8 @@ export interface TurnOutcome extends AppendOutcome {
   readonly refused?: "forgotten" | "overtaken";
   /** Messages that are stored under the turn's name now, for a later write of the same turn. */
   readonly turnCount?: number;
+  /** True where the write gave the hold of its `giveBack` back. */
+  readonly gaveBack?: boolean;
   /** The stored part of a repeated turn. */
   readonly storedTurn?: StoredTurn;
   /** The view after the write, if `returnView` was set. */

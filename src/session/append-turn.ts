@@ -207,6 +207,7 @@ function requestOf({ ref, context }: SessionOfMemory, rest: Rest, options: TurnA
     ...(tokenCounter && { counter: tokenCounter.id }),
     ...(turn?.returnView ? { viewLimit: { messages: 0 } } : limit && { viewLimit: limit }),
     ...(name !== undefined && { turn: { name, stored: rest.stored, done: turn?.done ?? true } }),
+    ...(turn?.giveBack !== undefined && { giveBack: turn.giveBack }),
   };
 }
 

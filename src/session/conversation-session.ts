@@ -19,6 +19,7 @@ import type { ReductionOutcome } from "../reducers/reduction-outcome.js";
 import { requireGroup } from "../store/groups.js";
 import { otherOwner } from "../store/refusals.js";
 import { lastRounds } from "../store/record-text.js";
+import type { HoldPlace, HoldRequest } from "../store/holds.js";
 import type { SessionHold, SessionRef } from "../store/session-ref.js";
 import type { SessionView, StoredRounds } from "../store/session-reads.js";
 import type { AppendRequest, AppendResult } from "../store/session-writes.js";
@@ -57,6 +58,14 @@ const noOptions: SchemaOutput<typeof appendSchema> = {};
 /** How many rounds are read besides to find the question of an answer that was stored late. */
 const furtherRounds = 50;
 
+/** A call on a session, which takes the hold in the same step where it is given a request for it. */
+export type TakingCall<Result extends { readonly place?: HoldPlace }> = (
+  request: HoldRequest | undefined,
+) => Promise<Result>;
+
+/** Makes a call that is to take the hold; where others have it, again once it is there. */
+export type TakeWithCall = <Result extends { readonly place?: HoldPlace }>(call: TakingCall<Result>) => Promise<Result>;
+
 /**
  * One session: all that the adapters (history, Runnable, middleware) do with it. Holds no state but whose it is, and in
  * which hold it writes.
@@ -66,6 +75,7 @@ export class ConversationSession implements SessionOfMemory {
   readonly #caller: Omit<SessionRef, "hold">;
   #hold: Required<SessionHold> | undefined;
   #isGivenBack = false;
+  #take: TakeWithCall | undefined;
   /** The run that read the view last: `RunnableWithMessageHistory` writes outside of any run. */
   #readIn: TracePlace | undefined;
 
@@ -101,6 +111,18 @@ export class ConversationSession implements SessionOfMemory {
     };
   }
 
+  /** The next read for a turn, or write of its beginning, is made by this function, which lets it take the hold. */
+  takeWithNextCall(take: TakeWithCall): void {
+    this.#take = take;
+  }
+
+  /** Makes a call that may take the hold in the same step. */
+  #taking<Result extends { readonly place?: HoldPlace }>(call: TakingCall<Result>): Promise<Result> {
+    const take = this.#take;
+    this.#take = undefined;
+    return take === undefined ? call(undefined) : take(call);
+  }
+
   /** Removes the session; within a hold it begins anew, and the hold goes on. */
   async clear(): Promise<void> {
     const { store } = this.context;
@@ -124,11 +146,14 @@ export class ConversationSession implements SessionOfMemory {
   /** The view with the positions of its messages, and what is stored of a turn and of ids. One round trip. */
   async readForTurn({ turnId, ids }: { readonly turnId: string | undefined; readonly ids: readonly string[] }) {
     const { store, reducer } = this.context;
-    const stored = await store.readView(this.ref, {
-      neverReduced: reducer === undefined,
-      ...(ids.length > 0 && { ids }),
-      ...(turnId !== undefined && { turn: turnNameOf(turnId) }),
-    });
+    const stored = await this.#taking((take) =>
+      store.readView(this.ref, {
+        neverReduced: reducer === undefined,
+        ...(ids.length > 0 && { ids }),
+        ...(turnId !== undefined && { turn: turnNameOf(turnId) }),
+        ...(take && { take }),
+      }),
+    );
     return decodeView(stored, this.#decodeOptions());
   }
 
@@ -162,11 +187,17 @@ export class ConversationSession implements SessionOfMemory {
 
   async #appendTurn(messages: readonly BaseMessage[], options: TurnAppendOptions): Promise<TurnOutcome> {
     const { turn } = options;
-    const write = (request: AppendRequest) => this.#write(request);
-    const { written, ...outcome } = await appendTurn(this, write, { messages, options });
+    const write = (request: AppendRequest) =>
+      turn?.opens === true
+        ? this.#taking((take) => this.#write({ ...request, ...(take && { take }) }))
+        : this.#write(request);
+    const { written, ...done } = await appendTurn(this, write, { messages, options });
     if (written === undefined) {
-      return outcome;
+      return done;
     }
+    const gaveBack = turn?.giveBack !== undefined;
+    this.#isGivenBack ||= gaveBack;
+    const outcome = { ...done, ...(gaveBack && { gaveBack }) };
     const { result, records } = written;
     for (const index of turn?.opens ? [] : result.conflicts) {
       report(this.context.onEvent, { type: "conflict_kept", sessionId: this.sessionId, messageId: records[index]!.id });

@@ -2,6 +2,8 @@ import { ConfigurationError } from "../base/errors.js";
 import { contentConflict } from "./refusals.js";
 import {
   checkAmount,
+  checkHoldRequest,
+  checkTicketText,
   checkInteger,
   checkOptional,
   checkRewind,
@@ -48,8 +50,22 @@ export function planAppend(
   checkSession(session);
   checkNumbers(request);
   checkSide(request.side);
+  checkHolding(session, request);
   checkRecords(session.id, request, limits);
   return withoutRepetitions(session.id, request);
+}
+
+/** A writer who holds the session cannot take it again. */
+function checkHolding({ hold }: SessionRef, { take, giveBack }: AppendRequest): void {
+  if (take !== undefined) {
+    checkHoldRequest(take);
+    if (hold !== undefined) {
+      throw new ConfigurationError("take", "append: a session that is held cannot be taken again.");
+    }
+  }
+  if (giveBack !== undefined) {
+    checkTicketText(giveBack);
+  }
 }
 
 /** The same for an append that takes the place of the end of the log. */

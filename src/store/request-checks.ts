@@ -148,11 +148,16 @@ export function received(value: unknown): string {
   return typeof value === "number" ? String(value) : value === null ? "null" : `a value of type ${typeof value}`;
 }
 
-/** Rejects a ticket that is no token, and times that are no positive integers. */
-export function checkTicket({ ticket, holdMs, ttlMs }: HeldTicket): void {
+/** Rejects a ticket that is no token. */
+export function checkTicketText(ticket: string): void {
   if (typeof ticket !== "string" || !/^[\w-]{1,64}$/.test(ticket)) {
     throw new ConfigurationError("ticket", '"ticket" must be 1 to 64 characters of base64url.');
   }
+}
+
+/** Rejects a ticket that is no token, and times that are no positive integers. */
+export function checkTicket({ ticket, holdMs, ttlMs }: HeldTicket): void {
+  checkTicketText(ticket);
   positive("holdMs", holdMs);
   checkOptional("ttlMs", ttlMs, positive);
 }

@@ -1,3 +1,4 @@
+import type { HoldPlace, HoldRequest } from "./holds.js";
 import type { TurnMark } from "./turns.js";
 
 /** How to read a view. */
@@ -8,6 +9,11 @@ export interface ReadViewOptions {
   readonly ids?: readonly string[];
   /** Name of a turn to look up in the same round trip. */
   readonly turn?: string;
+  /**
+   * Take the hold in the same step, as `takeHold` of `beside` does, unless the `turn` is stored with its answer. Where
+   * the ticket has to wait, the view is an empty one, and its `place` says so.
+   */
+  readonly take?: HoldRequest;
 }
 
 /** Which part of the log to read. */
@@ -46,6 +52,8 @@ export interface SessionView {
   readonly positions?: readonly (number | undefined)[];
   /** The mark of the turn that was asked for; undefined for an unknown turn. */
   readonly turn?: TurnMark;
+  /** What came of `take`: the hold, or the place in the line; left out where none was needed. */
+  readonly place?: HoldPlace;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { HoldPlace, HoldRequest } from "./holds.js";
 import type { ModelUsage } from "./lists.js";
 import type { ReadState, SessionView } from "./session-reads.js";
 import type { SideChanges } from "./side-fields.js";
@@ -86,6 +87,14 @@ export interface AppendRequest {
   readonly viewLimit?: ViewLimit;
   /** The turn that the records belong to. Checked before everything but damage. */
   readonly turn?: TurnClaim;
+  /**
+   * Take the hold in the same step, as `takeHold` of `beside` does; the result says by `place` what came of it. Where
+   * the ticket has to wait, nothing is appended. A turn that is stored with its answer needs no hold and takes none.
+   * Not for a session with a `hold`.
+   */
+  readonly take?: HoldRequest;
+  /** A ticket whose hold is given back in the same step, where the result has no `turn`. */
+  readonly giveBack?: string;
 }
 
 /** An append that replaces the end of the log. `records` must not be empty. */
@@ -113,6 +122,8 @@ export interface AppendResult extends ComparedResult {
   readonly view?: SessionView;
   /** Set if the request's `turn` did not fit what is stored of it: nothing was written. */
   readonly turn?: StoredTurn;
+  /** What came of `take`: the hold, or the place in the line; left out where none was needed. */
+  readonly place?: HoldPlace;
   /** The store's time of the write, in milliseconds since 1970; left out by a store that does not know it. */
   readonly time?: number;
 }

@@ -134,4 +134,98 @@ export const holdCases: readonly StoreCase[] = [
       }
     },
   },
+  {
+    title: "an append takes the hold in the same step, and creates the session",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const { appended, place, epoch } = await store.append(session, { records: [record("q")], take: entry("a") });
+      assert.ok(place?.isHeld && appended === 1 && place.hold.epoch === epoch);
+      assert.deepEqual(await store.beside.takeHold(session, entry("b")), { isHeld: false, ahead: 0 });
+      const held = { ...session, hold: place.hold };
+      await store.append(held, { records: [record("a")] });
+      assert.deepEqual(await taken(context, "a"), held);
+    },
+  },
+  {
+    title: "an append that has to wait for the hold adds nothing and keeps its place",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const { hold } = await taken(context, "a");
+      await store.append({ ...session, hold }, { records: [record("x")] });
+      const request = { records: [record("q")], take: entry("b") };
+      const { appended, next, epoch, place } = await store.append(session, request);
+      assert.deepEqual([appended, next, epoch, place], [0, 1, hold.epoch, { isHeld: false, ahead: 0 }]);
+      assert.deepEqual(await store.beside.takeHold(session, entry("c")), { isHeld: false, ahead: 1 });
+      await store.beside.giveBackHold(session, "a");
+      assert.deepEqual(await store.beside.takeHold(session, entry("c")), { isHeld: false, ahead: 1 });
+      const second = await store.append(session, request);
+      assert.ok(second.appended === 1 && second.place?.isHeld && second.place.hold.token > hold.token);
+    },
+  },
+  {
+    title: "an append of an open turn takes the hold, and one of a turn that is done does not",
+    needs,
+    async check({ store, session }) {
+      const turn = { name: "oneTurn-123456", stored: 0, done: false };
+      const request = { records: [record("q")], turn };
+      await store.append(session, request);
+      const open = await store.append(session, { records: [record("other")], turn, take: entry("a") });
+      assert.ok(open.turn?.count === 1 && open.place?.isHeld);
+      const waiting = await store.append(session, { records: [record("other")], turn, take: entry("b") });
+      assert.deepEqual([waiting.turn, waiting.place], [undefined, { isHeld: false, ahead: 0 }]);
+      const held = { ...session, hold: open.place.hold };
+      await store.append(held, { records: [record("a")], turn: { ...turn, stored: 1, done: true } });
+      const done = await store.append(session, { records: [record("other")], turn, take: entry("b") });
+      assert.deepEqual([done.turn?.done, done.place], [true, undefined]);
+    },
+  },
+  {
+    title: "an append gives the hold back in the same step, unless its turn is stored",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const turn = { name: "oneTurn-123456", stored: 0, done: true };
+      await store.append(session, { records: [record("q")], turn });
+      const held = await taken(context, "a");
+      await store.append(held, { records: [record("other")], turn, giveBack: "a" });
+      assert.equal((await store.beside.takeHold(session, entry("b"))).isHeld, false);
+      await store.append(held, { records: [record("r")], giveBack: "other" });
+      assert.equal((await store.beside.takeHold(session, entry("b"))).isHeld, false);
+      await store.append(held, { records: [record("s")], giveBack: "a" });
+      await taken(context, "b");
+    },
+  },
+  {
+    title: "a read takes the hold in the same step, unless its turn is done; where it has to wait, it shows nothing",
+    needs,
+    async check(context) {
+      const { store, session } = context;
+      const turn = { name: "oneTurn-123456", stored: 0, done: true };
+      const first = await store.readView(session, { take: entry("a") });
+      assert.ok(first.place?.isHeld && first.epoch === first.place.hold.epoch && first.records.length === 0);
+      await store.append({ ...session, hold: first.place.hold }, { records: [record("q")], turn });
+      const waiting = await store.readView(session, { take: entry("b") });
+      assert.deepEqual([waiting.records, waiting.place], [[], { isHeld: false, ahead: 0 }]);
+      const done = await store.readView(session, { take: entry("b"), turn: turn.name, ids: ["q"] });
+      assert.deepEqual([done.records.length, done.place, done.turn?.done, done.positions], [1, undefined, true, [0]]);
+      await store.beside.giveBackHold(session, "a");
+      const second = await store.readView(session, { take: entry("b"), turn: "another-123456" });
+      assert.ok(second.place?.isHeld && second.records.length === 1 && second.turn === undefined);
+    },
+  },
+  {
+    title: "an append in a hold does not take another one",
+    needs,
+    async check(context) {
+      const held = await taken(context, "a");
+      const request = { records: [record("q")], take: entry("b") };
+      await assert.rejects(context.store.append(held, request), option("take"));
+      const { store, session } = context;
+      await assert.rejects(store.append(session, { ...request, take: entry("a b") }), option("ticket"));
+      await assert.rejects(store.readView(session, { take: entry("a b") }), option("ticket"));
+      await assert.rejects(store.append(session, { records: [record("q")], giveBack: "" }), option("ticket"));
+    },
+  },
 ];

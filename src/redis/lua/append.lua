@@ -4,13 +4,14 @@
 -- ARGV: the request as JSON { epoch, count, at, rounds, sets, keep, counter?, tokens?, total?, expectedNext?,
 --   expectedEpoch?, fencingToken?, ttl?, bound?, maxMessages?, maxTokens?, maxFromStart?, owner?, label?,
 --   labelVersion?, usage?, turn?: { name, stored, done }, cut?: { epoch, rev, next, newRev, to, hashes, marks },
---   keys?: { current?, known, compare? } }; `count` pairs of an id's hash and the digest with the position that the
+--   keys?: { current?, known, compare? }, take?: { ticket, holdMs, graceMs }, giveBack?: ticket }; `count` pairs of an id's hash and the digest with the position that the
 --   record gets if the log ends before `at`; `sets` pairs of field and value; `removes` fields; `count` records, of
 --   which `rounds` begin one.
 -- Replies: OK appended duplicates conflicts next epoch [view or ""] [time] [owner or ""] | those of the gate | TURN
 --   done count first next epoch records [view] (the claim does not fit the turn's mark; done is 2 where this append
 --   was made before) | DIFFERS next epoch indexes records digests (an empty record where it was discarded) | POSITION
---   next | STALE | RANGE (of the cut) | CONFLICT index.
+--   next | STALE | RANGE (of the cut) | CONFLICT index | WAITS number-ahead next epoch (nothing is written) | TOOK
+--   fence epoch milliseconds-to-live reply (an OK or TURN, with the hold).
 --
 -- A request of nothing but records begins with numbers, and `plain-append` mostly answers it, with a text.
 --
@@ -38,6 +39,7 @@
 --- @include expire-all
 --- @include exceeds
 --- @include view
+--- @include append-hold
 --- @const digestLength
 --- @const ownerField
 
@@ -45,10 +47,10 @@ local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
 local reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd
-local refusal = gate(request, s, nil, function()
+local refusal, hold = holdFor(request, s, gate(request, s, nil, function()
   reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd = repeatedAppend(request, s)
   return reply
-end)
+end))
 if refusal then return refusal end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
@@ -87,6 +89,7 @@ if total then set('tokens', string.format('%.17g', total)); set('counter', count
 local firstSide = 2 * (count + 1)
 for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 inChunks('HSET', state, fields)
+changeHold(hold, request.giveBack)
 if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
@@ -98,5 +101,5 @@ if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
 if request.usage then countUsage(request.usage, known) end
 local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
 if left >= 0 then expireAll(time + left) end
-local tooLarge = exceeds(request, s, nextPosition, total, counter)
-return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or '', time, s.owner or '' }
+local shown = exceeds(request, s, nextPosition, total, counter) and view() or ''
+return heldReply(hold, s, { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, shown, time, s.owner or '' })

@@ -606,18 +606,90 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
 end`,
 };
 
-const appendAt44: ScriptPart = {
+const holderAt4: ScriptPart = {
+  file: "includes/holder.lua",
+  line: 4,
+  text: `\
+local function holderOf(field)
+return (field or ''):match('^(%S+) (%d+) (%d+)$')
+end`,
+};
+
+const seekHoldAt7: ScriptPart = {
+  file: "includes/seek-hold.lua",
+  line: 7,
+  text: `\
+local function seekHold(state, wish, fence)
+local clock, field = redis.call('TIME'), redis.call('HMGET', state, 'holder', 'waiters')
+local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local holder, ends, own = holderOf(field[1])
+local ticket, ending = wish.ticket, string.format(' %.0f ', time + wish.holdMs)
+if holder == ticket then return { fence = own, holder = ticket .. ending .. own } end
+local waiters, ahead, mine = {}, nil, string.format('%s %.0f', ticket, time)
+for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
+if other == ticket then
+ahead = #waiters
+waiters[#waiters + 1] = mine
+elseif time - seen <= wish.graceMs then
+waiters[#waiters + 1] = other .. ' ' .. seen
+end
+end
+if not ahead then
+ahead = #waiters
+waiters[#waiters + 1] = mine
+end
+if ahead > 0 or holder and tonumber(ends) >= time then
+redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
+return ahead
+end
+table.remove(waiters, 1)
+local new = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], fence + 1))
+return { fence = new, holder = ticket .. ending .. new, waiters = field[2] and table.concat(waiters, ' ') }
+end
+local function keepHold(state, hold)
+redis.call('HSET', state, 'fence', hold.fence, 'holder', hold.holder)
+if hold.waiters == '' then
+redis.call('HDEL', state, 'waiters')
+elseif hold.waiters then
+redis.call('HSET', state, 'waiters', hold.waiters)
+end
+end`,
+};
+
+const appendHoldAt8: ScriptPart = {
+  file: "includes/append-hold.lua",
+  line: 8,
+  text: `\
+local function heldReply(hold, s, reply)
+return hold and { 'TOOK', hold.fence, s.epoch, redis.call('PTTL', KEYS[3]), reply } or reply
+end
+local function holdFor(request, s, refusal)
+local isOpen = refusal and refusal[1] == 'TURN' and refusal[2] ~= 1
+if not request.take or refusal and not isOpen then return refusal end
+local hold = seekHold(KEYS[3], request.take, s.fence)
+if type(hold) == 'number' then return { 'WAITS', hold, s.next, s.epoch } end
+if not refusal then return nil, hold end
+keepHold(KEYS[3], hold)
+return heldReply(hold, s, refusal)
+end
+local function changeHold(hold, ticket)
+if hold then keepHold(KEYS[3], hold) end
+if ticket and holderOf(redis.call('HGET', KEYS[3], 'holder')) == ticket then redis.call('HDEL', KEYS[3], 'holder') end
+end`,
+};
+
+const appendAt46: ScriptPart = {
   file: "append.lua",
-  line: 44,
+  line: 46,
   text: `\
 local log, ids, state = KEYS[1], KEYS[2], KEYS[3]
 local request, s = cjson.decode(at and ARGV[1]:sub(from) or ARGV[1]), loadSession(state, log, ids)
 local count, firstRecord, cut, turn = request.count, #ARGV - request.count, request.cut, request.turn
 local reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd
-local refusal = gate(request, s, nil, function()
+local refusal, hold = holdFor(request, s, gate(request, s, nil, function()
 reply, mark, known, duplicates, fresh, conflicts, repeats, atEnd = repeatedAppend(request, s)
 return reply
-end)
+end))
 if refusal then return refusal end
 if request.expectedNext and request.expectedNext ~= s.next and not repeats then return { 'POSITION', s.next } end
 if cut and not (atEnd and isAsRead(s, cut)) then return { 'STALE' } end
@@ -656,6 +728,7 @@ if total then set('tokens', string.format('%.17g', total)); set('counter', count
 local firstSide = 2 * (count + 1)
 for i = firstSide, firstSide + 2 * request.sets - 1 do fields[#fields + 1] = ARGV[i] end
 inChunks('HSET', state, fields)
+changeHold(hold, request.giveBack)
 if not s.begun and s.known > 0 and fresh > 0 then redis.call('UNLINK', ids) end
 if not total and s.tokens then redis.call('HDEL', state, 'tokens', 'counter') end
 changeSide(state, firstSide + 2 * request.sets, firstRecord, request.bound)
@@ -667,8 +740,8 @@ if turn and (mark or fresh > 0) then markTurn(turn, mark, fresh, s.next) end
 if request.usage then countUsage(request.usage, known) end
 local left = request.ttl or (s.length == 0 and fresh > 0 and redis.call('PTTL', state) or -1)
 if left >= 0 then expireAll(time + left) end
-local tooLarge = exceeds(request, s, nextPosition, total, counter)
-return { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, tooLarge and view() or '', time, s.owner or '' }`,
+local shown = exceeds(request, s, nextPosition, total, counter) and view() or ''
+return heldReply(hold, s, { 'OK', fresh, duplicates, conflicts, nextPosition, s.epoch, shown, time, s.owner or '' })`,
 };
 
 const beginSwapsAt12: ScriptPart = {
@@ -1047,15 +1120,6 @@ if refusal then return refusal end
 if s.epoch ~= ARGV[2] or s.key ~= ARGV[3] then return { 'CHANGED' } end
 redis.call('HSET', KEYS[1], 'key', ARGV[4])
 return { 'FINISHED' }`,
-};
-
-const holderAt4: ScriptPart = {
-  file: "includes/holder.lua",
-  line: 4,
-  text: `\
-local function holderOf(field)
-return (field or ''):match('^(%S+) (%d+) (%d+)$')
-end`,
 };
 
 const giveBackHoldAt14: ScriptPart = {
@@ -1663,54 +1727,52 @@ end
 return { 'SWAPPED', swapped }`,
 };
 
-const takeHoldAt16: ScriptPart = {
-  file: "take-hold.lua",
-  line: 16,
+const beginHeldAt8: ScriptPart = {
+  file: "includes/begin-held.lua",
+  line: 8,
   text: `\
-local state, request, clock = KEYS[1], cjson.decode(ARGV[1]), redis.call('TIME')
-local time = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local function beginHeld(state, s, request, hold)
+keepHold(state, hold)
+if s.epoch ~= '' then return s.epoch end
+local time = now()
+redis.call('HSET', state, 'epoch', request.epoch, 'rev', request.epoch, 'created', time, 'updated', time)
+if request.ttlMs then expireAll(time + request.ttlMs) end
+return request.epoch
+end`,
+};
+
+const takeAndReadAt15: ScriptPart = {
+  file: "take-and-read.lua",
+  line: 15,
+  text: `\
+local state, request = KEYS[3], cjson.decode(ARGV[1])
 local s = loadSession(state)
 local refusal = gate(request, s, 'erased owner')
 if refusal then return refusal end
-local field = redis.call('HMGET', state, 'holder', 'waiters')
-local epoch, holder, ends, fence = s.epoch, holderOf(field[1])
-local ticket, ending = request.ticket, string.format(' %.0f ', time + request.holdMs)
-if holder == ticket then
-redis.call('HSET', state, 'holder', ticket .. ending .. fence)
-return { 'HELD', fence, epoch, redis.call('PTTL', state) }
-end
-local waiters, ahead, own = {}, nil, string.format('%s %.0f', ticket, time)
-for other, seen in (field[2] or ''):gmatch('(%S+) (%d+)') do
-if other == ticket then
-ahead = #waiters
-waiters[#waiters + 1] = own
-elseif time - seen <= request.graceMs then
-waiters[#waiters + 1] = other .. ' ' .. seen
+local mark, found = request.turn and readMark(request.turn), {}
+local hold = not (mark and mark.kind == 'T') and seekHold(state, request, s.fence)
+if type(hold) == 'number' then return { 'WAITS', hold } end
+local epoch = hold and beginHeld(state, s, request, hold)
+for first = 2, #ARGV, 7000 do
+for _, value in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, first, math.min(first + 6999, #ARGV)))) do
+found[#found + 1] = value
 end
 end
-if not ahead then
-ahead = #waiters
-waiters[#waiters + 1] = own
-end
-if ahead > 0 or holder and tonumber(ends) >= time then
-redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
-return { 'WAITS', ahead }
-end
-fence = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], s.fence + 1))
-redis.call('HSET', state, 'fence', fence, 'holder', ticket .. ending .. fence)
-table.remove(waiters, 1)
-if #waiters > 0 then
-redis.call('HSET', state, 'waiters', table.concat(waiters, ' '))
-else
-redis.call('HDEL', state, 'waiters')
-end
-if epoch == '' then
-epoch = request.epoch
-local at = string.format('%.0f', time)
-redis.call('HSET', state, 'epoch', epoch, 'rev', epoch, 'created', at, 'updated', at)
-if request.ttlMs then expireAll(time + request.ttlMs) end
-end
-return { 'HELD', fence, epoch, redis.call('PTTL', state) }`,
+if not hold then return { 'VIEW', view(), found } end
+return { 'HELD', view(), found, hold.fence, epoch, redis.call('PTTL', state) }`,
+};
+
+const takeHoldAt15: ScriptPart = {
+  file: "take-hold.lua",
+  line: 15,
+  text: `\
+local state, request = KEYS[1], cjson.decode(ARGV[1])
+local s = loadSession(state)
+local refusal = gate(request, s, 'erased owner')
+if refusal then return refusal end
+local hold = seekHold(state, request, s.fence)
+if type(hold) == 'number' then return { 'WAITS', hold } end
+return { 'HELD', hold.fence, beginHeld(state, s, request, hold), redis.call('PTTL', state) }`,
 };
 
 const unmarkOwnerAt17: ScriptPart = {
@@ -1793,7 +1855,10 @@ export const appendScript = script([
   markTurnAt5,
   countUsageAt7,
   expireAllAt4,
-  appendAt44,
+  holderAt4,
+  seekHoldAt7,
+  appendHoldAt8,
+  appendAt46,
 ]);
 
 export const beginSwapsScript = script([
@@ -2116,14 +2181,33 @@ export const swapRecordsScript = script([
   swapRecordsAt13,
 ]);
 
+export const takeAndReadScript = script([
+  numbersAt5,
+  ownerLeftAt8,
+  loadSessionAt11,
+  gateAt17,
+  holderAt4,
+  seekHoldAt7,
+  nowAt3,
+  expireAllAt4,
+  beginHeldAt8,
+  sharedMarksAt8,
+  readMarkAt6,
+  viewAt7,
+  takeAndReadAt15,
+]);
+
 export const takeHoldScript = script([
   numbersAt5,
   ownerLeftAt8,
   loadSessionAt11,
   gateAt17,
-  expireAllAt4,
   holderAt4,
-  takeHoldAt16,
+  seekHoldAt7,
+  nowAt3,
+  expireAllAt4,
+  beginHeldAt8,
+  takeHoldAt15,
 ]);
 
 export const unmarkOwnerScript = script([

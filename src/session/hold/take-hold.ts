@@ -4,9 +4,9 @@ import { report } from "../../base/events.js";
 import { requireGroup } from "../../store/groups.js";
 import { randomToken } from "../../base/ids.js";
 import type { SessionBeside } from "../../store/beside.js";
-import type { HoldRequest } from "../../store/holds.js";
+import type { HoldPlace, HoldRequest } from "../../store/holds.js";
 import type { SessionHold, SessionRef } from "../../store/session-ref.js";
-import type { ConversationSession } from "../conversation-session.js";
+import type { ConversationSession, TakingCall } from "../conversation-session.js";
 import type { HoldTimes } from "./hold-options.js";
 import { isWithin, type LinePlace, RunningTurn, type SpentTickets } from "./local-holds.js";
 
@@ -45,28 +45,100 @@ interface Waiting extends Pick<TakeTurnOptions, "signal"> {
  *   gets the turn decides itself what it leaves.
  */
 export async function takeTurn(session: ConversationSession, options: TakeTurnOptions): Promise<HeldTurn> {
+  refuseNested(session, options.owner);
+  const { held } = await take(session, options);
+  return held!;
+}
+
+/** The hold of a run that is taken by its first call on the session. */
+export interface RunHold {
+  /** The hold; undefined until it is taken, and for a turn that needs none because it is stored with its answer. */
+  readonly held: HeldTurn | undefined;
+}
+
+/**
+ * Lets the next call on the session take its hold in the same step: a read for a turn, or the write of its beginning,
+ * which are sent again once the hold is there where others had it. Undefined where the run goes without, because nobody
+ * `isAsked` for a hold: on a store without holds, and within a turn of the same session, of which the run is a part.
+ *
+ * @throws what {@link takeTurn} throws; `busy` and an AbortError are thrown by that call.
+ */
+export function holdWithNextCall(
+  session: ConversationSession,
+  { isAsked, ...options }: TakeTurnOptions & { readonly isAsked: boolean },
+): RunHold | undefined {
+  options.signal?.throwIfAborted();
+  if (!mayHold(session, { owner: options.owner, isAsked })) {
+    return undefined;
+  }
+  const hold: { held: HeldTurn | undefined } = { held: undefined };
+  session.takeWithNextCall(async (call) => {
+    const { held, result } = await take(session, options, call);
+    hold.held = held;
+    return result ?? call(undefined);
+  });
+  return hold;
+}
+
+/** Takes the hold again for a run that lost it; undefined where the run goes without. */
+export async function holdAgain(
+  session: ConversationSession,
+  { isAsked, ...options }: TakeTurnOptions & { readonly isAsked: boolean },
+): Promise<HeldTurn | undefined> {
+  return mayHold(session, { owner: options.owner, isAsked }) ? (await take(session, options)).held : undefined;
+}
+
+/**
+ * False where a run goes without a hold that nobody asked for.
+ *
+ * @throws ConflictError `nested_turn` where somebody did.
+ */
+export function mayHold(
+  session: ConversationSession,
+  { owner, isAsked }: { readonly owner: string; readonly isAsked: boolean },
+): boolean {
+  if (isAsked) {
+    refuseNested(session, owner);
+    return true;
+  }
+  return session.context.store.beside !== undefined && placeWithin(session) === undefined;
+}
+
+/**
+ * Takes the hold, with the call where there is one. No `held` where that call needed none; no `result` where the hold
+ * was waited for.
+ */
+async function take<Result extends { readonly place?: HoldPlace }>(
+  session: ConversationSession,
+  options: TakeTurnOptions,
+  call?: TakingCall<Result>,
+): Promise<{ readonly held?: HeldTurn; readonly result?: Result }> {
   const { owner, waitMs, holdMs, longestMs = Infinity, signal, isCaller = () => false } = options;
   signal?.throwIfAborted();
   const { sessionId, ref, context } = session;
   const { beside = requireGroup(owner, context.store, "beside").beside } = context.store;
-  const { ttlMs } = context;
+  const { ttlMs, holds, source } = context;
+  const { spent } = holds;
   const ticket = randomToken();
   const entry = { ticket, holdMs, graceMs, ...(ttlMs !== undefined && { ttlMs }) };
-  refuseNested(session, owner);
-  const { holds, source } = context;
-  const { spent } = holds;
   const deadline = performance.now() + waitMs;
   const isHeldHere = () => holds.has(sessionId);
   const waiting = { session: ref, waitMs, signal, deadline, isHeldHere, waits: onceToldOf(session) };
-  const hold = await inLine(holds.join(sessionId), waiting, async () => {
+  const { hold, result } = await inLine(holds.join(sessionId), waiting, async () => {
     try {
       await spent.giveBackAll(sessionId);
-      return await enter(beside, entry, waiting);
+      const first = await call?.(entry);
+      return first !== undefined && first.place?.isHeld !== false
+        ? { hold: first.place?.hold, result: first }
+        : { hold: await enter(beside, entry, { ...waiting, place: first?.place }) };
     } catch (error) {
       session.inBackground(spent.giveBack({ beside, session: ref, ticket, holdMs }));
       throw error;
     }
   });
+  if (hold === undefined) {
+    return { ...(result && { result }) };
+  }
   const giveBack = session.writeWithin(hold);
   const forget = holds.note(sessionId, { owner, isCaller });
   const onRelease = () => {
@@ -74,19 +146,7 @@ export async function takeTurn(session: ConversationSession, options: TakeTurnOp
     forget();
   };
   const parts = { beside, store: source, session: ref, ticket, holdMs, ttlMs, longestMs, spent, onRelease };
-  return new HeldTurn(parts);
-}
-
-/**
- * The same for a door, which also runs without a hold where nobody `isAsked` for one: on a store without holds, and
- * within a turn of the same session, of which the run is then a part.
- */
-export async function takeDoorTurn(
-  session: ConversationSession,
-  { isAsked, ...options }: TakeTurnOptions & { readonly isAsked: boolean },
-): Promise<HeldTurn | undefined> {
-  const canHold = session.context.store.beside !== undefined && placeWithin(session) === undefined;
-  return isAsked || canHold ? takeTurn(session, options) : undefined;
+  return { held: new HeldTurn(parts), ...(result && { result }) };
 }
 
 /** Refuses a turn that would wait for the code that waits for it. */
@@ -145,11 +205,15 @@ async function settlesInTime(first: Promise<void>, { deadline, signal }: Waiting
 }
 
 /** Asks for the turn until it is there: the less often, the more wait before and the longer nothing has changed. */
-async function enter(beside: SessionBeside, entry: HoldRequest, waiting: Waiting): Promise<Required<SessionHold>> {
+async function enter(
+  beside: SessionBeside,
+  entry: HoldRequest,
+  waiting: Waiting & { readonly place: HoldPlace | undefined },
+): Promise<Required<SessionHold>> {
   const { session, deadline, signal } = waiting;
   let place = { ahead: -1, since: performance.now() };
+  let found = waiting.place ?? (await beside.takeHold(session, entry));
   for (;;) {
-    const found = await beside.takeHold(session, entry);
     if (found.isHeld) {
       return found.hold;
     }
@@ -162,6 +226,7 @@ async function enter(beside: SessionBeside, entry: HoldRequest, waiting: Waiting
     place = found.ahead === place.ahead ? place : { ahead: found.ahead, since: now };
     const pause = Math.max(shortestPauseMs * (place.ahead + 1), (now - place.since) / 20);
     await delay(Math.min(pause, longestPauseMs, deadline - now), undefined, signal && { signal });
+    found = await beside.takeHold(session, entry);
   }
 }
 
@@ -204,17 +269,25 @@ export interface HeldTurnParts {
 export class HeldTurn {
   readonly #parts: HeldTurnParts;
   readonly #running: RunningTurn;
-  readonly #timer: ReturnType<typeof setInterval>;
+  /** Milliseconds for which a renewal lasts. */
+  readonly #span: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #lastSign = performance.now();
   #isWorking = false;
+  #isOver = false;
   #released: Promise<void> | undefined;
 
   constructor(parts: HeldTurnParts) {
     this.#parts = parts;
     const { store, session, holdMs, ttlMs = Infinity } = parts;
     this.#running = new RunningTurn(store, session.id);
-    this.#timer = setInterval(() => this.#renew(), Math.max(1, Math.floor(Math.min(holdMs, ttlMs) / 3)));
-    this.#timer.unref();
+    this.#span = Math.min(holdMs, ttlMs);
+    this.#renewIn(1 / 2);
+  }
+
+  /** The ticket, for the write with which the turn is given back. */
+  get ticket(): string {
+    return this.#parts.ticket;
   }
 
   /** The run that holds the turn does something; while it `isWorking`, it need give no other sign. */
@@ -230,23 +303,42 @@ export class HeldTurn {
 
   /** Lets the next turn begin. Never rejects: where Redis is away it is tried again until `holdMs` is over. */
   release(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#running.end();
-    const { beside, session, ticket, holdMs, spent, onRelease } = this.#parts;
-    onRelease();
+    const { beside, session, ticket, holdMs, spent } = this.#parts;
+    this.#end();
     this.#released ??= spent.giveBack({ beside, session, ticket, holdMs });
     return this.#released;
   }
 
+  /** The turn was given back by a write: nothing more is sent for it. */
+  wasGivenBack(): void {
+    this.#end();
+    this.#released ??= Promise.resolve();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#running.end();
+    this.#parts.onRelease();
+  }
+
+  /** Renews the turn once a share of its time is over: a half costs a short turn nothing. */
+  #renewIn(share: number): void {
+    if (!this.#isOver) {
+      this.#timer = setTimeout(() => this.#renew(), Math.max(1, Math.floor(this.#span * share)));
+      this.#timer.unref();
+    }
+  }
+
   #renew(): void {
     const { beside, session, ticket, holdMs, ttlMs, longestMs } = this.#parts;
-    if (!this.#isWorking && performance.now() - this.#lastSign > longestMs) {
-      clearInterval(this.#timer);
-    } else {
+    if (this.#isWorking || performance.now() - this.#lastSign <= longestMs) {
       const turn = { ticket, holdMs, ...(ttlMs !== undefined && { ttlMs }) };
-      const lost = (isHeld: boolean) => void (isHeld || clearInterval(this.#timer));
-      // One that fails is tried again: the connection may be back in time.
-      beside.renewHold(session, turn).then(lost, () => undefined);
+      beside.renewHold(session, turn).then(
+        (isHeld) => isHeld && this.#renewIn(1 / 2),
+        // The connection may be back in time.
+        () => this.#renewIn(1 / 8),
+      );
     }
   }
 }

@@ -1,0 +1,70 @@
+import { randomToken } from "../base/ids.js";
+import { extendExpiryScript, takeAndReadScript } from "../redis/lua/scripts.js";
+import { askOf } from "../redis/script-runner.js";
+import type { HeldTicket, HoldPlace, HoldRequest } from "../store/holds.js";
+import { checkHoldRequest, checkInteger } from "../store/request-checks.js";
+import type { ReadViewOptions } from "../store/session-reads.js";
+import type { SessionRef } from "../store/session-ref.js";
+import type { RedisCalls } from "./calls.js";
+import { viewReply, type ViewReply } from "./reads.js";
+
+/** A hold as a script tells of it, and how long its session still lives, in milliseconds. */
+export interface TakenHold {
+  readonly place: HoldPlace & { readonly isHeld: true };
+  readonly left: number;
+}
+
+/** The hold that a script names by its fence, the epoch and the time that the session still lives. */
+export function takenHold(fence: unknown, epoch: unknown, left: unknown): TakenHold {
+  return { place: { isHeld: true, hold: { token: Number(fence), epoch: String(epoch) } }, left: Number(left) };
+}
+
+/** Lets a session live while it is held. Not waited for: a hold is renewed long before its session ends. */
+export function keepAlive(
+  calls: RedisCalls,
+  { id }: SessionRef,
+  { held: { holdMs, ttlMs }, left }: { readonly held: HeldTicket; readonly left: number },
+): void {
+  if (ttlMs !== undefined && left >= 0 && left < Math.min(2 * holdMs, ttlMs / 2)) {
+    calls.lists.aside(extendExpiry(calls, { id }, ttlMs));
+  }
+}
+
+/** A view that was read in the step that took the hold; no reply where the ticket has to wait. */
+export interface HeldRead {
+  readonly reply: ViewReply | undefined;
+  readonly place: HoldPlace | undefined;
+}
+
+/** Takes the hold and reads the view, and `wanted` fields of `ids`. A turn that is stored with its answer takes none. */
+export async function takeAndRead(
+  calls: RedisCalls,
+  session: SessionRef,
+  { take, turn, wanted }: Pick<ReadViewOptions, "turn"> & { readonly take: HoldRequest; readonly wanted: string[] },
+): Promise<HeldRead> {
+  checkHoldRequest(take);
+  const request = JSON.stringify({ ...askOf(session), ...take, turn, epoch: randomToken() });
+  const call = { script: takeAndReadScript, args: [request, ...wanted], writes: true };
+  const [word, first, found, fence, epoch, left] = (await calls.script("takeHold", session, call)) as unknown[];
+  if (word === "WAITS") {
+    return { reply: undefined, place: { isHeld: false, ahead: Number(first) } };
+  }
+  const [fields, records, ids, index] = first as unknown[];
+  const reply = viewReply([fields, records, ids, index, found]);
+  if (word === "VIEW") {
+    return { reply, place: undefined };
+  }
+  const taken = takenHold(fence, epoch, left);
+  keepAlive(calls, session, { held: take, left: taken.left });
+  return { reply, place: taken.place };
+}
+
+/** Lets a session that expires live so much longer from now; false for another one, and where there is none. */
+export async function extendExpiry(calls: RedisCalls, session: SessionRef, ttlMs: number): Promise<boolean> {
+  checkInteger("ttlMs", ttlMs, 1);
+  const args = [JSON.stringify({ ...askOf(session), ttl: ttlMs })];
+  const call = { script: extendExpiryScript, args, writes: true };
+  const [word, stored] = (await calls.script("extendExpiry", session, call)) as [string, string?];
+  calls.lists.extended(session.id, stored ?? "");
+  return word === "EXTENDED";
+}
