@@ -1,6 +1,12 @@
+import { SystemMessage } from "@langchain/core/messages";
+import { createAgent } from "langchain";
+import { redisMemoryMiddleware } from "../../src/agent/middleware.js";
+import { withRedisMemory } from "../../src/chain/with-redis-memory.js";
+import { RedisChatMemory } from "../../src/memory/redis-chat-memory.js";
 import { RedisChatMessageHistory } from "../../src/memory/redis-chat-message-history.js";
 import { ChatHistoryTruncationReducer } from "../../src/reducers/truncation-reducer.js";
 import { startFaultProxy, type FaultProxy } from "../../testkit/proxies/fault-proxy.js";
+import { lookup, stepsModel, ToolModel } from "../support/agents.js";
 import { ai, human } from "../support/messages.js";
 import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
 
@@ -66,5 +72,41 @@ describe("round trips, counted at the socket", () => {
       trips.push(turnTrips);
     }
     expect([...new Set(trips)].sort()).toEqual([2, 3]);
+  });
+
+  describe("with the defaults of chains and agents, the hold of the session included", () => {
+    const open = async () => {
+      const memory = new RedisChatMemory({ url: proxy.url, keyPrefix: uniquePrefix(), sessionTTL: 60 });
+      await memory.history("warm").getMessages();
+      return memory;
+    };
+    const session = (turnId?: string) => ({ configurable: { sessionId: "ann", ...(turnId && { turnId }) } });
+
+    it("a chain's turn needs two, one that is stored one, and one that has to read first three", async () => {
+      await using memory = await open();
+      const chain = withRedisMemory(new ToolModel(() => "a"), { memory });
+      expect(await tripsOf(() => chain.invoke([human("q")], session()))).toBe(2);
+      expect(await tripsOf(() => chain.invoke([human("r")], session("t")))).toBe(2);
+      expect(await tripsOf(() => chain.invoke([human("r")], session("t")))).toBe(1);
+      expect(await tripsOf(() => chain.invoke([new SystemMessage("s"), human("u")], session("u")))).toBe(3);
+      const atOnce = withRedisMemory(new ToolModel(() => "a"), { memory, persist: "turn" });
+      expect(await tripsOf(() => atOnce.invoke([human("v")], session("v")))).toBe(2);
+      expect(await tripsOf(() => atOnce.invoke([human("v")], session("v")))).toBe(1);
+      expect(await memory.withTurn("ann", () => "free", { waitMs: 0 })).toBe("free");
+    });
+
+    it("an agent's turn needs one for each model call and one at the end, and one that is stored one", async () => {
+      await using memory = await open();
+      const agentOf = (steps: number, persist?: "turn") => {
+        const middleware = [redisMemoryMiddleware({ memory, ...(persist && { persist }) })];
+        return createAgent({ model: stepsModel(steps), tools: [lookup], middleware });
+      };
+      const ask = (id: string) => ({ messages: [human("q", id)] });
+      expect(await tripsOf(() => agentOf(0).invoke(ask("q1"), session()))).toBe(2);
+      expect(await tripsOf(() => agentOf(3).invoke(ask("q2"), session()))).toBe(5);
+      expect(await tripsOf(() => agentOf(3).invoke(ask("q2"), session()))).toBe(1);
+      expect(await tripsOf(() => agentOf(3, "turn").invoke(ask("q3"), session()))).toBe(2);
+      expect(await memory.withTurn("ann", () => "free", { waitMs: 0 })).toBe("free");
+    });
   });
 });
