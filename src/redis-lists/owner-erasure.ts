@@ -2,7 +2,7 @@ import { maxTries } from "../base/tries.js";
 import { MemoryError } from "../base/errors.js";
 import { randomToken } from "../base/ids.js";
 import type { ListsProgress } from "../store/lists.js";
-import { forkKeys, sessionKeys } from "../redis/keys.js";
+import { forkKeys, sessionKeys, threadKeys } from "../redis/keys.js";
 import type { OwnerLists, SeenEntry } from "./owner-lists.js";
 import { isOwnedBy, scanKeys, type FoundCopy, type KeyScan } from "../redis/scan-keys.js";
 import { runOnSession } from "../redis/script-runner.js";
@@ -27,7 +27,10 @@ export interface ErasedSession {
   readonly owner: string;
 }
 
-/** Removes a session and leaves a guard. `strict` keeps a session without an owner. */
+/**
+ * Removes a session, with the thread of LangGraph of the same id, and leaves a guard. `strict` keeps a session without
+ * an owner.
+ */
 export async function eraseSession(
   { runner, keyPrefix }: Erasure,
   sessionId: string,
@@ -47,7 +50,9 @@ export async function eraseSession(
     return { existed: false, owner: "" };
   }
   // Keys of their own, of which most are missing: a cluster that moves the slot would refuse a script that names them.
-  await Promise.all(Object.values(others).map((key) => runner.command(name, { verb: "unlink", args: [key] }, [key])));
+  // The keys of LangGraph's thread of this id all exist, or none does.
+  const groups = [...Object.values(others).map((key) => [key]), Object.values(threadKeys(keyPrefix, sessionId))];
+  await Promise.all(groups.map((keys) => runner.command(name, { verb: "unlink", args: [...keys] }, keys)));
   return { existed: existed === "1", owner: found ?? "" };
 }
 

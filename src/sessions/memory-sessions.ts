@@ -153,7 +153,8 @@ export class MemorySessions {
   }
 
   /**
-   * Removes a session with all that is kept about it; false if there was none. For `guardMs` (ten minutes by default)
+   * Removes a session with all that is kept about it, and LangGraph's thread of the same id; false if there was no
+   * session. For `guardMs` (ten minutes by default)
    * late writers are refused with a StoreError `erased`, so that a run under way does not bring it back.
    * `history.clear()` empties a session and leaves no guard.
    */
