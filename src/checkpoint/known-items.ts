@@ -4,6 +4,9 @@ import { BoundedMap } from "../base/bounded-map.js";
 /** Threads of which a process knows what is stored. */
 const mostThreads = 500;
 
+/** The position of the first item that a write brings: a thread begins with an empty one. */
+const firstOfAll = 1;
+
 /** What a process knows of the items of a thread, for as long as the thread has this token. */
 export interface KnownThread {
   /** Empty for a thread that is not stored. */
@@ -50,10 +53,18 @@ export class KnownItems {
     return known;
   }
 
-  /** Notes what a write stored and dropped. What was known under another token than the one before it is void. */
+  /**
+   * Notes what a write stored and dropped. A thread of which only this is known is forgotten, unless the write began
+   * it: what else it holds would be stored again.
+   */
   noteWrite(threadId: string, { base, before, token, first, emptied, digests }: WrittenItems): void {
     const current = this.#threads.get(threadId);
-    let positions = current?.token === before ? current.positions : new Map<string, number>();
+    const isBegun = base === firstOfAll && (current?.token ?? "") === "";
+    if (current?.token !== before && !isBegun) {
+      this.#threads.delete(threadId);
+      return;
+    }
+    let positions = isBegun ? new Map<string, number>() : current!.positions;
     if (token !== before) {
       const gone = new Set<number>();
       for (let index = 0; index < emptied.length; index += 2) {

@@ -29,6 +29,7 @@ import {
 } from "./checkpoint-config.js";
 import { listThread } from "./checkpoint-list.js";
 import { channelHistories, type ChannelHistory } from "./delta-history.js";
+import { copyThread } from "./copy-thread.js";
 import { KnownItems } from "./known-items.js";
 import { checkpointSegments, writesSegments, type ValueSetting } from "./record-segments.js";
 import { saverSchema, type RedisSaverOptions } from "./saver-options.js";
@@ -99,7 +100,7 @@ export class RedisSaver extends BaseCheckpointSaver {
     const reader = this.#readerOf(threadId);
     const items = await reader.openItems(stored);
     this.#known.noteRead(threadId, token, items);
-    return found === undefined || found.record === ""
+    return found === undefined || found.record === null
       ? undefined
       : this.#withSends(await reader.tuple(await reader.open(found), items));
   }
@@ -214,6 +215,17 @@ export class RedisSaver extends BaseCheckpointSaver {
     const { keep } = parseOptions("prune", pruneSchema(), options);
     this.#known.forget(threadId);
     return this.#store.prune(threadId, keep);
+  }
+
+  /**
+   * Copies a thread as it is at one moment to an id that is not in use, with all checkpoints; false if there is none to
+   * copy. It goes through this process as a whole. With `threadTTL`, the copy expires that long after.
+   */
+  async copyThread(from: string, to: string): Promise<boolean> {
+    checkThreadId(from);
+    checkThreadId(to);
+    await this.#writer.settled(from);
+    return copyThread(from, to, { store: this.#store, sealed: this.#sealed });
   }
 
   /** Closes the connection if it was opened here. */

@@ -53,10 +53,10 @@ function ofArray(parts: readonly Part[]): Part {
   if (texts.length < parts.length) {
     return { segments: ["[", ...separated(parts.map(outside)), "]"] };
   }
-  const text = `[${texts.join(",")}]`;
+  const length = texts.reduce((sum, text) => sum + text.length + 1, 1);
   const stays = parts.some((part) => "text" in part && part.stays);
-  const isList = text.length > mostInline && text.length >= leastElement * texts.length && !stays;
-  return isList ? { segments: [{ list: texts }] } : { text, stays };
+  const isList = length > mostInline && length >= leastElement * texts.length && !stays;
+  return isList ? { segments: [{ list: texts }] } : { text: `[${texts.join(",")}]`, stays };
 }
 
 function ofObject(fields: readonly (readonly [string, Part])[]): Part {

@@ -47,7 +47,7 @@ export class ThreadReader {
    */
   async open({ member, record, writes }: StoredCheckpoint): Promise<OpenedCheckpoint> {
     const { id } = placeOf(member);
-    const own = parseRecord(record);
+    const own = parseRecord(record ?? "");
     const others = writeRecords(writes).map(parseRecord);
     if (own === undefined || others.includes(undefined)) {
       throw corruptCheckpoint(this.#threadId, id);

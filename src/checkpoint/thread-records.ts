@@ -23,6 +23,11 @@ export function recordTail({ ranges, needs = 0, parent = "" }: RecordHeader, tex
   return `${ranges}|${needs === 0 ? "" : needs}|${parent}\0${text}`;
 }
 
+/** What stands in front of a record's text; empty for what is no record. */
+export function recordHead(stored: string): string {
+  return /^\d+\|[^|]*\|\d*\|[^\0]*\0/.exec(stored)?.[0] ?? "";
+}
+
 /** The parts of a record; undefined for any other text. */
 export function parseRecord(stored: string): StoredRecord | undefined {
   const [head, base, ranges, parent] = /^(\d+)\|([^|]*)\|\d*\|([^\0]*)\0/.exec(stored) ?? [];

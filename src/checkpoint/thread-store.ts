@@ -1,10 +1,12 @@
 import { StoreError } from "../base/errors.js";
 import type { CallName } from "../redis/errors.js";
 import { threadKeys } from "../redis/keys.js";
+import { fieldPairs } from "../redis-store/whole-state.js";
 import type { Script } from "../redis/script.js";
 import type { ScriptRunner } from "../redis/script-runner.js";
 import { randomToken } from "../base/ids.js";
 import {
+  importThreadScript,
   listCheckpointsScript,
   pruneThreadScript,
   putCheckpointScript,
@@ -20,8 +22,8 @@ import { damagedThread } from "./thread-errors.js";
 export interface StoredCheckpoint {
   /** Namespace and id. */
   readonly member: string;
-  /** Empty where only writes are stored. */
-  readonly record: string;
+  /** Null where only writes are stored. */
+  readonly record: string | null;
   /** Empty for none. */
   readonly writes: string;
 }
@@ -38,6 +40,14 @@ export interface RecordWrite {
   readonly items: readonly string[];
   /** The token with which the positions in the record were read; undefined where it names none. */
   readonly expected: string | undefined;
+}
+
+/** All that is stored of a thread. */
+export interface WholeThread {
+  readonly items: readonly string[];
+  /** Names and values of `checkpoints`. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly members: readonly string[];
 }
 
 /** How threads are kept. */
@@ -100,7 +110,7 @@ export class ThreadStore {
     if (word === "NONE") {
       return { token: token as string, items: new Map() };
     }
-    const found = { member: member as string, record: record as string, writes: writes as string };
+    const found = { member: member as string, record: record as string | null, writes: writes as string };
     return { token: token as string, found, items: itemsFrom(items) };
   }
 
@@ -136,6 +146,31 @@ export class ThreadStore {
     const call = { script: pruneThreadScript, args: [keep, randomToken()], writes: true };
     const [word, dropped] = await this.#run("prune", threadId, call);
     return word === "NONE" ? 0 : (dropped as number);
+  }
+
+  /** All that is stored of a thread at one moment. */
+  async readWhole(threadId: string): Promise<WholeThread> {
+    const [items, checkpoints, order] = this.#keys(threadId) as [string, string, string];
+    const [texts, fields, members] = (await this.#runner.transaction({ operation: "copyThread", sessionId: threadId }, [
+      { verb: "lrange", args: [items, 0, -1] },
+      { verb: "hgetall", args: [checkpoints] },
+      { verb: "zrange", args: [order, 0, -1] },
+    ])) as [string[], string[] | Record<string, string>, string[]];
+    const pairs = Array.isArray(fields) ? [...fieldPairs(fields)] : Object.entries(fields);
+    return { items: texts, fields: pairs, members };
+  }
+
+  /** Writes a whole thread; false if there is one of this id. */
+  async writeWhole(threadId: string, { items, fields, members }: WholeThread): Promise<boolean> {
+    const { threadTTL } = this.#settings;
+    const request = {
+      items: items.length,
+      fields: 2 * fields.length,
+      ...(threadTTL !== undefined && { ttl: threadTTL * 1_000 }),
+    };
+    const args = [JSON.stringify(request), ...items, ...fields.flat(), ...members.flatMap((member) => ["0", member])];
+    const [word] = await this.#run("copyThread", threadId, { script: importThreadScript, args, writes: true });
+    return word === "OK";
   }
 
   /** Removes a thread, whole or damaged. */
@@ -174,7 +209,7 @@ export class ThreadStore {
   }
 }
 
-const knownWords = new Set(["OK", "NONE", "STALE"]);
+const knownWords = new Set(["OK", "NONE", "STALE", "EXISTS"]);
 
 /** Checkpoints of the root namespace at which old ones are dropped: not at each put, because dropping takes longer. */
 function mostRoots(keep: number): number {

@@ -4,7 +4,7 @@
 -- ARGV: ttl or ""; the namespace; ids, of which the first that is stored is read, with its writes; none or "" for the
 --   newest.
 -- Replies: OK token member record writes items (first position and list, each) | NONE token (no such checkpoint; "" for
---   no thread) | DAMAGED. The record is "" where a checkpoint has writes only.
+--   no thread) | DAMAGED. The record is nil where a checkpoint has writes only.
 --
 -- twin: none, LangGraph's MemorySaver does the same in memory
 --
@@ -36,4 +36,4 @@ for line in writesOf(writes) do
   base, ranges = line:match(recordPattern)
   if base then addSpans(thread, ranges, base + 0, spans, seen) end
 end
-return { 'OK', thread.token, member, record or '', writes or '', readSpans(thread, spans) }
+return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans) }

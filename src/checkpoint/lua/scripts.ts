@@ -20,6 +20,76 @@ return thread
 end`,
 };
 
+const nowAt3: ScriptPart = {
+  file: "includes/now.lua",
+  line: 3,
+  text: `\
+local function now()
+local time = redis.call('TIME')
+return time[1] * 1000 + math.floor(time[2] / 1000)
+end`,
+};
+
+const inChunksAt3: ScriptPart = {
+  file: "includes/in-chunks.lua",
+  line: 3,
+  text: `\
+local function inChunks(command, key, values, from, to)
+local last = to or #values
+for first = from or 1, last, 7000 do
+redis.call(command, key, unpack(values, first, math.min(first + 6999, last)))
+end
+end`,
+};
+
+const expireAllAt4: ScriptPart = {
+  file: "includes/expire-all.lua",
+  line: 4,
+  text: `\
+local function expireAll(at)
+local text = string.format('%.0f', at)
+for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
+end`,
+};
+
+const writeRecordAt9: ScriptPart = {
+  file: "includes/write-record.lua",
+  line: 9,
+  text: `\
+local function begin(token)
+call('HSET', checkpoints, 'token', token, 'base', 0, 'next', 1, 'count', 1)
+call('RPUSH', items, '')
+call('ZADD', order, 0, '')
+return { token = token, base = 0, next = 1, count = 1 }
+end
+
+local function pushItems(thread, first)
+if #ARGV < first then return end
+thread.next = thread.next + #ARGV - first + 1
+call('HSET', checkpoints, 'next', thread.next)
+inChunks('RPUSH', items, ARGV, first)
+end
+
+local function expireThread(ttl)
+if ttl then expireAll(now() + ttl) end
+end`,
+};
+
+const importThreadAt12: ScriptPart = {
+  file: "import-thread.lua",
+  line: 12,
+  text: `\
+local request = cjson.decode(ARGV[1])
+if call('EXISTS', unpack(KEYS)) > 0 then return { 'EXISTS' } end
+local lastItem = 1 + request.items
+local lastField = lastItem + request.fields
+inChunks('HSET', checkpoints, ARGV, lastItem + 1, lastField)
+inChunks('RPUSH', items, ARGV, 2, lastItem)
+inChunks('ZADD', order, ARGV, lastField + 1)
+expireThread(request.ttl)
+return { 'OK' }`,
+};
+
 const threadGateAt6: ScriptPart = {
   file: "includes/thread-gate.lua",
   line: 6,
@@ -193,18 +263,6 @@ return emptied
 end`,
 };
 
-const inChunksAt3: ScriptPart = {
-  file: "includes/in-chunks.lua",
-  line: 3,
-  text: `\
-local function inChunks(command, key, values, from, to)
-local last = to or #values
-for first = from or 1, last, 7000 do
-redis.call(command, key, unpack(values, first, math.min(first + 6999, last)))
-end
-end`,
-};
-
 const pruneRecordsAt9: ScriptPart = {
   file: "includes/prune-records.lua",
   line: 9,
@@ -272,49 +330,6 @@ for i = 1, count do
 if stored[i] ~= ARGV[first + i - 1] then return nil end
 end
 return tonumber(base)
-end`,
-};
-
-const nowAt3: ScriptPart = {
-  file: "includes/now.lua",
-  line: 3,
-  text: `\
-local function now()
-local time = redis.call('TIME')
-return time[1] * 1000 + math.floor(time[2] / 1000)
-end`,
-};
-
-const expireAllAt4: ScriptPart = {
-  file: "includes/expire-all.lua",
-  line: 4,
-  text: `\
-local function expireAll(at)
-local text = string.format('%.0f', at)
-for _, key in ipairs(KEYS) do redis.call('PEXPIREAT', key, text) end
-end`,
-};
-
-const writeRecordAt9: ScriptPart = {
-  file: "includes/write-record.lua",
-  line: 9,
-  text: `\
-local function begin(token)
-call('HSET', checkpoints, 'token', token, 'base', 0, 'next', 1, 'count', 1)
-call('RPUSH', items, '')
-call('ZADD', order, 0, '')
-return { token = token, base = 0, next = 1, count = 1 }
-end
-
-local function pushItems(thread, first)
-if #ARGV < first then return end
-thread.next = thread.next + #ARGV - first + 1
-call('HSET', checkpoints, 'next', thread.next)
-inChunks('RPUSH', items, ARGV, first)
-end
-
-local function expireThread(ttl)
-if ttl then expireAll(now() + ttl) end
 end`,
 };
 
@@ -442,7 +457,7 @@ for line in writesOf(writes) do
 base, ranges = line:match(recordPattern)
 if base then addSpans(thread, ranges, base + 0, spans, seen) end
 end
-return { 'OK', thread.token, member, record or '', writes or '', readSpans(thread, spans) }`,
+return { 'OK', thread.token, member, record or false, writes or '', readSpans(thread, spans) }`,
 };
 
 const readItemsAt12: ScriptPart = {
@@ -456,6 +471,15 @@ local spans, seen = {}, {}
 for i = 2, #ARGV, 2 do addSpans(thread, ARGV[i + 1], ARGV[i] + 0, spans, seen) end
 return { 'OK', readSpans(thread, spans) }`,
 };
+
+export const importThreadScript = script([
+  threadAt5,
+  nowAt3,
+  inChunksAt3,
+  expireAllAt4,
+  writeRecordAt9,
+  importThreadAt12,
+]);
 
 export const listCheckpointsScript = script([
   threadAt5,

@@ -1,0 +1,257 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { emptyCheckpoint, MemorySaver, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
+import { Redis } from "ioredis";
+import { randomUUID } from "node:crypto";
+import type { MemoryEvent } from "../../src/base/events.js";
+import { RedisSaver } from "../../src/checkpoint/redis-saver.js";
+import type { RedisSaverSettings } from "../../src/checkpoint/saver-options.js";
+import { threadKeys } from "../../src/redis/keys.js";
+import type { RedisClient } from "../../src/redis/client.js";
+import { sharedRedisUrl, uniquePrefix } from "../support/shared-redis.js";
+import { all } from "./compared-saver.js";
+
+const meta = { source: "loop", step: 0, parents: {} } as const;
+const long = (text: string) => `${text} ${"and so on ".repeat(40)}`;
+const message = (id: string, text = id) => new HumanMessage({ id, content: long(text) });
+
+/** A checkpoint that shows these messages, and the versions of a call that changed them. */
+function showing(messages: readonly unknown[], step = 1): [Checkpoint, typeof meta, Record<string, number>] {
+  const versions = { messages: step };
+  const values = { messages: [...messages] };
+  return [
+    { ...emptyCheckpoint(), id: uuid6(step), channel_values: values, channel_versions: versions },
+    meta,
+    versions,
+  ];
+}
+
+describe("A thread on RedisSaver under attack", () => {
+  const keyPrefix = uniquePrefix();
+  const client = new Redis(sharedRedisUrl());
+  afterAll(() => client.disconnect());
+
+  const open = (settings: RedisSaverSettings = {}, given: RedisClient = client) =>
+    new RedisSaver({ client: given, keyPrefix, ...settings });
+  const at = (threadId: string, id?: string) => ({
+    configurable: { thread_id: threadId, ...(id && { checkpoint_id: id }) },
+  });
+  const keysOf = (threadId: string) => threadKeys(keyPrefix, threadId);
+  const contents = async (threadId: string) => {
+    const { items, checkpoints, order } = keysOf(threadId);
+    const fields = Object.entries(await client.hgetall(checkpoints)).sort(([a], [b]) => (a < b ? -1 : 1));
+    return JSON.stringify([await client.lrange(items, 0, -1), fields, await client.zrange(order, "0", "-1")]);
+  };
+  const shown = async (saver: RedisSaver, config: ReturnType<typeof at>) => {
+    const { messages = [] } = (await saver.get(config))?.channel_values ?? {};
+    return (messages as HumanMessage[]).map(({ id }) => id);
+  };
+
+  it("stores the values of the moment of the call, bytes too", async () => {
+    const [saver, thread] = [open(), randomUUID()];
+    const [bytes, list, text] = [new Uint8Array([1, 2, 3]), [message("a")], { note: long("before") }];
+    const [checkpoint, ...rest] = showing([]);
+    checkpoint.channel_values = { bytes, list, text };
+    checkpoint.channel_versions = { bytes: 1, list: 1, text: 1 };
+    const put = saver.put(at(thread), checkpoint, rest[0], checkpoint.channel_versions as Record<string, number>);
+    const written = saver.putWrites(at(thread, checkpoint.id), [["bytes", bytes]], "task");
+    bytes[0] = 9;
+    list.push(message("b"));
+    text.note = "after";
+    await Promise.all([put, written]);
+    const { checkpoint: read, pendingWrites } = (await saver.getTuple(at(thread)))!;
+    expect(read.channel_values["bytes"]).toEqual(new Uint8Array([1, 2, 3]));
+    expect(pendingWrites).toEqual([["task", "bytes", new Uint8Array([1, 2, 3])]]);
+    expect(read.channel_values["list"]).toHaveLength(1);
+    expect(read.channel_values["text"]).toEqual({ note: long("before") });
+  });
+
+  it("leaves what once leaves where every script is sent three times", async () => {
+    const call = async (command: string, args: (string | Buffer)[]) => {
+      if (/^eval/i.test(command)) {
+        await client.call(command, args as string[]);
+        await client.call(command, args as string[]).catch(() => undefined);
+      }
+      return client.call(command, args as string[]);
+    };
+    const thrice = new Proxy(client, { get: (target, name) => (name === "call" ? call : Reflect.get(target, name)) });
+    const play = async (saver: RedisSaver, thread: string, steps: readonly ReturnType<typeof showing>[]) => {
+      let config = at(thread);
+      for (const [checkpoint, ...rest] of steps) {
+        config = (await saver.put(config, checkpoint, ...rest)) as typeof config;
+        await saver.putWrites(config, [["messages", [message(`w ${checkpoint.id}`)]]], "task", "path");
+      }
+    };
+    const steps = Array.from({ length: 30 }, (_, step) =>
+      showing(
+        Array.from({ length: step + 1 }, (_value, index) => message(`${index}`)),
+        step + 1,
+      ),
+    );
+    const [once, often] = [randomUUID(), randomUUID()];
+    await play(open({ keep: 5 }), once, steps);
+    await play(open({ keep: 5 }, thrice as unknown as RedisClient), often, steps);
+    const withoutTokens = (text: string) => text.replace(/\["token","[^"]+"\]/, "");
+    expect(withoutTokens(await contents(often))).toBe(withoutTokens(await contents(once)));
+  });
+
+  it("keeps two savers on one thread apart from each other's mistakes", async () => {
+    const [first, second, thread] = [open({ keep: 3 }), open({ keep: 3 }), randomUUID()];
+    let config = at(thread);
+    for (let step = 1; step <= 40; step += 1) {
+      const saver = step % 3 === 0 ? second : first;
+      const messages = Array.from({ length: 6 }, (_, index) => message(`${step + index}`));
+      config = (await saver.put(config, ...showing(messages, step))) as typeof config;
+    }
+    const expected = Array.from({ length: 6 }, (_, index) => `${40 + index}`);
+    expect(await shown(open(), at(thread))).toEqual(expected);
+    const listed = await all(open().list(at(thread)));
+    expect(listed.length).toBeLessThanOrEqual(11);
+    expect(await client.llen(keysOf(thread).items)).toBeLessThan(30);
+  });
+
+  it("stores the whole state again after the thread was deleted in mid run", async () => {
+    const [saver, thread] = [open(), randomUUID()];
+    const config = (await saver.put(at(thread), ...showing([message("a"), message("b")]))) as ReturnType<typeof at>;
+    await open().deleteThread(thread);
+    await saver.put(config, ...showing([message("a"), message("b"), message("c")], 2));
+    expect(await shown(saver, at(thread))).toEqual(["a", "b", "c"]);
+    expect(await shown(open(), at(thread))).toEqual(["a", "b", "c"]);
+  });
+
+  it.each(["items", "checkpoints", "order"] as const)("refuses everything where the key %s is gone", async (part) => {
+    const [saver, thread] = [open(), randomUUID()];
+    const config = (await saver.put(at(thread), ...showing([message("a"), message("b")]))) as ReturnType<typeof at>;
+    await client.del(keysOf(thread)[part]);
+    for (const call of [
+      () => saver.getTuple(at(thread)),
+      () => saver.put(config, ...showing([message("a")], 2)),
+      () => saver.putWrites(config, [["a", 1]], "task"),
+      () => all(saver.list(at(thread))),
+      () => saver.prune(thread, { keep: 1 }),
+      () => saver.getDeltaChannelHistory({ config, channels: ["messages"] }),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ name: "StoreError", code: "damaged", sessionId: thread });
+    }
+    await saver.deleteThread(thread);
+    expect(await saver.getTuple(at(thread))).toBeUndefined();
+    expect(await client.exists(...Object.values(keysOf(thread)))).toBe(0);
+  });
+
+  it("says that a checkpoint of which an item is lost is damaged", async () => {
+    const [saver, thread] = [open(), randomUUID()];
+    await saver.put(at(thread), ...showing([message("a"), message("b")]));
+    await client.lset(keysOf(thread).items, 2, "");
+    await expect(open().getTuple(at(thread))).rejects.toMatchObject({ code: "damaged" });
+    await client.ltrim(keysOf(thread).items, 0, 1);
+    await expect(open().getTuple(at(thread))).rejects.toMatchObject({ code: "damaged" });
+  });
+
+  it("leaves the first branch as it was where an answer is made anew", async () => {
+    const [saver, thread] = [open(), randomUUID()];
+    const asked = (await saver.put(at(thread), ...showing([message("q")]))) as ReturnType<typeof at>;
+    const answers: ReturnType<typeof at>[] = [];
+    for (const text of ["answer 1", "answer 2"]) {
+      const branch = showing([message("q"), new AIMessage({ id: "a", content: long(text) })], 2);
+      answers.push((await saver.put(asked, ...branch)) as ReturnType<typeof at>);
+    }
+    const texts = await Promise.all(
+      answers.map(async (config) => (await saver.get(config))!.channel_values["messages"]),
+    );
+    expect((texts as AIMessage[][]).map((messages) => messages[1]!.text.slice(0, 8))).toEqual(["answer 1", "answer 2"]);
+  });
+
+  it.each(["a:b", "{a}", "}{", "a\0b", "\u{1f600}", "*", "__proto__", "a/b%2F", " "])(
+    "keeps a thread called %j apart",
+    async (name) => {
+      const [saver, thread] = [open(), `${name}${randomUUID()}`];
+      await saver.put(at(thread), ...showing([message("a")]));
+      expect(await shown(open(), at(thread))).toEqual(["a"]);
+      expect(keysOf(thread).items).toMatch(/^[^{}]+:\{[^{}:*\s]+\}:items$/);
+      expect((await all(saver.list(at(thread)))).map(({ config }) => config.configurable!["thread_id"])).toEqual([
+        thread,
+      ]);
+      const other = { configurable: { thread_id: thread, checkpoint_ns: `x:1|${name.replace("\0", "")}` } };
+      await saver.put(other, ...showing([message("b")]));
+      expect(await shown(saver, other)).toEqual(["b"]);
+      expect(await shown(saver, at(thread))).toEqual(["a"]);
+    },
+  );
+
+  it("refuses ids that are none", async () => {
+    const saver = open();
+    const put = (fields: object, id?: string) => {
+      const [checkpoint, ...rest] = showing([]);
+      return saver.put({ configurable: fields }, { ...checkpoint, ...(id !== undefined && { id }) }, ...rest);
+    };
+    for (const [call, option] of [
+      [() => put({ thread_id: "" }), "thread_id"],
+      [() => put({ thread_id: {} }), "thread_id"],
+      [() => put({ thread_id: "\ud800" }), "thread_id"],
+      [() => put({ thread_id: "a", checkpoint_ns: "a\0b" }), "checkpoint_ns"],
+      [() => put({ thread_id: "a" }, ""), "checkpoint_id"],
+      [() => put({ thread_id: "a" }, "a\0"), "checkpoint_id"],
+    ] as const) {
+      await expect(call()).rejects.toMatchObject({ name: "ConfigurationError", option });
+    }
+  });
+
+  it.each([
+    "",
+    "nonsense",
+    "0||| \0{",
+    "0|0-9999999||\0{}",
+    "0|||\0{}",
+    `0|||\0{"c":{},"d":{"a":{"$lcmem":{"i":"99"}}},"m":{}}`,
+  ])("names a checkpoint whose record is %j, and lists the others", async (garbage) => {
+    const events: MemoryEvent[] = [];
+    const [saver, thread] = [open({ onEvent: (event) => void events.push(event) }), randomUUID()];
+    const config = (await saver.put(at(thread), ...showing([message("a")]))) as ReturnType<typeof at>;
+    const last = (await saver.put(config, ...showing([message("a"), message("b")], 2))) as ReturnType<typeof at>;
+    const id = (config.configurable as { checkpoint_id?: string }).checkpoint_id!;
+    await client.hset(keysOf(thread).checkpoints, `c\0${id}`, garbage);
+    await expect(saver.getTuple(config)).rejects.toMatchObject({ code: expect.stringMatching(/corrupt|damaged/) });
+    expect((await all(saver.list(at(thread)))).map((tuple) => tuple.config)).toEqual([last]);
+    expect(events.filter(({ type }) => type === "record_skipped")).toHaveLength(1);
+  });
+
+  it("refuses a value that is too large, and one that JSON cannot hold, before anything is sent", async () => {
+    const [saver, thread] = [open({ maxItemBytes: 1_000 }), randomUUID()];
+    await expect(saver.put(at(thread), ...showing(["é".repeat(600)]))).rejects.toMatchObject({ code: "too_large" });
+    await expect(saver.put(at(thread), ...showing([1n]))).rejects.toMatchObject({ code: "unsupported_message" });
+    expect(await client.exists(...Object.values(keysOf(thread)))).toBe(0);
+  });
+
+  it("keeps what an interrupt and new checkpoints need, and drops writes whose checkpoint never came", async () => {
+    const [saver, thread] = [open({ keep: 2, threadTTL: 600 }), randomUUID()];
+    const orphan = { configurable: { thread_id: thread, checkpoint_id: uuid6(0) } };
+    await saver.putWrites(orphan, [["messages", [message("lost")]]], "task");
+    let config = at(thread);
+    const inner = { configurable: { thread_id: thread, checkpoint_ns: "inner" } };
+    await saver.put(inner, ...showing([message("inner")]));
+    for (let step = 1; step <= 11; step += 1) {
+      config = (await saver.put(config, ...showing([message(`${step}`)], step))) as typeof config;
+      await saver.putWrites(config, [["__interrupt__", [{ value: long("sure?"), id: "1" }]]], "task");
+    }
+    expect((await all(saver.list({ configurable: { thread_id: thread, checkpoint_ns: "" } }))).length).toBe(2);
+    expect((await saver.getTuple(at(thread)))!.pendingWrites).toHaveLength(1);
+    expect(await shown(open(), inner)).toEqual(["inner"]);
+    const fields = await client.hkeys(keysOf(thread).checkpoints);
+    expect(fields.filter((name) => name.startsWith("w"))).toHaveLength(2);
+    const expiries = await Promise.all(
+      Object.values(keysOf(thread)).map((key) => client.call("PEXPIRETIME", key).catch(() => 0)),
+    );
+    expect(new Set(expiries).size).toBe(1);
+    const texts = (await client.lrange(keysOf(thread).items, 0, -1)).join();
+    expect(texts).not.toContain("lost");
+    expect(await saver.prune(thread, { keep: 1 })).toBe(1);
+    expect(await shown(open(), at(thread))).toEqual(["11"]);
+  });
+
+  it("shows a checkpoint that MemorySaver wrote, put by put, in the same way", async () => {
+    const [saver, memory, thread] = [open(), new MemorySaver(), randomUUID()];
+    const [checkpoint, ...rest] = showing([message("a"), { nested: [message("b"), { $lcmem: { l: "0" } }] }]);
+    await memory.put(at(thread), checkpoint, rest[0]);
+    await saver.put(at(thread), checkpoint, ...rest);
+    expect((await saver.get(at(thread)))!.channel_values).toEqual((await memory.get(at(thread)))!.channel_values);
+  });
+});
