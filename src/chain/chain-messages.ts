@@ -79,10 +79,11 @@ export function answerOf(output: unknown, key: string | undefined): ChainAnswer 
  */
 export function newMessages(sent: readonly BaseMessage[], output: readonly BaseMessage[]): BaseMessage[] {
   const objects = new Set(sent);
-  const ids = new Set(sent.flatMap(({ id }) => (id === undefined ? [] : [id])));
+  const ids = new Set(sent.map(({ id }) => id));
   const isKnown = (message: BaseMessage) => objects.has(message) || (message.id !== undefined && ids.has(message.id));
   let repeated = 0;
-  while (repeated < sent.length && repeated < output.length) {
+  // A shorter output cannot repeat all: an answer alone is compared with nothing.
+  while (output.length >= sent.length && repeated < sent.length) {
     const [before, after] = [sent[repeated]!, output[repeated]!];
     if (!isKnown(after) && digestMessage(before) !== digestMessage(after)) {
       break;
