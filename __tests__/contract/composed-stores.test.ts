@@ -1,0 +1,52 @@
+import { InMemorySessionStore } from "../../src/model/in-memory-session-store.js";
+import { KeyRing } from "../../src/sealed/keys/key-ring.js";
+import { sealedStore } from "../../src/sealed/sealed-session-store.js";
+import { around } from "../../src/store/groups.js";
+import { refreshedOnRead } from "../../src/store/refreshing-store.js";
+import type { CompleteSessionStore } from "../../src/store/session-store.js";
+import { sessionStoreContract } from "../../testing/session-store-contract.js";
+import { testKeys } from "../support/test-keys.js";
+import { takesTime } from "./contract-server.js";
+
+/** Left out: what a record that is longer when it is encrypted exceeds, what takes seconds, and keys of others. */
+const isApt = ({ title }: { readonly title: string }) =>
+  !/ megabyte | ten thousand | 1000 | keys? | compares | swap /.test(title);
+
+type Layer = (store: CompleteSessionStore) => CompleteSessionStore;
+
+/** What a memory puts around a store, by name. */
+const layers = {
+  sealed: (store) => sealedStore(store, KeyRing.of(testKeys("k2", "k1"))),
+  passed: (store) => around(store, (_, go) => go()),
+  refreshed: (store) =>
+    refreshedOnRead("The test", store, { ttlMs: 600_000, pending: new Set() }) as CompleteSessionStore,
+} satisfies Record<string, Layer>;
+
+type LayerName = keyof typeof layers;
+
+function orders(names: readonly LayerName[]): LayerName[][] {
+  return names.length < 2
+    ? [[...names]]
+    : names.flatMap((name) => orders(names.filter((other) => other !== name)).map((rest) => [name, ...rest]));
+}
+
+describe.each(orders(["sealed", "passed", "refreshed"]))(
+  "a store within %s, %s and %s keeps the contract",
+  (...order) => {
+    let now = Date.now();
+    const cases = sessionStoreContract({
+      create: () =>
+        order.reduceRight<CompleteSessionStore>(
+          (store, name) => layers[name](store),
+          new InMemorySessionStore({ now: () => now }),
+        ),
+      wait: (milliseconds) => {
+        now += milliseconds;
+      },
+    });
+    // Reads of a refreshed store keep sessions alive, so nothing ends in time there.
+    for (const { title, run } of cases.filter((one) => isApt(one) && !takesTime(one))) {
+      it(title, run);
+    }
+  },
+);
